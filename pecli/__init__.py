@@ -1,0 +1,67 @@
+"""Exact tables of positional encodings.
+
+The public names are resolved when first used, so that importing the package,
+as every command does, loads no NumPy.
+
+Examples
+--------
+>>> import pecli
+>>> table = pecli.Table.parse("sinusoidal:dim=4,len=3")
+>>> table.read("pe").round(3).tolist()[1]
+[0.8410000205039978, 0.5400000214576721, 0.009999999776482582, 1.0]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from pecli.encodings import CATALOGUE as CATALOGUE
+    from pecli.errors import PecliError as PecliError
+    from pecli.formats import open_table as open_table
+    from pecli.formats import write_table as write_table
+    from pecli.positions import Positions as Positions
+    from pecli.recipe import Recipe as Recipe
+    from pecli.table import Table as Table
+    from pecli.tabular import Array as Array
+    from pecli.tabular import Block as Block
+    from pecli.tabular import Tabular as Tabular
+
+_PUBLIC = {
+    "Array": "pecli.tabular",
+    "Block": "pecli.tabular",
+    "CATALOGUE": "pecli.encodings",
+    "PecliError": "pecli.errors",
+    "Positions": "pecli.positions",
+    "Recipe": "pecli.recipe",
+    "Table": "pecli.table",
+    "Tabular": "pecli.tabular",
+    "open_table": "pecli.formats",
+    "write_table": "pecli.formats",
+}
+__all__ = [
+    "CATALOGUE",
+    "Array",
+    "Block",
+    "PecliError",
+    "Positions",
+    "Recipe",
+    "Table",
+    "Tabular",
+    "open_table",
+    "write_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'pecli' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,53 @@
+"""Options that several commands share, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.", show_default=False)]
+Atol = Annotated[str | None, typer.Option("--atol", metavar="X", help="Absolute tolerance.", show_default=False)]
+Rtol = Annotated[
+    str | None, typer.Option("--rtol", metavar="X", help="Tolerance relative to the second value.", show_default=False)
+]
+Ulp = Annotated[
+    str | None, typer.Option("--ulp", metavar="N", help="Tolerance in units in the last place.", show_default=False)
+]
+
+
+def completer(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a completion function that offers these words."""
+    known = list(words)
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in known if word.startswith(incomplete)]
+
+    return complete
+
+
+def text_option(
+    name: str, help_text: str, *, metavar: str = "TEXT", panel: str | None = None, words: Iterable[str] = ()
+) -> Any:
+    """Return an option whose text the library checks, so that its errors read the same everywhere."""
+    known = list(words)
+    return Annotated[
+        str | None,
+        typer.Option(
+            *name.split(),
+            metavar=metavar,
+            help=help_text,
+            rich_help_panel=panel,
+            show_default=False,
+            autocompletion=completer(known) if known else None,
+        ),
+    ]
+
+
+def flag_option(name: str, help_text: str, *, panel: str | None = None) -> Any:
+    """Return a flag that is None unless given."""
+    return Annotated[
+        bool | None, typer.Option(*name.split(), help=help_text, rich_help_panel=panel, show_default=False)
+    ]

@@ -1,0 +1,71 @@
+"""Everything that is printed goes through here: results to standard output, messages to standard error.
+
+Nothing read from a file reaches the terminal as it is: `clean` makes control
+characters visible, so that a name or an attribute is never an escape sequence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+def say(text: str) -> None:
+    """Print a result."""
+    sys.stdout.write(text + "\n")
+
+
+def tell(text: str) -> None:
+    """Print a message to standard error; a closed one is no reason to fail."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+
+
+def clean(text: object) -> str:
+    """Return text with control characters (all of Unicode's, but for newline and tab) written as escapes."""
+    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """Print one JSON object: strict, infinity as the string "inf", NaN as "nan"."""
+    say(json.dumps(plain(result), allow_nan=False, ensure_ascii=True))
+
+
+def plain(value: Any) -> Any:
+    """Return a value that strict JSON holds."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(v) for v in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if hasattr(value, "tolist"):  # a NumPy array or scalar
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a stream is a terminal; a closed one is not."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError, OSError):
+        return False
+
+
+def wants_colour() -> bool:
+    """Whether to use colour: NO_COLOR, then FORCE_COLOR, then TERM=dumb, then whether it is a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    force = os.environ.get("FORCE_COLOR")
+    if force:
+        return force != "0"
+    return os.environ.get("TERM") != "dumb" and is_terminal(sys.stdout)

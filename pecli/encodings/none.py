@@ -1,0 +1,34 @@
+"""No positions at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pecli.encodings.parameters import Dim
+from pecli.plan import Values
+from pecli.spec import Facts, Family, Source, encoding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pecli.points import Points
+
+
+@encoding(
+    family=Family.NONE,
+    title="NoPE",
+    formula="pe(p, i) = 0",
+    source=(Source("Haviv et al. 2022", "arXiv:2203.16634"), Source("Kazemnejad et al. 2023", "arXiv:2305.19466")),
+    facts=Facts(unique=False, relative="distance", multi_scale=False),
+    users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
+    example="none:dim=4",
+)
+def none(*, dim: Dim) -> Values:
+    """Zeros: the causal mask of a decoder is what carries order."""
+
+    def at(points: Points) -> NDArray[Any]:
+        import numpy as np
+
+        return np.zeros((len(points), dim))
+
+    return Values(dim, at)

@@ -1,0 +1,221 @@
+"""Files: every format, one way to write a table and one to open it.
+
+Listing the formats loads none of the packages that read and write them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from pecli.errors import BadFile, BadParameter, MissingPackage, UnknownName
+from pecli.formats.base import Draft, Format, Options
+from pecli.formats.hdf5 import HDF5
+from pecli.formats.npy import NPY
+from pecli.formats.npz import NPZ
+from pecli.formats.parquet import PARQUET
+from pecli.formats.safe import STANDARD, check_place, is_stream, open_output
+from pecli.formats.sniff import is_text, recognised
+from pecli.formats.stored import Source, StoredTable, regular_source
+from pecli.tabular import Tabular
+
+FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in (NPY, NPZ, HDF5, PARQUET)})
+"""Every format by its name."""
+
+__all__ = ["FORMATS", "Format", "Options", "StoredTable", "check", "format_for", "open_table", "write_table"]
+
+
+def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
+    """Return the format of this name, or else the one that the suffix of `path` means.
+
+    Standard output and devices, which have no suffix, are npy.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such format or suffix, with the nearest.
+    """
+    if name is not None:
+        if name not in FORMATS:
+            raise UnknownName("format", name, FORMATS)
+        return FORMATS[name]
+    form = _by_suffix(os.fspath(path))
+    if form is not None:
+        return form
+    if is_stream(os.fspath(path)):
+        return FORMATS["npy"]
+    raise UnknownName("suffix", Path(path).suffix, [suffix for f in FORMATS.values() for suffix in f.suffixes])
+
+
+def check(
+    table: Tabular, format: Format, path: str | os.PathLike[str], *, compress: bool = False, wide: bool = False,
+    clobber: bool = True,
+) -> None:  # fmt: skip
+    """Raise whatever can be refused before a byte is written.
+
+    Raises
+    ------
+    BadParameter
+        If the format cannot hold the table or has no use for an option.
+    WriteFailed, WouldOverwrite
+        If the place cannot be written, or has not the space.
+    MissingPackage
+        If the format's package is not installed.
+    """
+    _checked(table, format, os.fspath(path), Options(compress=compress, wide=wide), clobber)
+
+
+def write_table(
+    table: Tabular,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    threads: int | None = None,
+    clobber: bool = True,
+    compress: bool = False,
+    wide: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write a table in blocks with constant memory; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    table : Tabular
+        What is written, computed or stored.
+    path : path-like
+        The file; "-" for standard output. Devices and FIFOs are written straight.
+    format : str, optional
+        Name of a format; default: the one that the suffix means.
+    threads : int, optional
+        Threads that compute and write; default: `pecli.phase.default_threads`.
+    clobber : bool
+        Whether a file that exists is replaced.
+    compress : bool
+        Whether hdf5, npz and arrow compress; parquet always does.
+    wide : bool
+        For parquet, whether each value of a row gets a column of its own.
+    progress : callable, optional
+        Called from time to time with the bytes of values written since it was last called, by one thread at a time.
+
+    Returns
+    -------
+    int
+        Bytes of the file.
+
+    Raises
+    ------
+    BadParameter, UnknownName, MissingPackage, WriteFailed, WouldOverwrite
+        See `check`; nothing is left behind.
+    BrokenPipe
+        If the reader of standard output has gone.
+    """
+    path = os.fspath(path)
+    if threads is None:
+        from pecli.phase import default_threads
+
+        threads = default_threads()
+    if threads < 1:
+        raise BadParameter("threads", threads, "must be 1 or more")
+    options = Options(threads, compress, wide, _one_at_a_time(progress) if progress else Options.progress)
+    draft = _checked(table, format_for(path, format), path, options, clobber)
+    with open_output(path, clobber=clobber, size=draft.size or draft.least) as output:
+        draft.write(output)
+        return output.bytes
+
+
+def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> StoredTable:
+    """Open a table in a file; its rows are read when they are asked for.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, ``file::name`` for one array in it, or "-" for standard input.
+    format : str, optional
+        Name of a format; default: what the suffix and the content say.
+
+    Returns
+    -------
+    StoredTable
+        A context manager; close it after use.
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read as what it claims to be.
+    UnknownName
+        If it has no array of this name, or there is no such format.
+    """
+    path, name = _split(os.fspath(path))
+    if format is not None:
+        format_for(path, format)
+    with regular_source(path) as source:
+        form = _recognised_format(source, format)
+        _need(form)
+        table = form.open(source)
+        if name is not None:
+            try:
+                table.select(name)
+            except BaseException:
+                table.close()
+                raise
+        return table
+
+
+def _by_suffix(path: str) -> Format | None:
+    suffix = Path(path).suffix.lower()
+    return next((form for form in FORMATS.values() if suffix in form.suffixes), None)
+
+
+def _checked(table: Tabular, form: Format, path: str, options: Options, clobber: bool) -> Draft:
+    for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
+        if given and not getattr(form, known):
+            able = ", ".join(f.name for f in FORMATS.values() if getattr(f, known))
+            raise BadParameter(option, "true", f"means nothing for {form.name}: leave it out, or write {able}")
+    _need(form)
+    draft = form.draft(table, options)
+    check_place(path, draft.size or draft.least, clobber=clobber)
+    return draft
+
+
+def _need(form: Format) -> None:
+    if form.package and importlib.util.find_spec(form.package) is None:
+        raise MissingPackage(form.package, f"{form.name} needs it: pip install {form.package}, or use npy or npz")
+
+
+def _one_at_a_time(progress: Callable[[int], None]) -> Callable[[int], None]:
+    lock = threading.Lock()
+
+    def report(count: int) -> None:
+        with lock:
+            progress(count)
+
+    return report
+
+
+def _split(path: str) -> tuple[str, str | None]:
+    if "::" in path and not os.path.exists(path):
+        path, _, name = path.partition("::")
+        return path, name
+    return path, None
+
+
+def _recognised_format(source: Source, named: str | None) -> Format:
+    """Return the format that was asked for or that the suffix means, if the content agrees."""
+    expected = FORMATS[named] if named else _by_suffix(source.name)
+    shown = recognised(source, FORMATS.values())
+    if shown is None:
+        if expected is not None and not expected.magic and is_text(source.head):
+            return expected
+        if expected is None and is_text(source.head):
+            return FORMATS["csv"]
+        if expected is None:
+            raise source.bad(f"is of no known format ({', '.join(FORMATS)}): name it with --format")
+        raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
+    if expected is not None and expected.name != shown:
+        remedy = f"name it {FORMATS[shown].suffixes[0]}, or give --format {shown}"
+        raise source.bad(f"is a {FORMATS[shown].title} file and not {expected.title}: {remedy}")
+    return FORMATS[shown]

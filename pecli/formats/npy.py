@@ -1,0 +1,158 @@
+"""npy: NumPy's own file, a short header and the values."""
+
+from __future__ import annotations
+
+import ast
+import struct
+from typing import TYPE_CHECKING, Any
+
+from pecli.errors import BadFile, BadParameter
+from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
+from pecli.formats.layout import Layout
+from pecli.formats.stored import RawFile, Source, StoredTable, dtype_name, safe_shape, stored_array
+from pecli.tabular import Array, Tabular, storage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAGIC = b"\x93NUMPY"
+LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
+RULES = Rules("npy", (*REALS, *COMPLEX, *INTEGERS))
+
+
+def header(dtype: str, shape: tuple[int, ...]) -> bytes:
+    """Return the header of version 1.0, padded so that the values begin at a multiple of 64 bytes."""
+    kind = storage(dtype).str
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape!r}, }}"
+    padding = -(len(MAGIC) + 4 + len(text) + 1) % 64
+    data = (text + " " * padding + "\n").encode("latin1")
+    return MAGIC + b"\x01\x00" + struct.pack("<H", len(data)) + data
+
+
+def draft(table: Tabular, options: Options) -> Draft:
+    """Stack arrays of one shape, so that ``cos, sin = np.load(file)``."""
+    RULES.check(table)
+    arrays = table.arrays
+    if len({(array.shape, array.dtype) for array in arrays}) != 1:
+        shapes = ", ".join(f"{a.name} {a.dtype} {'x'.join(map(str, a.shape))}" for a in arrays)
+        rule = f"holds one array, or several of one shape and type, and these differ ({shapes}): use npz or hdf5 (.h5)"
+        raise BadParameter("format", "npy", rule)
+    shape = arrays[0].shape if len(arrays) == 1 else (len(arrays), *arrays[0].shape)
+    head = header(arrays[0].dtype, shape)
+    offsets = {array.name: len(head) + index * array.bytes for index, array in enumerate(arrays)}
+    size = len(head) + sum(array.bytes for array in arrays)
+    return Layout(size, ((0, head),), offsets).draft(table, options)
+
+
+def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
+    """Return type, whether Fortran order, shape and where the values begin.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong, to follow the file's name.
+    """
+    import numpy as np
+
+    if len(head) < 10:
+        raise ValueError("ends within the header: it is truncated; make it again")
+    major = head[6]
+    start = 10 if major == 1 else 12
+    if major not in (1, 2, 3):
+        raise ValueError(f"has npy version {major}, and versions 1 to 3 are known: save it with a current NumPy")
+    length = int.from_bytes(head[8:start], "little")
+    if length > LONGEST_HEADER:
+        raise ValueError(
+            f"has a header of {length:,} bytes, and at most {LONGEST_HEADER:,} are sensible: it is damaged"
+        )
+    if len(head) < start + length:
+        raise ValueError("ends within the header: it is truncated; make it again")
+    try:
+        fields = ast.literal_eval(head[start : start + length].decode("utf-8" if major == 3 else "latin1").strip())
+        described, fortran, shape = fields["descr"], fields["fortran_order"], safe_shape(fields["shape"])
+        dtype = np.dtype(described if isinstance(described, str) else "O")
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+        raise ValueError("has a header that is not NumPy's: it is damaged; make it again") from None
+    if dtype.hasobject or not isinstance(described, str):
+        raise ValueError("holds Python objects or records, which are never unpickled: save plain numbers")
+    if shape is None or not isinstance(fortran, bool):
+        raise ValueError(f"has the shape {fields['shape']!r}, which no array can have: it is damaged")
+    if dtype_name(dtype) is None:
+        hint = "; NumPy saves bfloat16 so: use safetensors or hdf5" if dtype.str[1:] == "V2" else ""
+        raise ValueError(f"holds values of type {described!r}, which are no numbers of a known type{hint}")
+    return dtype, fortran, shape, start + length
+
+
+class NpyArray:
+    """One npy array within a file, at any offset."""
+
+    def __init__(self, file: RawFile, offset: int, length: int, name: str) -> None:
+        """Read the header at `offset`; the array may take `length` bytes with it."""
+        self.file = file
+        head = file.read(offset, min(length, 12 + LONGEST_HEADER))
+        try:
+            self.dtype, self.fortran, shape, start = parse_header(head)
+        except ValueError as error:
+            raise BadFile(file.source.name, str(error)) from None
+        self.offset = offset + start
+        kind = dtype_name(self.dtype)
+        assert kind is not None
+        self.array = stored_array(name, shape, kind)
+        if self.array.bytes > length - start:
+            raise file.source.bad(
+                f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated; make it again"
+            )
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of the array."""
+        if self.fortran and len(self.array.shape) > 1:
+            self._fill_transposed(start, stop, out)
+        else:
+            self.file.values(self.offset + start * self.array.row_bytes, self.dtype, out)
+
+    def _fill_transposed(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Gather rows whose values lie one lead block apart, a stretch for each column."""
+        import numpy as np
+
+        lead = self.array.shape[: self.array.lead]
+        places = np.ravel_multi_index(np.unravel_index(np.arange(start, stop), lead), lead, order="F")
+        if not len(places):
+            return
+        low = int(places.min())
+        stretch = np.empty(int(places.max()) + 1 - low, self.dtype)
+        flat = np.empty((len(places), *self.array.row_shape[::-1]), out.dtype)  # columns in the order of the file
+        columns = flat.reshape(len(places), -1)
+        for column in range(columns.shape[1]):
+            offset = self.offset + (column * self.array.rows + low) * self.dtype.itemsize
+            self.file.values(offset, self.dtype, stretch)
+            columns[:, column] = stretch[places - low]
+        out[...] = flat.transpose(0, *range(flat.ndim - 1, 0, -1))
+
+
+class NpyTable(StoredTable):
+    """An open npy file; its array is called ``array``."""
+
+    def __init__(self, source: Source) -> None:
+        self._file = RawFile(source)
+        self._values = NpyArray(self._file, 0, source.size, "array")
+        super().__init__(source, "npy", [self._values.array])
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        self._values.fill(start, stop, out)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+NPY = Format(
+    name="npy",
+    title="NumPy array",
+    suffixes=(".npy",),
+    draft=draft,
+    open=NpyTable,
+    dtypes=RULES.dtypes,
+    magic=(MAGIC,),
+    stores="one array; several of one shape are stacked, so that `cos, sin = np.load(file)`",
+    metadata="none",
+)

@@ -1,0 +1,217 @@
+"""Threads that compute rows: some write where the rows belong, others hand them on in order.
+
+The buffers are few and used again and again: the memory of a table of any
+length is theirs, and what lies in one is still in the processor's caches when
+it is written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pecli.formats.base import BLOCK_BYTES, Options
+from pecli.tabular import Array, Tabular, storage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.formats.safe import Output
+
+AHEAD_BYTES = 32 << 20  # of all buffers that wait to be written in order
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows `start` to `stop` of arrays of equal length."""
+
+    arrays: tuple[Array, ...]
+    start: int
+    stop: int
+
+
+class Buffer:
+    """Memory for one task, used again for the next."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[int, NDArray[np.uint8]] = {}
+
+    def views(self, task: Task) -> dict[str, NDArray[Any]]:
+        """Return uninitialised arrays for the rows of the task, C-contiguous."""
+        return {array.name: self._view(index, array, task.stop - task.start) for index, array in enumerate(task.arrays)}
+
+    def _view(self, index: int, array: Array, rows: int) -> NDArray[Any]:
+        import numpy as np
+
+        need = rows * array.row_bytes
+        held = self._bytes.get(index)
+        if held is None or held.nbytes < need:
+            held = self._bytes[index] = np.empty(need, np.uint8)
+        return held[:need].view(storage(array.dtype)).reshape(rows, *array.row_shape)
+
+
+def fill(table: Tabular, task: Task, buffer: Buffer) -> dict[str, NDArray[Any]]:
+    """Compute the rows of a task into the buffer."""
+    views = buffer.views(task)
+    table.fill(task.start, task.stop, views)
+    return views
+
+
+def tasks(arrays: Sequence[Array], block_bytes: int = BLOCK_BYTES, most_rows: int | None = None) -> Iterator[Task]:
+    """Split arrays of equal length into tasks of about `block_bytes`; at most `most_rows` rows each."""
+    step = max(1, block_bytes // max(1, sum(array.row_bytes for array in arrays)))
+    step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
+    step = min(step, most_rows or step)
+    rows = arrays[0].rows
+    for start in range(0, rows, step):
+        yield Task(tuple(arrays), start, min(start + step, rows))
+
+
+def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int, options: Options) -> None:
+    """Write every named array at its offset in a regular file: each thread computes, then writes.
+
+    Parameters
+    ----------
+    offsets : mapping of str to int
+        Where each array begins, in C order.
+    size : int
+        Bytes of the whole file; they are reserved while the first rows are computed.
+    """
+    work = _every_task(table, offsets)
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        buffer = Buffer()
+        try:
+            while not failures:
+                with lock:
+                    task = next(work, None)
+                if task is None:
+                    return
+                for name, values in fill(table, task, buffer).items():
+                    output.put(values, offsets[name] + task.start * table.array(name).row_bytes)
+                    with lock:
+                        options.progress(values.nbytes)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(options.threads - 1)]
+    try:
+        for thread in threads:
+            thread.start()
+        output.reserve(size, stopped=lambda: bool(failures))
+        run()
+    except BaseException as error:  # an interrupt of the main thread: the others end after their block
+        failures.insert(0, error)
+    finally:
+        for thread in threads:
+            _join(thread)
+    if failures:
+        raise failures[0]
+
+
+def _every_task(table: Tabular, names: Mapping[str, int]) -> Iterator[Task]:
+    for group in table.groups(names):
+        yield from tasks(group)
+
+
+def _join(thread: threading.Thread) -> None:
+    if thread.ident is not None:
+        thread.join()
+
+
+class Ordered(Generic[Result]):
+    """Results of tasks in order, computed ahead by threads; a context manager.
+
+    Parameters
+    ----------
+    work : iterator of Task
+        What is to be computed.
+    make : callable
+        Computes the result of a task with a buffer, which it owns until the next result is asked for.
+    threads : int
+        Threads that compute beside the one that consumes; with 1 the consumer computes.
+    buffer_bytes : int
+        Bytes of a buffer, from which follows how many may wait.
+    """
+
+    def __init__(self, work: Iterator[Task], make: Callable[[Task, Buffer], Result], threads: int, buffer_bytes: int):
+        self._work = enumerate(work)
+        self._make = make
+        slots = max(2, min(threads + 1, AHEAD_BYTES // max(1, buffer_bytes)))
+        self._free = [Buffer() for _ in range(slots)]
+        self._done: dict[int, tuple[Result, Buffer]] = {}
+        self._failure: BaseException | None = None
+        self._last: int | None = None
+        self._stopped = False
+        self._change = threading.Condition()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(min(threads, slots - 1))]
+        if threads == 1:
+            self._threads = []
+
+    def __enter__(self) -> Iterator[Result]:
+        for thread in self._threads:
+            thread.start()
+        return self._results() if self._threads else self._serial()
+
+    def __exit__(self, *_exception: object) -> None:
+        with self._change:
+            self._stopped = True
+            self._change.notify_all()
+        for thread in self._threads:
+            _join(thread)
+
+    def _serial(self) -> Iterator[Result]:
+        for _index, task in self._work:
+            yield self._make(task, self._free[0])
+
+    def _results(self) -> Iterator[Result]:
+        index = 0
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: index in self._done or self._failure is not None or index == self._last)
+                if self._failure is not None:
+                    raise self._failure
+                if index == self._last:
+                    return
+                result, buffer = self._done.pop(index)
+            yield result
+            with self._change:
+                self._free.append(buffer)
+                self._change.notify_all()
+            index += 1
+
+    def _run(self) -> None:
+        try:
+            while (claim := self._claim()) is not None:
+                index, task, buffer = claim
+                result = self._make(task, buffer)
+                with self._change:
+                    self._done[index] = result, buffer
+                    self._change.notify_all()
+        except BaseException as error:
+            with self._change:
+                self._failure = error
+                self._change.notify_all()
+
+    def _claim(self) -> tuple[int, Task, Buffer] | None:
+        """Take the next task and a buffer together, so that whoever waits for a buffer holds no earlier task."""
+        with self._change:
+            self._change.wait_for(lambda: bool(self._free) or self._stopped or self._last is not None)
+            if self._stopped or self._last is not None:
+                return None
+            entry = next(self._work, None)
+            if entry is None:
+                self._last = self._claimed
+                self._change.notify_all()
+                return None
+            self._claimed = entry[0] + 1
+            return *entry, self._free.pop()
+
+    _claimed = 0

@@ -1,0 +1,238 @@
+"""Tables that lie in files: what every reader shares.
+
+Files come from anywhere: what a header says is held against the size of the
+file before any memory is taken, and nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from pecli.errors import BadFile, UnknownName
+from pecli.tabular import ITEM_BYTES, Array, Tabular
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Source:
+    """A regular file to read.
+
+    Parameters
+    ----------
+    path : str
+        Where it lies; a temporary file where the bytes came through a pipe.
+    name : str
+        What the user called it.
+    size : int
+        Bytes.
+    head : bytes
+        Its first bytes.
+    """
+
+    path: str
+    name: str
+    size: int
+    head: bytes
+
+    def bad(self, rule: str) -> BadFile:
+        """Return the error that says what is wrong with the file."""
+        return BadFile(self.name, rule)
+
+
+class StoredTable(Tabular):
+    """A table in a file; rows are read when they are asked for.
+
+    A context manager: the file stays open until `close`.
+
+    Attributes
+    ----------
+    path : str
+        The file, as it was named.
+    format : str
+        Name of its format.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        format: str,
+        arrays: Sequence[Array],
+        recipe: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path, self.format = source.name, format
+        self.arrays, self.recipe, self.metadata = tuple(arrays), recipe, dict(metadata or {})
+        if not self.arrays:
+            raise source.bad(f"holds no array of numbers that {format} could give: name another file")
+
+    def select(self, name: str) -> None:
+        """Leave only the array of this name; :class:`UnknownName` if there is none."""
+        if all(array.name != name for array in self.arrays):
+            raise UnknownName(f"array in {self.path}", name, [array.name for array in self.arrays])
+        self.arrays = (self.array(name),)
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.tabular.Tabular.fill`."""
+        for name, values in out.items():
+            self.fill_array(self.array(name), start, stop, values)
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows `start` to `stop` of one array into `out`."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+class RawFile:
+    """Values that stand in a file as they stand in memory, read at offsets by any thread."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.descriptor = os.open(source.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes."""
+        if offset + count > self.source.size:
+            raise self.source.bad("ends early: it is truncated; make it again")
+        data = bytearray(count)
+        self.read_into(offset, memoryview(data))
+        return bytes(data)
+
+    def read_into(self, offset: int, view: memoryview) -> None:
+        """Fill `view` with the bytes at `offset`."""
+        while view:
+            if hasattr(os, "preadv"):
+                count = os.preadv(self.descriptor, [view], offset)
+            else:
+                data = os.pread(self.descriptor, len(view), offset)
+                count = len(data)
+                view[:count] = data
+            if not count:
+                raise self.source.bad("ends early: it is truncated; make it again")
+            view, offset = view[count:], offset + count
+
+    def values(self, offset: int, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
+        """Read values of `dtype`, in C order from `offset`, into `out`."""
+        import numpy as np
+
+        if out.dtype == dtype and out.flags.c_contiguous:
+            self.read_into(offset, memoryview(out.reshape(-1)).cast("B"))
+        else:
+            raw = np.empty(out.size, dtype)
+            self.read_into(offset, memoryview(raw.view(np.uint8)))
+            out[...] = raw.reshape(out.shape)
+
+
+def stored_array(
+    name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = (), lead: int | None = None
+) -> Array:
+    """Describe an array of a file: its last axis is a row, where that is not absurdly long."""
+    shape = tuple(shape)
+    if lead is None:
+        lead = max(1, len(shape) - 1) if shape else 0
+        if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
+            lead = len(shape)
+    named = tuple(axes) if len(axes) == len(shape) else tuple(f"axis{index}" for index in range(len(shape)))
+    return Array(name, shape, dtype, named, lead)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str | None:
+    """Return pecli's name of a NumPy type, whatever its byte order; None where it has none."""
+    return dtype.name if dtype.name in ITEM_BYTES and dtype.kind in "biufc" else None
+
+
+def safe_shape(shape: object) -> tuple[int, ...] | None:
+    """Return `shape` if it is a tuple or list of at most 32 sizes that fit an index; else None."""
+    if not isinstance(shape, tuple | list) or len(shape) > 32:
+        return None
+    if not all(type(size) is int and 0 <= size < 1 << 62 for size in shape) or math.prod(shape) >= 1 << 62:
+        return None
+    return tuple(shape)
+
+
+@contextlib.contextmanager
+def regular_source(path: str) -> Iterator[Source]:
+    """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
+
+    Raises
+    ------
+    BadFile
+        If there is none, or it cannot be read, or is empty.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            if path == "-":
+                local = _spooled(sys.stdin.buffer, stack)
+            else:
+                mode = os.stat(path).st_mode
+                if stat.S_ISDIR(mode):
+                    raise BadFile(path, "is a directory: name a file in it")
+                local = path
+                if not stat.S_ISREG(mode):
+                    local = _spooled(stack.enter_context(open(path, "rb")), stack)
+            with open(local, "rb") as file:
+                head = file.read(HEAD_BYTES)
+                size = os.fstat(file.fileno()).st_size
+        except BadFile:
+            raise
+        except (OSError, ValueError) as error:
+            raise BadFile(path, _reason(error)) from error
+        if not size:
+            raise BadFile("standard input" if path == "-" else path, "is empty: make it again")
+        yield Source(local, "standard input" if path == "-" else path, size, head)
+
+
+def _spooled(stream: Any, stack: contextlib.ExitStack) -> str:
+    """Copy a stream into a file that is gone once it has been opened."""
+    descriptor, name = tempfile.mkstemp(prefix="pecli-")
+    stack.callback(_unlink, name)
+    with os.fdopen(descriptor, "wb") as copy:
+        shutil.copyfileobj(stream, copy, 1 << 20)
+    return name
+
+
+def _unlink(name: str) -> None:
+    with contextlib.suppress(OSError):  # Windows keeps an open file
+        os.unlink(name)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOENT:
+        return "does not exist: check the name"
+    if number in (errno.EACCES, errno.EPERM):
+        return "may not be read: change its permissions"
+    if number == errno.ENOSPC:
+        return f"no space is left in {tempfile.gettempdir()} to hold what comes through the pipe: set TMPDIR"
+    return f"cannot be read ({getattr(error, 'strerror', None) or error})"

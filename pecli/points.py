@@ -1,0 +1,52 @@
+"""Positions as a kernel sees them: whole multiples of an exact unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pecli.phase.doubled import Doubled, from_decimal, multiply
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Points:
+    """Positions (or distances) p = multiple * unit, exactly.
+
+    Attributes
+    ----------
+    multiples : (n,) int64
+    unit : Fraction
+    """
+
+    multiples: NDArray[np.int64]
+    unit: Fraction = Fraction(1)
+
+    def __len__(self) -> int:
+        return len(self.multiples)
+
+    def whole(self) -> NDArray[np.int64]:
+        """Return the positions as (n,) int64; the plan's domain has made sure that they are whole."""
+        assert self.unit.denominator == 1
+        return self.multiples * int(self.unit)
+
+    def size(self) -> Points:
+        """Return the absolute values."""
+        return Points(np.abs(self.multiples), self.unit)
+
+    def times(self, factors: Sequence[Fraction]) -> Doubled:
+        """Return (n, m) products of the positions with m exact factors, to 2^-100."""
+        exact = from_decimal([factor * self.unit for factor in factors])
+        return multiply(self._doubled(), Doubled(exact.hi[None, :], exact.lo[None, :]))
+
+    def _doubled(self) -> Doubled:
+        """Return the multiples as (n, 1) pairs of float64; an int64 may need two."""
+        column = self.multiples[:, None]
+        hi = column.astype(np.float64)
+        return Doubled(hi, (column - hi.astype(np.int64)).astype(np.float64))

@@ -1,0 +1,448 @@
+"""What a declaration is: parameters, facts, sources, and the decorator that joins them to a function.
+
+An encoding is declared once, as a function whose keyword-only parameters are
+annotated with :class:`Param`.  The sub-command and its options, recipes, the
+metadata in files, ``pecli list``, the man pages, the README's catalogue, the
+facts that ``pecli compare`` prints and the contract tests all derive from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pecli.errors import BadParameter, UnknownName
+from pecli.plan import Plan
+from pecli.text import join_list, number_text, parse_integer, parse_number, split_list
+
+Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
+Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None
+
+
+class Given(Enum):
+    """The condition that a parameter is given at all."""
+
+    GIVEN = "given"
+
+
+GIVEN = Given.GIVEN
+
+
+class Family(Enum):
+    """What a row of a table means; the order is the order of every listing."""
+
+    ABSOLUTE = ("absolute", "Absolute: a vector for each position, added to the embedding")
+    ROTARY = ("rotary", "Rotary: cos and sin for each position, rotating queries and keys")
+    BIAS = ("bias", "Bias: one number for each head, query and key, added to the logits")
+    RELATIVE = ("relative", "Relative: a vector for each clipped distance")
+    CONDITIONAL = ("conditional", "Conditional: from position and content")
+    NONE = ("none", "None: no positions")
+
+    def __init__(self, word: str, title: str) -> None:
+        self.word = word
+        self.title = title
+
+
+@dataclass(frozen=True)
+class Param:
+    """What is known of a parameter beyond its type and its default.
+
+    Parameters
+    ----------
+    help : str
+        One sentence, plain text (no square brackets: rich would eat them).
+    ge, gt, le, lt : number, optional
+        Range of the value, of each item of a list.
+    even : bool
+        Whether it must be even.
+    metavar : str, optional
+        What stands for the value in the help.
+    of_table : {"length", "last"}, optional
+        The parameter depends on the whole table: left out, it becomes the
+        number of rows, or the last position plus one.
+    separator : str
+        What joins the items of a list: "+", or "x" for a grid.
+    items : tuple of int
+        How many items a list may have; empty for any number.
+    file : bool
+        Whether the text names a file to read; a list of numbers may then be
+        one of text, JSON or npy, and becomes its numbers.
+    when : (name, values), optional
+        The parameter has an effect only while the parameter of that name has
+        one of these values (``GIVEN``: any); given otherwise it is refused,
+        and it is no part of the identity then.
+    """
+
+    help: str
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    even: bool = False
+    metavar: str | None = None
+    of_table: Literal["length", "last"] | None = None
+    separator: str = "+"
+    items: tuple[int, ...] = ()
+    file: bool = False
+    when: tuple[str, tuple[Value, ...] | Given] | None = None
+
+    @property
+    def range_text(self) -> str:
+        """The range in words, for help and messages."""
+        low = f"at least {self.ge:g}" if self.ge is not None else f"above {self.gt:g}" if self.gt is not None else ""
+        high = f"at most {self.le:g}" if self.le is not None else f"below {self.lt:g}" if self.lt is not None else ""
+        return " and ".join(filter(None, ("even" if self.even else "", low, high)))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an encoding, as derived from its function's signature."""
+
+    name: str
+    kind: Kind
+    default: Value
+    required: bool
+    param: Param
+    choices: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """The name on the command line, without dashes."""
+        return self.name.rstrip("_").replace("_", "-")
+
+    @property
+    def key(self) -> str:
+        """The name in a recipe."""
+        return self.name.rstrip("_")
+
+    def parse(self, given: object) -> Value:
+        """Return the checked value of what was given, as text or already typed.
+
+        Raises
+        ------
+        BadParameter
+            If it is not of the kind, or outside the range.
+        """
+        if given is None or (given == "none" and self.default is None and self.kind != "choice"):
+            return self._absent(given)
+        value = self._typed(given)
+        if self.kind in ("integers", "numbers"):
+            assert isinstance(value, tuple)
+            if self.param.items and len(value) not in self.param.items:
+                want = " or ".join(str(n) for n in self.param.items)
+                raise BadParameter(self.option, given, f"must be {want} numbers joined with '{self.param.separator}'")
+            for item in value:
+                self._check(item, given)
+        elif self.kind in ("integer", "number"):
+            assert isinstance(value, int | Decimal)
+            self._check(value, given)
+        return value
+
+    def text(self, value: Value) -> str:
+        """Return the text that parses back to `value`, numbers in their shortest form."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, tuple):
+            return join_list(value, self.param.separator)
+        if isinstance(value, int | Decimal):
+            return number_text(value)
+        return "none" if value is None else value
+
+    def _absent(self, given: object) -> Value:
+        if self.required:
+            raise BadParameter(self.option, given, "must be given")
+        return None
+
+    def _typed(self, given: object) -> Value:
+        match self.kind:
+            case "integer":
+                return parse_integer(self.option, given)
+            case "number":
+                return parse_number(self.option, given)
+            case "integers":
+                return tuple(parse_integer(self.option, item) for item in split_list(given, self.param.separator))
+            case "numbers":
+                return self._numbers(given)
+            case "flag":
+                return self._flag(given)
+            case "choice":
+                if str(given) not in self.choices:
+                    raise UnknownName(self.option, str(given), self.choices)
+                return str(given)
+            case "text":
+                if not str(given):
+                    raise BadParameter(self.option, "''", "must not be empty")
+                return str(given)
+
+    def _numbers(self, given: object) -> tuple[Decimal, ...]:
+        """Return a list of numbers; where a file may stand for it, the file's, so that the values are the identity."""
+        try:
+            return tuple(parse_number(self.option, item) for item in split_list(given, self.param.separator))
+        except BadParameter:
+            if not (self.param.file and isinstance(given, str)):
+                raise
+        from pecli.vectors import read_vector
+
+        return read_vector(given)
+
+    def _flag(self, given: object) -> bool:
+        if isinstance(given, bool):
+            return given
+        if str(given) in ("true", "yes", "1", ""):
+            return True
+        if str(given) in ("false", "no", "0"):
+            return False
+        raise BadParameter(self.option, given, "must be true or false")
+
+    def _check(self, value: int | Decimal, given: object) -> None:
+        p = self.param
+        outside = (
+            (p.ge is not None and value < p.ge)
+            or (p.gt is not None and value <= p.gt)
+            or (p.le is not None and value > p.le)
+            or (p.lt is not None and value >= p.lt)
+        )
+        if outside:
+            raise BadParameter(self.option, given, f"must be {p.range_text}")
+        if p.even and value % 2:
+            raise BadParameter(self.option, given, f"must be even: use {int(value) - 1 or 2} or {int(value) + 1}")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A word that sets several parameters at once, such as a framework's convention.
+
+    It is expanded where it is given, what stands beside it wins, and it is no
+    part of the identity.
+    """
+
+    name: str
+    help: str
+    sets: Mapping[str, Mapping[str, object]]
+
+    @property
+    def parameter(self) -> Parameter:
+        """The parameter as the command line and recipes see it."""
+        return Parameter(self.name, "choice", None, False, Param(self.help), tuple(self.sets))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a formula comes from."""
+
+    authors: str
+    where: str
+    part: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.authors, self.where, self.part)))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What holds of an encoding; every field is measured by a test.
+
+    Parameters
+    ----------
+    learned : bool
+        Whether its values are trained (the table is then their start).
+    beyond : {"defined", "ends"}
+        Whether there are values past the length it was made for.
+    bounded : bool
+        Whether values stay within one range at every position.
+    unique : bool
+        Whether all rows of a table differ.
+    relative : {"no", "rotation", "distance"}
+        How a shift acts: not at all alike at every position; as one matrix
+        M_k with PE(p + k) = M_k PE(p); or the values depend on the distance alone.
+    multi_scale : bool
+        Whether columns (or heads) change at different rates.
+    parameters : str
+        Number of trained values, as a formula in the encoding's parameters.
+    longest : str
+        Number of positions that have a value, as such a formula; "unlimited".
+    cost : str
+        Values computed for n positions (for a bias, n queries and n keys), as a formula in n.
+    """
+
+    learned: bool = False
+    beyond: Literal["defined", "ends"] = "defined"
+    bounded: bool = True
+    unique: bool = True
+    relative: Literal["no", "rotation", "distance"] = "no"
+    multi_scale: bool = True
+    parameters: str = "0"
+    longest: str = "unlimited"
+    cost: str = "n * dim"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One encoding: its function, and everything that was declared with it."""
+
+    name: str
+    family: Family
+    title: str
+    formula: tuple[str, ...]
+    source: tuple[Source, ...]
+    facts: Facts
+    users: str
+    example: str
+    function: Callable[..., Any]
+    parameters: Mapping[str, Parameter] = field(hash=False, compare=False)
+    presets: tuple[Preset, ...] = ()
+    description: str = ""
+
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """All that may be given: presets first, then the parameters."""
+        return (*(preset.parameter for preset in self.presets), *self.parameters.values())
+
+    def bind(self, given: Mapping[str, object]) -> dict[str, Value]:
+        """Return all parameters, checked and with defaults filled in, by the names of the function.
+
+        Raises
+        ------
+        UnknownName
+            For a key that is no parameter.
+        BadParameter
+            For a value outside its range, or a required parameter left out.
+        """
+        typed: dict[str, Value] = {}
+        for name, value in self._expand(given).items():
+            typed[name] = self.parameters[name].parse(value)
+        explicit = list(typed)
+        for parameter in self.parameters.values():
+            if parameter.name not in typed:
+                if parameter.required:
+                    rule = f"must be given for {self.name}: {parameter.param.help}"
+                    raise BadParameter(parameter.option, "(none)", rule)
+                typed[parameter.name] = parameter.default
+        for name in explicit:
+            self._check_effect(self.parameters[name], typed)
+        return {name: typed[name] for name in self.parameters}
+
+    def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Return what is given by the function's names, presets replaced by what they set."""
+        names = {p.key.replace("-", "_"): p.name for p in self.options}
+        found: dict[str, object] = {}
+        for key, value in given.items():
+            name = names.get(key.replace("-", "_").rstrip("_"))
+            if name is None:
+                raise UnknownName(f"parameter of {self.name}", key, [p.option for p in self.options])
+            found[name] = value
+        for preset in reversed(self.presets):
+            word = found.pop(preset.name, None)
+            if word is not None:
+                found = {**preset.sets[str(preset.parameter.parse(word))], **found}
+        return found
+
+    def _check_effect(self, parameter: Parameter, typed: Mapping[str, Value]) -> None:
+        """Raise BadParameter where a given value changes nothing."""
+        when = parameter.param.when
+        if typed[parameter.name] is None or when is None or self.applies(parameter, typed):
+            return
+        other = self.parameters[when[0]]
+        need = "a value" if isinstance(when[1], Given) else " or ".join(map(other.text, when[1]))
+        value, have = parameter.text(typed[parameter.name]), other.text(typed[other.name])
+        rule = f"has no effect with {other.option}={have}: it needs {other.option}={need}"
+        raise BadParameter(parameter.option, value, rule)
+
+    def applies(self, parameter: Parameter, typed: Mapping[str, Value]) -> bool:
+        """Whether a parameter has an effect beside the others' values."""
+        when = parameter.param.when
+        if when is None:
+            return True
+        value = typed[when[0]]
+        holds = value is not None if isinstance(when[1], Given) else value in when[1]
+        return holds and self.applies(self.parameters[when[0]], typed)
+
+    def plan(self, values: Mapping[str, Value]) -> Plan:
+        """Return the plan for checked values; runs the checks that join several parameters."""
+        plan: Plan = self.function(**values)
+        return plan
+
+
+REGISTRY: dict[str, Encoding] = {}
+
+
+def encoding(
+    *,
+    family: Family,
+    title: str,
+    formula: str,
+    source: Source | tuple[Source, ...],
+    facts: Facts,
+    example: str,
+    users: str = "",
+    name: str | None = None,
+    presets: tuple[Preset, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function as an encoding.
+
+    The name is the function's, underscores as hyphens; the first line of its
+    docstring is the help of its command.  `example` is a small recipe for
+    worked examples, `users` says who uses it.  Formula lines are separated by
+    newlines.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        word = name or function.__name__.rstrip("_").replace("_", "-")
+        declared = Encoding(
+            name=word,
+            family=family,
+            title=title,
+            formula=tuple(line.strip() for line in formula.strip().splitlines()),
+            source=source if isinstance(source, tuple) else (source,),
+            facts=facts,
+            users=users,
+            example=example,
+            function=function,
+            parameters=_parameters(function),
+            presets=presets,
+            description=inspect.getdoc(function) or "",
+        )
+        if word in REGISTRY:
+            raise TypeError(f"two encodings are called {word}")
+        REGISTRY[word] = declared
+        lines = ["", "", "Formula", "-------", *declared.formula, "", "Source", "------", *map(str, declared.source)]
+        function.__doc__ = declared.description + "\n".join(lines)
+        return function
+
+    return declare
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Read the keyword-only parameters; anything undeclared fails when the module is imported."""
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        if get_origin(parameter.annotation) is not Annotated:
+            raise TypeError(f"{function.__name__}({name}) has no Param")
+        hint, *extras = get_args(parameter.annotation)
+        param = next((e for e in reversed(extras) if isinstance(e, Param)), None)
+        if param is None:
+            raise TypeError(f"{function.__name__}({name}) has no Param")
+        kind, choices = _kind(hint)
+        required = parameter.default is inspect.Parameter.empty
+        default = None if required else parameter.default
+        found[name] = Parameter(name, kind, default, required, param, choices)
+    return found
+
+
+def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
+    """Return the kind of a type hint, and the choices of a Literal."""
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+    if get_origin(hint) is Literal:
+        return "choice", tuple(get_args(hint))
+    if get_origin(hint) is tuple:
+        return ("integers" if get_args(hint)[0] is int else "numbers"), ()
+    kinds: dict[Any, Kind] = {int: "integer", Decimal: "number", bool: "flag", str: "text"}
+    return kinds[hint], ()

@@ -1,0 +1,208 @@
+"""Tables: recipe x positions x type -> blocks of rows, in any order.
+
+The plan decides which class computes it: sines and cosines go to the engine,
+values and biases are computed by their kernels and rounded once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pecli.errors import BadParameter, BadRecipe
+from pecli.plan import Domain, Plan
+from pecli.positions import Positions, fraction_text, parse_shard
+from pecli.recipe import Recipe, join_recipe, split_recipe
+from pecli.spec import Family
+from pecli.tabular import DTYPES, Array, Tabular
+from pecli.text import parse_integer, parse_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
+FORMS = ("dense", "distance", "slopes")
+KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a table beside its recipe; the words of the command line."""
+
+    dtype: str = "float32"
+    layout: str = "split"
+    form: str = "dense"
+    shard: str | None = None
+
+    def keys(self) -> dict[str, str]:
+        """Return what differs from the defaults, as a recipe's text holds it; the type always."""
+        found = {"dtype": self.dtype}
+        for name, default in (("layout", "split"), ("form", "dense"), ("shard", None)):
+            value = getattr(self, name)
+            if value != default:
+                found[name] = value
+        return found
+
+
+class Table(Tabular):
+    """A computed table.
+
+    Made by :meth:`make` from a recipe, or by :meth:`parse` from the text of
+    one that holds the table's own keys too.
+
+    Attributes
+    ----------
+    source : Recipe
+        The encoding and its parameters, all resolved.
+    positions : Positions
+        Those of the whole table.
+    rows_of : tuple of int
+        First and last (exclusive) row of the whole that this one holds; other than all with a shard.
+    request : Request
+        Type, layout, form.
+    """
+
+    def __init__(self, source: Recipe, positions: Positions, request: Request, rows_of: tuple[int, int]) -> None:
+        self.source, self.positions, self.request, self.rows_of = source, positions, request, rows_of
+        self.dtype = request.dtype
+        self.part = positions if rows_of == (0, positions.count) else positions.part(*rows_of)
+        self.arrays = self._arrays()
+        self.recipe = join_recipe(source.encoding.name, {**source.keys(), **positions.keys(), **request.keys()})
+        from pecli import __version__
+
+        encoding = source.encoding
+        self.metadata: Mapping[str, str] = {
+            "formula": "\n".join(encoding.formula),
+            "source": "; ".join(map(str, encoding.source)),
+            "pecli_version": __version__,
+        }
+
+    @staticmethod
+    def make(
+        recipe: Recipe,
+        *,
+        length: int | None = None,
+        start: object = None,
+        step: object = None,
+        positions: Positions | str | None = None,
+        dtype: str = "float32",
+        layout: str | None = None,
+        form: str | None = None,
+        shard: str | None = None,
+    ) -> Table:
+        """Return the table of a recipe at these positions.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            What to compute.
+        length : int, optional
+            Number of rows; needed unless positions are listed or the recipe fixes it.
+        start, step : number or text, optional
+            First position (0) and distance of neighbours (1), decimals as written.
+        positions : Positions or str, optional
+            Instead of length, start and step: ``"0,5,9.5"`` or ``"@FILE"``.
+        dtype : {"float16", "bfloat16", "float32", "float64"}
+            Type of the values.
+        layout : str, optional
+            Of a rotary table, one of `LAYOUTS`.
+        form : str, optional
+            Of a bias, one of `FORMS`.
+        shard : str, optional
+            ``"K/N"``: rows K length // N to (K + 1) length // N.
+
+        Raises
+        ------
+        BadParameter, BadRecipe, UnknownName
+            With one sentence that names the value, the rule and the remedy.
+        """
+        where = _positions(recipe, length, start, step, positions)
+        request = _request(recipe, dtype, layout, form, shard)
+        rows = parse_shard(shard, where.count) if shard else (0, where.count)
+        whole = shard is None and where.start == 0
+        last = -((-where.highest.numerator) // where.highest.denominator)
+        resolved = recipe.resolve(length=where.count, last=last, whole=whole)
+        from pecli.kernels import table_class
+
+        made = table_class(resolved.plan)(resolved, where, request, rows)
+        made.check()
+        return made
+
+    @staticmethod
+    def parse(text: str, **options: Any) -> Table:
+        """Return the table that a recipe's text writes; `options` of :meth:`make` win over its keys."""
+        name, keys = split_recipe(text)
+        own = {key: keys.pop(key) for key in KEYS if key in keys}
+        if "len" in own:
+            own["length"] = own.pop("len")
+        merged: dict[str, Any] = {**own, **{k: v for k, v in options.items() if v is not None}}
+        if "positions" in options:
+            merged = {k: v for k, v in merged.items() if k not in ("length", "start", "step") or k in options}
+        return Table.make(Recipe.bind(name, **keys), **merged)
+
+    @property
+    def plan(self) -> Plan:
+        """What its encoding returned."""
+        return self.source.plan
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return positions `start` to `stop` of its rows, int64, or float64 where fractional."""
+        return self.part.numbers(start, stop)
+
+    def check(self) -> None:
+        """Raise BadParameter for a position that has no value; runs before any file is opened."""
+
+    @abstractmethod
+    def _arrays(self) -> tuple[Array, ...]:
+        """Return what it holds."""
+
+
+def _positions(
+    recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | None
+) -> Positions:
+    """Return the rows asked for; a grid fixes its own number."""
+    if positions is not None:
+        given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
+        if given:
+            raise BadParameter(given[0], length if given[0] == "len" else start or step, "cannot stand with positions")
+        return positions if isinstance(positions, Positions) else Positions.parse(positions)
+    first = parse_number("start", start) if start is not None else 0
+    by = parse_number("step", step) if step is not None else 1
+    rows = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
+    if length is None:
+        if rows is None:
+            raise BadRecipe(f"{recipe.encoding.name} needs a length: give --len N, or --positions")
+        return Positions.arange(rows, first, by)
+    return Positions.arange(parse_integer("len", length), first, by)
+
+
+def _request(recipe: Recipe, dtype: str, layout: str | None, form: str | None, shard: str | None) -> Request:
+    """Check the words and that they fit the family."""
+    from pecli.errors import UnknownName
+
+    family = recipe.encoding.family
+    for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS), ("form", form, None)):
+        if word is not None and known is not None and word not in known:
+            raise UnknownName(kind, word, known)
+    if layout not in (None, "split") and family is not Family.ROTARY:
+        raise BadParameter("layout", layout, f"is for rotary tables: {recipe.encoding.name} is {family.word}")
+    if form not in (None, "dense") and family not in (Family.BIAS, Family.RELATIVE):
+        raise BadParameter("form", form, f"is for biases: {recipe.encoding.name} is {family.word}")
+    if layout == "complex" and dtype not in ("float32", "float64"):
+        raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with --layout complex")
+    return Request(dtype, layout or "split", form or "dense", shard)
+
+
+def check_domain(name: str, domain: Domain, positions: Positions) -> None:
+    """Raise BadParameter where a position lies outside what an encoding has values for."""
+    if domain.integral and not positions.integral:
+        raise BadParameter("positions", "(fractional)", f"must be whole numbers for {name}: {domain.remedy}")
+    low, high = positions.lowest, positions.highest
+    for outside, position in (
+        (domain.low is not None and low < domain.low, low),
+        (domain.high is not None and high > domain.high, high),
+    ):
+        if outside:
+            raise BadParameter("position", fraction_text(position), f"has no value in {name}: {domain.remedy}")
