@@ -87,6 +87,23 @@ def preview_grid(part: Part, precision: int) -> Grid:
     return grid(columns, rows, title=part.title)
 
 
+def show_inspection(found: Any, parts: Sequence[Part]) -> None:
+    """Print what a table holds."""
+    from pecli.cli.screen import shapes_text
+
+    show(clean(f"{found.source}   {found.format or 'recipe'}   {shapes_text(found.arrays)}"))
+    if found.recipe:
+        show(clean(f"recipe   {found.recipe}"))
+    for key, value in found.metadata.items():
+        show(clean(f"{key}   {value}"))
+    for s in found.statistics:
+        show(clean(f"{s.name}: min {s.minimum} max {s.maximum} mean {s.mean} norms {s.norm_min} to {s.norm_max}"))
+    if found.slopes is not None:
+        show("slopes   " + " ".join(repr(v) for v in found.slopes))
+    for part in parts:
+        show(preview_grid(part, 4))
+
+
 class Bar:
     """A progress bar on standard error."""
 
