@@ -16,7 +16,7 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.plan import Plan
 from pecli.text import join_list, number_text, parse_integer, parse_number, split_list
 
@@ -46,6 +46,11 @@ class Family(Enum):
     def __init__(self, word: str, title: str) -> None:
         self.word = word
         self.title = title
+
+
+def _plain(bound: float) -> str:
+    """Return a bound as a person writes it."""
+    return str(int(bound)) if bound == int(bound) and abs(bound) < 1e12 else f"{bound:g}"
 
 
 @dataclass(frozen=True)
@@ -94,8 +99,10 @@ class Param:
     @property
     def range_text(self) -> str:
         """The range in words, for help and messages."""
-        low = f"at least {self.ge:g}" if self.ge is not None else f"above {self.gt:g}" if self.gt is not None else ""
-        high = f"at most {self.le:g}" if self.le is not None else f"below {self.lt:g}" if self.lt is not None else ""
+        low = f"at least {_plain(self.ge)}" if self.ge is not None else ""
+        low = f"above {_plain(self.gt)}" if self.gt is not None else low
+        high = f"at most {_plain(self.le)}" if self.le is not None else ""
+        high = f"below {_plain(self.lt)}" if self.lt is not None else high
         return " and ".join(filter(None, ("even" if self.even else "", low, high)))
 
 
@@ -311,7 +318,9 @@ class Encoding:
         UnknownName
             For a key that is no parameter.
         BadParameter
-            For a value outside its range, or a required parameter left out.
+            For a value outside its range, or one that has no effect beside the others.
+        BadRecipe
+            For a required parameter left out.
         """
         typed: dict[str, Value] = {}
         for name, value in self._expand(given).items():
@@ -320,8 +329,7 @@ class Encoding:
         for parameter in self.parameters.values():
             if parameter.name not in typed:
                 if parameter.required:
-                    rule = f"must be given for {self.name}: {parameter.param.help}"
-                    raise BadParameter(parameter.option, "(none)", rule)
+                    raise BadRecipe(f"{self.name} needs --{parameter.option}: {parameter.param.help}")
                 typed[parameter.name] = parameter.default
         for name in explicit:
             self._check_effect(self.parameters[name], typed)
@@ -420,7 +428,7 @@ def encoding(
 def _parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     """Read the keyword-only parameters; anything undeclared fails when the module is imported."""
     found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         if get_origin(parameter.annotation) is not Annotated:

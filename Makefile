@@ -1,0 +1,76 @@
+# Everything runs from here: `make` lists the targets. Needs Python 3.11 or later with venv, and make.
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help install dev test exhaustive check format docs docs-check reference bench dist clean
+
+PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
+VENV_PYTHON := .venv/bin/python
+# Each candidate is run rather than looked up: a version manager's shim exists for pythons that do not.
+FIND_PYTHON = for p in $(PYTHONS); do \
+	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; exit 0; fi; \
+	done; \
+	echo "pecli needs Python 3.11 or later with venv (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9_.-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+.venv/.made:
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv
+	@$(VENV_PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+.venv/.installed: .venv/.made pyproject.toml
+	@$(VENV_PYTHON) -m pip install --quiet --editable .
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	@$(VENV_PYTHON) -m pip install --quiet --group dev
+	@touch $@
+
+install: .venv/.installed ## Set up .venv with pecli and what it needs
+
+dev: .venv/.dev ## Set up .venv with what the tests need too
+
+# The environment is an order-only prerequisite: reinstalling it does not make data anew.
+pe.h5: | .venv/.installed ## Write the main job's table: sinusoidal, 2048 x 512
+	@$(VENV_PYTHON) -m pecli generate sinusoidal --len 2048 --dim 512 -o $@
+
+test: .venv/.dev ## Run the tests
+	$(VENV_PYTHON) -m pytest
+
+exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
+	$(VENV_PYTHON) -m pytest -m exhaustive
+
+check: .venv/.dev ## Lint, types, and whether generated files are current
+	$(VENV_PYTHON) -m ruff check .
+	$(VENV_PYTHON) -m ruff format --check .
+	$(VENV_PYTHON) -m mypy
+	$(VENV_PYTHON) -m pecli.manual --check
+
+format: .venv/.dev ## Format the code
+	$(VENV_PYTHON) -m ruff check --fix .
+	$(VENV_PYTHON) -m ruff format .
+
+docs: .venv/.dev ## Write the man pages and the README's regions from the declarations
+	$(VENV_PYTHON) -m pecli.manual --write
+
+docs-check: .venv/.dev ## Fail if the man pages or the README are out of date
+	$(VENV_PYTHON) -m pecli.manual --check
+
+reference: .venv/.dev ## Compute the committed reference values anew, independently of pecli
+	$(VENV_PYTHON) tests/reference/make.py
+
+bench: .venv/.dev ## Measure speed, memory and start-up against their peers, side by side
+	$(VENV_PYTHON) -m tests.bench
+
+dist: .venv/.dev ## Build the wheel and try it in a fresh environment
+	rm -rf dist build/wheel
+	$(VENV_PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(VENV_PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet dist/*.whl
+	build/wheel/bin/pecli --version
+
+clean: ## Remove the environment and everything made
+	rm -rf .venv build dist pe.h5 .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

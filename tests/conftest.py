@@ -1,0 +1,66 @@
+"""Shared by all tests: running the command line, and leaving the slow checks to `make exhaustive`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("exhaustive")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
+
+def clean_environment(**extra):
+    """The environment of a child: nothing that colours output or changes its width."""
+    drop = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "GITHUB_ACTIONS", "PY_COLORS")
+    env = {k: v for k, v in os.environ.items() if k not in drop}
+    return {**env, "PYTHONPATH": str(ROOT), **extra}
+
+
+@pytest.fixture
+def pecli(tmp_path):
+    """Run the command for real, in a child, in an empty folder; returns the completed process."""
+
+    def run(*arguments, text=True, input=None, env=None, **options):
+        return subprocess.run(
+            [sys.executable, "-m", "pecli", *map(str, arguments)],
+            capture_output=True,
+            text=text,
+            input=input,
+            cwd=options.pop("cwd", tmp_path),
+            env=clean_environment(**(env or {})),
+            timeout=120,
+            check=False,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def refuses(pecli, tmp_path):
+    """Assert that a command is refused: status 2, one sentence on standard error, no file, no traceback."""
+
+    def run(*arguments, says=(), **options):
+        before = set(os.listdir(tmp_path))
+        result = pecli(*arguments, **options)
+        assert result.returncode == 2, (result.returncode, result.stderr)
+        assert "Traceback" not in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        assert result.stdout == ""
+        for word in [says] if isinstance(says, str) else says:
+            assert word in result.stderr, result.stderr
+        assert set(os.listdir(tmp_path)) == before
+        return result.stderr
+
+    return run
