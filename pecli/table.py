@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, BadRecipe
+from pecli.layouts import LAYOUTS
 from pecli.plan import Domain, Plan
 from pecli.positions import Positions, fraction_text, parse_shard
 from pecli.recipe import Recipe, join_recipe, split_recipe
@@ -22,7 +23,6 @@ from pecli.text import parse_integer, parse_number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
 FORMS = ("dense", "distance", "slopes")
 KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard")
 

@@ -150,7 +150,8 @@ def metavar(parameter: Parameter) -> str:
 def table_options(family: Family) -> dict[str, Any]:
     """Return the options that every encoding of a family has beside its own."""
     from pecli.formats import FORMATS
-    from pecli.table import FORMS, LAYOUTS
+    from pecli.layouts import LAYOUTS
+    from pecli.table import FORMS
     from pecli.tabular import DTYPES
 
     options = {

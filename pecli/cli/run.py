@@ -25,11 +25,13 @@ def run(arguments: Sequence[str]) -> int:
     shell then sees 141.
     """
     _catch_signals()
+    debug = "--debug" in arguments  # taken anywhere: the one who meets a bug repeats the command and adds it
+    words = [word for word in arguments if word != "--debug"]
     status = TROUBLE
     try:
         from pecli.cli import make_app
 
-        result = make_app()(list(arguments), prog_name="pecli", standalone_mode=False)
+        result = make_app()(words, prog_name="pecli", standalone_mode=False)
         status = result if isinstance(result, int) else OK
         sys.stdout.flush()
     except (BrokenPipe, BrokenPipeError):
@@ -46,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
         tell(f"pecli: standard output: {error.strerror or error}: nothing more could be written")
         _forget_stdout()
     except Exception as error:  # anything else is a bug, and says so
-        if "--debug" in arguments:
+        if debug:
             raise
         tell(
             f"pecli: internal error: {clean(f'{type(error).__name__}: {error}')}: run again with --debug and report it"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.layouts import layout_arrays, layout_views
 from pecli.phase import Part, Wheel, default_threads, fill
 from pecli.plan import Band, Waves
 from pecli.positions import Segment
@@ -38,46 +39,7 @@ class WaveTable(Table):
         n, width, dtype = self.part.count, self.waves.width, self.dtype
         if self.source.encoding.family is not Family.ROTARY:
             return (Array("pe", (n, width), dtype, ("position", "channel")),)
-        pair, channel = ("position", "pair"), ("position", "channel")
-        wide = "complex64" if dtype == "float32" else "complex128"
-        match self.request.layout:
-            case "split":
-                return Array("cos", (n, width), dtype, pair), Array("sin", (n, width), dtype, pair)
-            case "half" | "interleaved":
-                return Array("cos", (n, 2 * width), dtype, channel), Array("sin", (n, 2 * width), dtype, channel)
-            case "concat":
-                return (Array("cos_sin", (n, 2 * width), dtype, channel),)
-            case "sin-cos":
-                return (Array("sin_cos", (n, 2 * width), dtype, channel),)
-            case "pairs":
-                return (Array("cos_sin", (n, width, 2), dtype, ("position", "pair", "part")),)
-            case "complex":
-                return (Array("cis", (n, width), wide, pair),)
-        return (Array("angles", (n, width), dtype, pair),)
-
-    def _views(self, out: Mapping[str, NDArray[Any]]) -> Views:
-        """Return which part goes where, every view (rows, width)."""
-        width, found = self.waves.width, Views()
-        part: Part
-        for name, array in out.items():
-            match name, self.request.layout:
-                case ("cos" | "sin") as part, "half":
-                    found += [(part, array[:, :width]), (part, array[:, width:])]
-                case ("cos" | "sin") as part, "interleaved":
-                    found += [(part, array[:, 0::2]), (part, array[:, 1::2])]
-                case ("cos" | "sin") as part, _:
-                    found += [(part, array)]
-                case "cos_sin", "pairs":
-                    found += [("cos", array[:, :, 0]), ("sin", array[:, :, 1])]
-                case "cos_sin", _:
-                    found += [("cos", array[:, :width]), ("sin", array[:, width:])]
-                case "sin_cos", _:
-                    found += [("sin", array[:, :width]), ("cos", array[:, width:])]
-                case "cis", _:
-                    found += [("cos", array.real), ("sin", array.imag)]
-                case "angles", _:
-                    found += [("angle", array)]
-        return found
+        return layout_arrays(self.request.layout, n, width, dtype)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
         """Write rows into `out`; see :meth:`pecli.tabular.Tabular.fill`."""
@@ -97,7 +59,7 @@ class WaveTable(Table):
             places = (("sin", band.sin), ("cos", band.cos))
             views: Views = [(part, target["pe"][:, columns]) for part, columns in places if columns is not None]  # type: ignore[misc]
         else:
-            views = [(part, view[:, band.sin]) for part, view in self._views(target)]
+            views = [(part, view[:, band.sin]) for part, view in layout_views(self.request.layout, self.waves.width, target)]
         fill(self._wheel(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
         if not whole:
             for name, array in target.items():
