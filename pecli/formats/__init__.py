@@ -120,6 +120,8 @@ def write_table(
         threads = default_threads()
     if threads < 1:
         raise BadParameter("threads", threads, "must be 1 or more")
+    if isinstance(table, StoredTable) and table.sequential:
+        threads = 1
     options = Options(threads, compress, wide, _one_at_a_time(progress) if progress else Options.progress)
     draft = _checked(table, format_for(path, format), path, options, clobber)
     with open_output(path, clobber=clobber, size=draft.size or draft.least) as output:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter
 from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pecli.formats.safe import Output
     from pecli.formats.stored import Source, StoredTable
 
@@ -21,6 +23,11 @@ BLOCK_BYTES = 2 << 20  # of a worker's buffer: enough pairs per NumPy call, and 
 
 def no_progress(_bytes: int) -> None:
     """Report nothing."""
+
+
+def raw_bytes(values: NDArray[Any]) -> memoryview:
+    """Return the memory of contiguous values of any type."""
+    return values.reshape(-1).view("u1").data
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ class Rules:
     """What a format cannot hold, checked alike for all of them."""
 
     format: str
-    dtypes: Sequence[str]
+    dtypes: tuple[str, ...]
     remedies: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, table: Tabular) -> None:

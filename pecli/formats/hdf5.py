@@ -119,13 +119,15 @@ def _write_compressed(table: Tabular, output: Output, options: Options) -> None:
             _describe(table, file, datasets)
             for array in table.arrays:
                 if not array.shape:
-                    datasets[array.name].id.write(*scalar_write(table, array))
+                    datasets[array.name][()] = table.read(array.name)  # one value, no chunk
                     continue
                 for start, data in chunks(table, array, options):
                     datasets[array.name].id.write_direct_chunk(start, data)
                     shielded.check()
-    finally:
-        shielded.check()
+    except BaseException:
+        output.abandon()
+        raise
+    shielded.check()
 
 
 HDF5 = Format(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pecli.formats.base import Options
+from pecli.formats.base import Options, raw_bytes
 from pecli.formats.pump import Buffer, Ordered, Task, fill
 from pecli.tabular import ITEM_BYTES, Array, Tabular
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import NDArray
 
 CHUNK_BYTES = 1 << 20
 
@@ -51,10 +52,7 @@ def chunks(table: Tabular, array: Array, options: Options) -> Iterator[Chunk]:
 
 def _split_axis(array: Array, shape: tuple[int, ...]) -> int:
     """Return the axis along which chunks divide the array: all later ones are whole, all earlier ones single."""
-    return next(
-        (axis for axis, (part, size) in enumerate(zip(shape, array.shape, strict=True)) if part > 1 or size == 1),
-        len(shape) - 1,
-    )
+    return max((axis for axis, part in enumerate(shape) if part < array.shape[axis]), default=0)
 
 
 def _tasks(array: Array, shape: tuple[int, ...], axis: int) -> Iterator[Task]:
@@ -69,3 +67,31 @@ def _tasks(array: Array, shape: tuple[int, ...], axis: int) -> Iterator[Task]:
         for start in range(0, array.shape[axis], shape[axis]):
             stop = min(start + shape[axis], array.shape[axis])
             yield Task((array,), (base + start) * inner, (base + stop) * inner)
+
+
+def _places(array: Array, shape: tuple[int, ...], axis: int, task: Task) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Yield where each chunk of a task begins, and which of the array's values it holds."""
+    import numpy as np
+
+    size = math.prod(array.row_shape)
+    spans = [(task.start * size, task.stop * size)]
+    if axis >= array.lead:
+        inner = math.prod(array.shape[axis + 1 :])
+        whole = array.shape[axis] * inner
+        spans = [
+            (start, min(start + shape[axis] * inner, first + whole))
+            for first in range(task.start * size, task.stop * size, whole)
+            for start in range(first, first + whole, shape[axis] * inner)
+        ]
+    for start, stop in spans:
+        yield tuple(int(index) for index in np.unravel_index(start, array.shape)), start, stop
+
+
+def _packed(values: NDArray[Any], count: int) -> bytes:
+    """Return a chunk of `count` values as HDF5's shuffle and deflate filters would leave it."""
+    import numpy as np
+
+    if len(values) < count:  # at the edge of the array
+        values = np.concatenate([values, np.zeros(count - len(values), values.dtype)])
+    shuffled = values.view(np.uint8).reshape(count, values.itemsize).T
+    return zlib.compress(raw_bytes(np.ascontiguousarray(shuffled)), 1)

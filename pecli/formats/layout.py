@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.base import BLOCK_BYTES, Draft, Options
+from pecli.formats.base import BLOCK_BYTES, Draft, Options, raw_bytes
 from pecli.formats.pump import Buffer, Ordered, Task, fill, place, tasks
 from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from pecli.formats.safe import Output
@@ -58,7 +57,7 @@ class Layout:
                 output.write(piece)
             else:
                 for values in in_order(table, piece, options):
-                    output.write(values)
+                    output.write(raw_bytes(values))
         output.write(bytes(self.size - output.tell()))
 
 
@@ -107,5 +106,5 @@ class Positioned(Tabular):
         if rest:
             self.table.fill(start, stop, rest)
 
-    def position(self, start: int, stop: int) -> NDArray[np.int64] | NDArray[np.float64] | None:
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
         return self.table.position(start, stop)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pecli.formats.base import BLOCK_BYTES, Options
+from pecli.formats.base import BLOCK_BYTES, Options, raw_bytes
 from pecli.tabular import Array, Tabular, storage
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
                 if task is None:
                     return
                 for name, values in fill(table, task, buffer).items():
-                    output.put(values, offsets[name] + task.start * table.array(name).row_bytes)
+                    output.put(raw_bytes(values), offsets[name] + task.start * table.array(name).row_bytes)
                     with lock:
                         options.progress(values.nbytes)
         except BaseException as error:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from pecli.errors import BrokenPipe, PecliError, WouldOverwrite, WriteFailed
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 STANDARD = "-"
 RESERVED_AT_ONCE = 64 << 20
@@ -78,6 +78,21 @@ class Output(io.RawIOBase):
         self._at += count
         self._end = max(self._end, self._at)
         return count
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read back what was written at the present place of a regular file."""
+        view = memoryview(buffer).cast("B")
+        data = b"" if self._abandoned else os.pread(self._descriptor, len(view), self._at)
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or lengthen a regular file."""
+        self._end = self._at if size is None else size
+        if not self._abandoned:
+            os.ftruncate(self._descriptor, self._end)
+        return self._end
 
     def put(self, data: ReadableBuffer, offset: int) -> None:
         """Write all of `data` at `offset` of a regular file; threads may call it at once."""

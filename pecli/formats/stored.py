@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from pecli.errors import BadFile, UnknownName
-from pecli.tabular import ITEM_BYTES, Array, Tabular
+from pecli.formats.base import raw_bytes
+from pecli.tabular import ITEM_BYTES, Array, Tabular, storage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +67,11 @@ class StoredTable(Tabular):
         The file, as it was named.
     format : str
         Name of its format.
+    sequential : bool
+        Whether going back is dear, so that one thread should read it from the beginning to the end.
     """
+
+    sequential = False
 
     def __init__(
         self,
@@ -76,13 +81,16 @@ class StoredTable(Tabular):
         recipe: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        self.path, self.format = source.name, format
+        self.source, self.path, self.format = source, source.name, format
+        self._positions: Array | None = None
         self.arrays, self.recipe, self.metadata = tuple(arrays), recipe, dict(metadata or {})
         if not self.arrays:
             raise source.bad(f"holds no array of numbers that {format} could give: name another file")
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""
+        if self._positions is not None and self._positions.name == name:
+            self.arrays, self._positions = (self._positions,), None
         if all(array.name != name for array in self.arrays):
             raise UnknownName(f"array in {self.path}", name, [array.name for array in self.arrays])
         self.arrays = (self.array(name),)
@@ -95,6 +103,25 @@ class StoredTable(Tabular):
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows `start` to `stop` of one array into `out`."""
         raise NotImplementedError
+
+    def take_positions(self, name: str) -> None:
+        """Read the array `name`, if it numbers the rows of another, as their positions."""
+        found = next((array for array in self.arrays if array.name == name), None)
+        rest = tuple(array for array in self.arrays if array is not found)
+        if found is None or len(found.shape) != 1 or found.dtype not in ("int64", "int32", "float64"):
+            return
+        if any(array.lead and array.shape[array.lead - 1] == found.shape[0] for array in rest):
+            self._positions, self.arrays = found, rest
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions that the file gives to rows `start` to `stop`; None where it gives none."""
+        if self._positions is None or stop > self._positions.rows:
+            return None
+        import numpy as np
+
+        out = np.empty(stop - start, storage(self._positions.dtype))
+        self.fill_array(self._positions, start, stop, out)
+        return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
 
     def close(self) -> None:
         """Close the file."""
@@ -147,10 +174,10 @@ class RawFile:
         import numpy as np
 
         if out.dtype == dtype and out.flags.c_contiguous:
-            self.read_into(offset, memoryview(out.reshape(-1)).cast("B"))
+            self.read_into(offset, raw_bytes(out))
         else:
             raw = np.empty(out.size, dtype)
-            self.read_into(offset, memoryview(raw.view(np.uint8)))
+            self.read_into(offset, raw_bytes(raw))
             out[...] = raw.reshape(out.shape)
 
 
@@ -161,6 +188,8 @@ def stored_array(
     shape = tuple(shape)
     if lead is None:
         lead = max(1, len(shape) - 1) if shape else 0
+        if len(shape) > 2 and shape[-1] == 2:  # pairs belong to one row
+            lead -= 1
         if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
             lead = len(shape)
     named = tuple(axes) if len(axes) == len(shape) else tuple(f"axis{index}" for index in range(len(shape)))

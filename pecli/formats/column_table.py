@@ -1,0 +1,60 @@
+"""What files of rows and columns share when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pecli.formats.gathered import KEYS, Column, gather
+from pecli.formats.stored import Source, StoredTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ColumnTable(StoredTable):
+    """A table whose arrays are gathered from columns; they are read together, forwards.
+
+    A subclass gives `read_columns`.
+    """
+
+    sequential = True
+
+    def __init__(self, source: Source, format: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]) -> None:
+        self._columns = {column.name: column for column in columns}
+        described = facts.get("arrays")
+        self._gathered = {
+            found.array.name: found
+            for found in gather(columns, rows, described if isinstance(described, dict) else {}, self._heads(rows))
+        }
+        metadata = {key: value for key, value in facts.items() if isinstance(value, str) and key != "recipe"}
+        recipe = facts.get("recipe")
+        arrays = [found.array for found in self._gathered.values()]
+        super().__init__(source, format, arrays, recipe if isinstance(recipe, str) else None, metadata)
+
+    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return entries `start` to `stop` of the named columns."""
+        raise NotImplementedError
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        names = [column for name in out for column in self._gathered[name].columns]
+        found = self.read_columns(names, start, stop)
+        for name, values in out.items():
+            self._gathered[name].fill(found, values)
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        import numpy as np
+
+        name = next((key for key in ("position", "query") if self._is_key(key)), None)
+        if name is None:
+            return None
+        values = self.read_columns([name], start, stop)[name]
+        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+    def _is_key(self, name: str) -> bool:
+        return name in KEYS and name in self._columns and not self._columns[name].shape
+
+    def _heads(self, rows: int) -> int | None:
+        if not rows or not self._is_key("head") or not self._is_key("query"):
+            return None
+        return int(self.read_columns(["head"], rows - 1, rows)["head"][0]) + 1

@@ -1,0 +1,197 @@
+"""npz: a zip of npy files, one for each array, and the recipe as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules, raw_bytes
+from pecli.formats.facts import facts_json, parse_facts
+from pecli.formats.layout import in_order
+from pecli.formats.npy import NpyArray, header, parse_header
+from pecli.formats.safe import Output
+from pecli.formats.stored import RawFile, Source, StoredTable, dtype_name, stored_array
+from pecli.tabular import Array, Tabular
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RULES = Rules("npz", (*REALS, *COMPLEX, *INTEGERS))
+RECIPE = "recipe.json"
+BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
+LOCAL_HEADER = 30
+PIECE = 1 << 20
+
+
+def draft(table: Tabular, options: Options) -> Draft:
+    """Write one member per array, stored unless compression is asked for."""
+    RULES.check(table)
+    size = sum(array.bytes for array in table.arrays)
+    least = size // 1100 if options.compress else size
+    return Draft(lambda output: _write(table, output, options), None, least)
+
+
+def _write(table: Tabular, output: Output, options: Options) -> None:
+    method = zipfile.ZIP_DEFLATED if options.compress else zipfile.ZIP_STORED
+    archive = zipfile.ZipFile(output, "w", method, compresslevel=1)
+    try:
+        for array in table.arrays:
+            with archive.open(f"{array.name}.npy", "w", force_zip64=True) as member:
+                member.write(header(array.dtype, array.shape))
+                for values in in_order(table, array, options):
+                    member.write(raw_bytes(values))
+        with archive.open(RECIPE, "w") as member:  # unlike writestr this dates every member 1980, the first that zip knows
+            member.write(facts_json(table).encode())
+    except BaseException:
+        output.abandon()
+        raise
+    finally:
+        archive.close()
+
+
+class NpzTable(StoredTable):
+    """An open npz file; members that are no npy are left alone."""
+
+    def __init__(self, source: Source) -> None:
+        self._raw = RawFile(source)
+        try:
+            self._archive = zipfile.ZipFile(source.path)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise source.bad("cannot be opened as npz: it is truncated or damaged; make it again") from error
+        try:
+            self._members: dict[str, NpyArray | _Deflated] = {}
+            facts: dict[str, str] = {}
+            for info in self._archive.infolist():
+                if info.filename == RECIPE:
+                    facts = self._facts(source, info)
+                elif info.filename.endswith(".npy") and not info.is_dir():
+                    self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
+            self._refuse_pickles(source)
+            arrays = [member.array for member in self._members.values()]
+            super().__init__(source, "npz", arrays, facts.pop("recipe", None), facts)
+        except BaseException:
+            self.close()
+            raise
+        self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
+        self.take_positions("position")
+
+    def _open(self, source: Source, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
+        name = info.filename.removesuffix(".npy")
+        if info.flag_bits & 1:
+            raise source.bad(f"encrypts '{name}': save it without a password")
+        if info.compress_type == zipfile.ZIP_DEFLATED:
+            if info.file_size > BEST_DEFLATE * info.compress_size + PIECE:
+                raise source.bad(f"says {info.file_size:,} bytes for '{name}', more than it can hold: it is damaged")
+            return _Deflated(self._archive, source, info, name)
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise source.bad(f"compresses '{name}' in a way that npz has not: save it with numpy.savez")
+        local = self._raw.read(info.header_offset, LOCAL_HEADER)
+        lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+        start = info.header_offset + LOCAL_HEADER + lengths
+        return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
+
+    def _facts(self, source: Source, info: zipfile.ZipInfo) -> dict[str, str]:
+        if info.file_size > PIECE or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            return {}
+        try:
+            return parse_facts(self._archive.read(info))
+        except (zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
+            raise source.bad(f"cannot be read at '{RECIPE}': it is damaged; make it again") from error
+
+    def _refuse_pickles(self, source: Source) -> None:
+        if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
+            raise source.bad("is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy")
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        self._members[array.name].fill(start, stop, out)
+
+    def close(self) -> None:
+        self._archive.close()
+        self._raw.close()
+
+
+class _Deflated:
+    """A compressed member, read forwards; going back starts it again."""
+
+    def __init__(self, archive: zipfile.ZipFile, source: Source, info: zipfile.ZipInfo, name: str) -> None:
+        self._archive, self._source, self._info = archive, source, info
+        self._lock = threading.Lock()
+        self._stream: IO[bytes] | None = None
+        self._at = 0
+        with self._reading():
+            head = self._read(min(info.file_size, 12 + 10_000))
+        try:
+            self._dtype, fortran, shape, self._start = parse_header(head)
+        except ValueError as error:
+            raise source.bad(f"'{name}' {error}") from None
+        kind = dtype_name(self._dtype)
+        assert kind is not None
+        if fortran and len(shape) > 1:
+            raise source.bad(f"holds '{name}' compressed in Fortran order: save it in C order")
+        self.array = stored_array(name, shape, kind)
+        if self.array.bytes > info.file_size - self._start:
+            held = info.file_size - self._start
+            raise source.bad(f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged")
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of the array."""
+        import numpy as np
+
+        raw = np.empty(out.size, self._dtype)
+        view = raw_bytes(raw)
+        with self._lock, self._reading():
+            self._seek(self._start + start * self.array.row_bytes)
+            while view:
+                data = self._read(min(PIECE, len(view)))
+                view[: len(data)] = data
+                view = view[len(data) :]
+        out[...] = raw.reshape(out.shape)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+            raise self._source.bad(f"cannot be read at '{self._info.filename}': it is damaged; make it again") from error
+
+    def _seek(self, target: int) -> None:
+        if target < self._at:
+            self._stream = None
+        for size in self._pieces(target):
+            self._read(size)
+
+    def _pieces(self, target: int) -> Iterator[int]:
+        self._opened()
+        while self._at < target:
+            yield min(PIECE, target - self._at)
+
+    def _opened(self) -> IO[bytes]:
+        if self._stream is None:
+            self._stream, self._at = self._archive.open(self._info), 0
+        return self._stream
+
+    def _read(self, size: int) -> bytes:
+        data = self._opened().read(size)
+        if not data and size:
+            raise EOFError
+        self._at += len(data)
+        return data
+
+
+NPZ = Format(
+    name="npz",
+    title="npz",
+    suffixes=(".npz",),
+    draft=draft,
+    open=NpzTable,
+    dtypes=RULES.dtypes,
+    magic=(b"PK\x03\x04", b"PK\x05\x06"),
+    stores="one npy member for each array, stored (`--compress`: deflated), dated 1980",
+    metadata="the member recipe.json",
+    compresses=True,
+)
