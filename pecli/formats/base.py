@@ -30,6 +30,18 @@ def raw_bytes(values: NDArray[Any]) -> memoryview:
     return values.reshape(-1).view("u1").data
 
 
+def numbered(table: Tabular) -> tuple[int, str] | None:
+    """Return how many positions number the rows of a table and their type; None where nothing numbers them."""
+    first = table.arrays[0]
+    axis = first.axes[first.lead - 1] if first.lead else ""
+    if not first.rows or (axis not in ("position", "query") and not axis.startswith("axis")):
+        return None
+    sample = table.position(0, 1)
+    if sample is None:
+        return None
+    return first.shape[first.lead - 1], "float64" if sample.dtype.kind == "f" else "int64"
+
+
 @dataclass(frozen=True)
 class Options:
     """How a table is written, beside the format.

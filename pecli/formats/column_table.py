@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pecli.formats.facts import texts
 from pecli.formats.gathered import KEYS, Column, gather
 from pecli.formats.stored import Source, StoredTable
 
@@ -27,10 +28,9 @@ class ColumnTable(StoredTable):
             found.array.name: found
             for found in gather(columns, rows, described if isinstance(described, dict) else {}, self._heads(rows))
         }
-        metadata = {key: value for key, value in facts.items() if isinstance(value, str) and key != "recipe"}
-        recipe = facts.get("recipe")
-        arrays = [found.array for found in self._gathered.values()]
-        super().__init__(source, format, arrays, recipe if isinstance(recipe, str) else None, metadata)
+        metadata = texts(facts)
+        recipe = metadata.pop("recipe", None)
+        super().__init__(source, format, [found.array for found in self._gathered.values()], recipe, metadata)
 
     def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return entries `start` to `stop` of the named columns."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.base import Options, Rules
+from pecli.formats.base import Options, Rules, numbered
 from pecli.formats.facts import KEY, facts_json
 from pecli.formats.pump import Buffer, Ordered, Task, fill, tasks
 from pecli.tabular import ITEM_BYTES, Array, Tabular
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
+SCALARS = 65_536  # rows of a group where a row is one value
 STEMS = {"pe": "d", "bias": "b"}  # of the names of single values
 PARTS = {"complex64": "float32", "complex128": "float64"}
 
@@ -39,9 +40,8 @@ class Columns:
         self.table, self.arrays = table, rules.one_group(table)
         first = self.arrays[0]
         self.lead = first.shape[: first.lead]
-        sample = table.position(0, 1) if self.lead and first.rows else None
-        self.kind = "int64" if sample is None or sample.dtype.kind != "f" else "float64"
-        self.numbered = sample is not None
+        self.numbered = numbered(table)
+        self.kind = self.numbered[1] if self.numbered else "int64"
         names = _distinct(first.axes[: first.lead], {array.name for array in self.arrays})
         self.keys = tuple((name, self.kind if name == names[-1] else "int64") for name in names)
 
@@ -56,16 +56,21 @@ class Columns:
         if not self.lead:
             return []
         indices = [np.ascontiguousarray(i, np.int64) for i in np.unravel_index(np.arange(start, stop), self.lead)]
-        if self.numbered:
-            positions = self.table.position(start, stop)
+        last = indices[-1]
+        if self.numbered and len(last):
+            low = int(last.min())
+            positions = self.table.position(low, int(last.max()) + 1)
             assert positions is not None
-            indices[-1] = np.ascontiguousarray(positions, self.kind)
+            indices[-1] = np.ascontiguousarray(positions[last - low], self.kind)
+        elif self.arrays[0].axes[len(self.lead) - 1] == "distance":
+            indices[-1] = last - (self.lead[-1] - 1) // 2  # from -(n - 1) to n - 1
         return indices
 
     def group_rows(self) -> int:
         """Return how many rows a group has: at most `GROUP_BYTES` of values, or one row."""
         size = sum(array.row_bytes for array in self.arrays)
-        return max(1, min(GROUP_ROWS, GROUP_BYTES // max(1, size)))
+        most = GROUP_ROWS if any(array.row_shape for array in self.arrays) else SCALARS
+        return max(1, min(most, GROUP_BYTES // max(1, size)))
 
 
 def _distinct(names: tuple[str, ...], taken: set[str]) -> list[str]:
@@ -114,8 +119,7 @@ def schema(columns: Columns, wide: bool = False) -> pa.Schema:
             fields += [pa.field(name, kind, nullable=False) for name in wide_names(array)]
         else:
             fields.append(pa.field(array.name, array_type(array), nullable=False))
-    arrays = {a.name: {"shape": a.shape, "axes": a.axes, "dtype": a.dtype} for a in columns.arrays}
-    facts = facts_json(columns.table, arrays=arrays, rows=columns.rows)
+    facts = facts_json(columns.table, rows=columns.rows)
     return pa.schema(fields, {KEY: facts})
 
 

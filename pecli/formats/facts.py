@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pecli.tabular import Tabular
@@ -11,16 +12,25 @@ KEY = "pecli"
 
 
 def facts_json(table: Tabular, **more: Any) -> str:
-    """Return the recipe, the metadata and `more` as JSON, always in the same order."""
-    facts = {**table.metadata, **more}
+    """Return the recipe, the metadata, what the arrays are, and `more` as JSON, always in the same order."""
+    arrays = {array.name: {"shape": array.shape, "axes": array.axes, "dtype": array.dtype} for array in table.arrays}
+    facts = {**table.metadata, "arrays": arrays, **more}
     if table.recipe is not None:
         facts["recipe"] = table.recipe
     return json.dumps(facts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def parse_facts(data: bytes | str) -> dict[str, str]:
-    """Return the texts in such an object; nothing where it is none."""
-    return {key: value for key, value in parse_object(data).items() if isinstance(value, str)}
+def texts(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return those facts that are text."""
+    return {key: value for key, value in facts.items() if isinstance(value, str)}
+
+
+def axes_of(facts: Mapping[str, Any], name: str) -> list[str]:
+    """Return what the facts call the axes of an array; nothing where they say nothing sensible."""
+    arrays = facts.get("arrays")
+    described = arrays.get(name) if isinstance(arrays, dict) else None
+    axes = described.get("axes") if isinstance(described, dict) else None
+    return axes if isinstance(axes, list) and all(isinstance(axis, str) for axis in axes) else []
 
 
 def parse_object(data: bytes | str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
+from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules, numbered
 from pecli.formats.hdf5_chunks import chunk_shape, chunks
 from pecli.formats.hdf5_files import Image, Shielded, spooled
 from pecli.formats.hdf5_read import Hdf5Table
@@ -41,11 +41,10 @@ def draft(table: Tabular, options: Options) -> Draft:
 
 def with_positions(table: Tabular) -> Tabular:
     """Add the positions of the rows as an array, where they are known."""
-    first = table.arrays[0]
-    sample = table.position(0, 1) if first.lead and first.rows else None
-    if sample is None or any(array.name == "position" for array in table.arrays):
+    found = numbered(table)
+    if found is None or any(array.name == "position" for array in table.arrays):
         return table
-    return Positioned(table, first.shape[first.lead - 1], "float64" if sample.dtype.kind == "f" else "int64")
+    return Positioned(table, *found)
 
 
 def plain_layout(table: Tabular) -> Layout:
@@ -92,7 +91,7 @@ def _describe(table: Tabular, file: h5py.File, datasets: Mapping[str, h5py.Datas
     facts = {"pecli_recipe": table.recipe, **table.metadata}
     for key, value in facts.items():
         if value is not None:
-            file.attrs["pecli_version" if key == "version" else key] = value
+            file.attrs[key] = value
     positions = datasets.get("position") if isinstance(table, Positioned) else None
     if positions is not None:
         positions.make_scale("position")

@@ -200,5 +200,5 @@ def _facts(file: h5py.File) -> tuple[str | None, dict[str, str]]:
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
         if getattr(value, "ndim", 0) == 0 and len(text := str(value)) <= LONGEST_FACT:
-            facts["version" if name == "pecli_version" else name] = text
+            facts[name] = text
     return facts.pop("pecli_recipe", None), facts

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
+LARGEST_STRETCH = 64 << 20  # bytes read to gather rows of a Fortran array
 RULES = Rules("npy", (*REALS, *COMPLEX, *INTEGERS))
 
 
@@ -104,27 +105,29 @@ class NpyArray:
                 f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated; make it again"
             )
 
-    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Read rows of the array."""
-        if self.fortran and len(self.array.shape) > 1:
-            self._fill_transposed(start, stop, out)
+    def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of the array, as `array` divides it into rows."""
+        if self.fortran and len(array.shape) > 1:
+            self._fill_transposed(array, start, stop, out)
         else:
-            self.file.values(self.offset + start * self.array.row_bytes, self.dtype, out)
+            self.file.values(self.offset + start * array.row_bytes, self.dtype, out)
 
-    def _fill_transposed(self, start: int, stop: int, out: NDArray[Any]) -> None:
+    def _fill_transposed(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Gather rows whose values lie one lead block apart, a stretch for each column."""
         import numpy as np
 
-        lead = self.array.shape[: self.array.lead]
+        lead = array.shape[: array.lead]
         places = np.ravel_multi_index(np.unravel_index(np.arange(start, stop), lead), lead, order="F")
         if not len(places):
             return
         low = int(places.min())
+        if (int(places.max()) - low) * self.dtype.itemsize > LARGEST_STRETCH:
+            raise self.file.source.bad("holds rows in Fortran order that lie too far apart: save it in C order")
         stretch = np.empty(int(places.max()) + 1 - low, self.dtype)
-        flat = np.empty((len(places), *self.array.row_shape[::-1]), out.dtype)  # columns in the order of the file
+        flat = np.empty((len(places), *array.row_shape[::-1]), out.dtype)  # columns in the order of the file
         columns = flat.reshape(len(places), -1)
         for column in range(columns.shape[1]):
-            offset = self.offset + (column * self.array.rows + low) * self.dtype.itemsize
+            offset = self.offset + (column * array.rows + low) * self.dtype.itemsize
             self.file.values(offset, self.dtype, stretch)
             columns[:, column] = stretch[places - low]
         out[...] = flat.transpose(0, *range(flat.ndim - 1, 0, -1))
@@ -139,7 +142,7 @@ class NpyTable(StoredTable):
         super().__init__(source, "npy", [self._values.array])
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
-        self._values.fill(start, stop, out)
+        self._values.fill(array, start, stop, out)
 
     def close(self) -> None:
         self._file.close()

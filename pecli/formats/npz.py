@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules, raw_bytes
-from pecli.formats.facts import facts_json, parse_facts
+from pecli.formats.facts import axes_of, facts_json, parse_object, texts
 from pecli.formats.layout import in_order
 from pecli.formats.npy import NpyArray, header, parse_header
 from pecli.formats.safe import Output
@@ -65,15 +65,18 @@ class NpzTable(StoredTable):
             raise source.bad("cannot be opened as npz: it is truncated or damaged; make it again") from error
         try:
             self._members: dict[str, NpyArray | _Deflated] = {}
-            facts: dict[str, str] = {}
-            for info in self._archive.infolist():
-                if info.filename == RECIPE:
-                    facts = self._facts(source, info)
-                elif info.filename.endswith(".npy") and not info.is_dir():
+            members = self._archive.infolist()
+            facts = next((self._facts(source, info) for info in members if info.filename == RECIPE), {})
+            for info in members:
+                if info.filename.endswith(".npy") and not info.is_dir():
                     self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
             self._refuse_pickles(source)
-            arrays = [member.array for member in self._members.values()]
-            super().__init__(source, "npz", arrays, facts.pop("recipe", None), facts)
+            arrays = [
+                stored_array(name, member.array.shape, member.array.dtype, axes_of(facts, name))
+                for name, member in self._members.items()
+            ]
+            metadata = texts(facts)
+            super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
         except BaseException:
             self.close()
             raise
@@ -95,11 +98,11 @@ class NpzTable(StoredTable):
         start = info.header_offset + LOCAL_HEADER + lengths
         return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
 
-    def _facts(self, source: Source, info: zipfile.ZipInfo) -> dict[str, str]:
+    def _facts(self, source: Source, info: zipfile.ZipInfo) -> dict[str, Any]:
         if info.file_size > PIECE or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             return {}
         try:
-            return parse_facts(self._archive.read(info))
+            return parse_object(self._archive.read(info))
         except (zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
             raise source.bad(f"cannot be read at '{RECIPE}': it is damaged; make it again") from error
 
@@ -108,7 +111,7 @@ class NpzTable(StoredTable):
             raise source.bad("is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy")
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
-        self._members[array.name].fill(start, stop, out)
+        self._members[array.name].fill(array, start, stop, out)
 
     def close(self) -> None:
         self._archive.close()
@@ -138,14 +141,14 @@ class _Deflated:
             held = info.file_size - self._start
             raise source.bad(f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged")
 
-    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Read rows of the array."""
+    def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of the array, as `array` divides it into rows."""
         import numpy as np
 
         raw = np.empty(out.size, self._dtype)
         view = raw_bytes(raw)
         with self._lock, self._reading():
-            self._seek(self._start + start * self.array.row_bytes)
+            self._seek(self._start + start * array.row_bytes)
             while view:
                 data = self._read(min(PIECE, len(view)))
                 view[: len(data)] = data

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
+LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 HEAD_BYTES = 4096
 
 
@@ -186,13 +187,15 @@ def stored_array(
 ) -> Array:
     """Describe an array of a file: its last axis is a row, where that is not absurdly long."""
     shape = tuple(shape)
+    if lead is None and len(axes) == len(shape):
+        lead = next((len(start) for start in LEADS if tuple(axes[: len(start)]) == start), None)
     if lead is None:
         lead = max(1, len(shape) - 1) if shape else 0
         if len(shape) > 2 and shape[-1] == 2:  # pairs belong to one row
             lead -= 1
         if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
             lead = len(shape)
-    named = tuple(axes) if len(axes) == len(shape) else tuple(f"axis{index}" for index in range(len(shape)))
+    named = tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
     return Array(name, shape, dtype, named, lead)
 
 
