@@ -1,0 +1,21 @@
+"""The engine: exact phases, and from them correctly rounded sines, cosines and angles."""
+
+from pecli.phase.doubled import Doubled
+from pecli.phase.fill import default_threads, fill
+from pecli.phase.rounding import STORAGE, narrow, widen
+from pecli.phase.turns import FREQUENCY_DIGITS, PI, pi
+from pecli.phase.wheel import Part, Wheel
+
+__all__ = [
+    "FREQUENCY_DIGITS",
+    "PI",
+    "STORAGE",
+    "Doubled",
+    "Part",
+    "Wheel",
+    "default_threads",
+    "fill",
+    "narrow",
+    "pi",
+    "widen",
+]

@@ -1,0 +1,57 @@
+"""Angles: position times frequency in radians, not reduced, correctly rounded."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.phase.doubled import Doubled, from_decimal, multiply, quick_two_sum
+from pecli.phase.rounding import GRIDS, narrow, to_grid
+from pecli.phase.turns import pi_bits
+from pecli.phase.wheel import CHUNK, Wheel
+
+Integers = NDArray[np.int64]
+
+ERROR = 2.0**-98
+"""Relative error of a doubled frequency (2^-105) times a doubled multiple (exact): 7u^2 and that."""
+
+
+def frequencies(wheel: Wheel) -> Doubled:
+    """Radians per multiple, doubled."""
+    ratios = [wheel.exact.ratio(j) for j in range(wheel.count)]
+    if not wheel.exact.turns:
+        return from_decimal(ratios)
+    scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
+    return from_decimal(
+        [r * Fraction(pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
+    )
+
+
+def fill_angles(wheel: Wheel, multiples: Integers | range, out: NDArray[Any], dtype: str) -> None:
+    """Fill one view with angles."""
+    width = out.shape[1]
+    if not width:
+        return
+    speed = frequencies(wheel)
+    speed = Doubled(speed.hi[:width], speed.lo[:width])
+    step = max(1, CHUNK // width)
+    for at in range(0, len(multiples), step):
+        here = np.asarray(multiples[at : at + step], dtype=np.int64)
+        hi = here.astype(np.float64)
+        # the float64 nearest to a multiple near 2^63 may be 2^63 itself, which int64 cannot hold
+        lo = (here - np.minimum(hi, 2.0**63 - 1024).astype(np.int64)).astype(np.float64)
+        lo -= hi - np.minimum(hi, 2.0**63 - 1024)
+        value = multiply(Doubled(hi[:, None], lo[:, None]), speed)
+        error = np.abs(value.hi) * ERROR
+        if not wheel.exact.turns:
+            # one float64 times one float64 is exact in doubled
+            error[(lo[:, None] == 0) & (speed.lo == 0)] = 0.0
+        above = to_grid(*quick_two_sum(value.hi, value.lo + error), GRIDS[dtype])
+        below = to_grid(*quick_two_sum(value.hi, value.lo - error), GRIDS[dtype])
+        rows, columns = np.nonzero(above != below)
+        for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
+            above[i, j] = wheel.exact.value(int(here[i]), j, "angle", GRIDS[dtype], wheel.phase)
+        narrow(above + 0.0, None, dtype, out[at : at + step])

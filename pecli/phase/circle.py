@@ -1,0 +1,185 @@
+"""Sine and cosine of fixed-point phases, in float64 and doubled, by table and short polynomials.
+
+Only + - x on float64, integers and tables.  A phase is split into the nearest 1/256 turn, whose
+sine and cosine stand in a table, and a rest below 1/512 turn, kept as a size and a sign so that
+it stays relatively exact however close it is to zero.  With theta = 2 pi rest, |theta| < 0.01228
+= 2^-6.34, the power series are short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.phase.doubled import Doubled, add, from_decimal, multiply, quick_two_sum
+from pecli.phase.exact import FIRST, circle_table
+from pecli.phase.turns import LIMB, pi_bits
+
+Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+SINGLE_ERROR = 2.0**-50.5
+"""Bound on the error of `single_point`, relative to each sine and cosine.
+
+With u = 2^-53.  The size of the rest is a sum of limbs, each added to a smaller partial sum:
+less than 2u of it in all, then the product with 2 pi (its own rounding and u): theta errs by 4u.
+The polynomials err by less than 2u (their last omitted terms are 2^-63 and below).  Where the
+table's entry is 0, the value is theta times 1, within 5u.  Elsewhere |entry| >= sin(2 pi/256) =
+0.0245, twice the correction: the value is at least half the entry, the entry's rounding is u of
+it, hence 2u of the value, the correction's error 6u of at most the value, the sum's rounding u.
+"""
+
+DOUBLED_ERROR = 2.0**-94
+"""The same for `doubled_point`.
+
+Each doubled operation errs by at most 7u^2 = 2^-103.1 of its result (pecli.phase.doubled), the
+constants by 2^-106, the omitted terms by theta^14/15! < 2^-128.  The coefficients from theta^6 on
+are single: they enter with weight 2^-25 and below and err by 2^-78 of the sum, together 2^-100.  The
+cancellation against the table's entry at most doubles a relative error, as above; a dozen
+operations give less than 2^-97.
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Sines of 0..319/256 turns; the cosine stands 64 further on."""
+
+    hi: Floats
+    lo: Floats
+
+
+@lru_cache(maxsize=1)
+def table() -> Table:
+    """The sines, doubled."""
+    sines = [s for _, s in circle_table(FIRST)]
+    hi = [s / (1 << FIRST) for s in sines]
+    # none but zero is below 2^-6, so all are whole multiples of 2^-80
+    lo = [(s - (int(h * 2.0**80) << (FIRST - 80))) / (1 << FIRST) for s, h in zip(sines, hi, strict=True)]
+    return Table(np.array(hi + hi[:64]), np.array(lo + lo[:64]))
+
+
+@lru_cache(maxsize=1)
+def two_pi() -> Doubled:
+    """2 pi."""
+    return from_decimal(Fraction(pi_bits(256) << 1, 1 << 256))
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What `reduce` leaves: the table's index, the rest's limbs (lowest first) and its sign."""
+
+    index: NDArray[np.int64]
+    limbs: list[Words]
+    sign: Floats
+
+
+def reduce(phase: list[Words]) -> Rest:
+    """Split phases into the nearest 1/256 turn and the rest; the limbs are overwritten.
+
+    A negative rest is complemented limb by limb, which leaves it one unit of the last place too
+    small: as the phase itself, it is known to a few of those.
+    """
+    top = phase[-1].view(np.int64)
+    index = (top + (1 << 23)) >> 24
+    top -= index << 24
+    negative = top >> 63  # all ones where the rest is negative
+    top ^= negative
+    mask = (negative & 0xFFFFFFFF).view(np.uint64)
+    for limb in phase[:-1]:
+        limb ^= mask
+    index &= 255
+    return Rest(index, phase, (2 * negative + 1).astype(np.float64))
+
+
+def _scale(place: int, places: int) -> float:
+    return 2.0 ** (-LIMB * (places - place))
+
+
+def single_point(rest: Rest) -> tuple[Floats, Floats]:
+    """Cosine and sine in float64, each within `SINGLE_ERROR` of itself."""
+    places = len(rest.limbs)
+    angle = rest.limbs[0].view(np.int64) * _scale(0, places)
+    for place in range(1, places):
+        angle += rest.limbs[place].view(np.int64) * _scale(place, places)
+    angle *= rest.sign
+    angle *= float(two_pi().hi)
+    square = angle * angle
+    s = square * (-1 / 5040)
+    s += 1 / 120
+    s *= square
+    s += -1 / 6
+    s *= square
+    s *= angle
+    s += angle  # sine of the rest
+    v = square * (-1 / 720)
+    v += 1 / 24
+    v *= square
+    v += -0.5
+    v *= square  # its cosine less 1
+    sines = table().hi
+    a, b = sines[rest.index], sines[64:][rest.index]
+    cosine = b * v
+    cosine -= a * s
+    cosine += b
+    v *= a
+    s *= b
+    s += v
+    s += a
+    return cosine, s
+
+
+def doubled_point(rest: Rest) -> tuple[Doubled, Doubled]:
+    """Cosine and sine, doubled, each within `DOUBLED_ERROR` of itself and the phase's own error."""
+    places = len(rest.limbs)
+    hi = rest.limbs[0].view(np.int64) * _scale(0, places)
+    lo = np.zeros_like(hi)
+    for place in range(1, places):
+        # a limb is zero or at least the sum of those below it
+        hi, error = quick_two_sum(rest.limbs[place].view(np.int64) * _scale(place, places), hi)
+        lo += error
+    hi, lo = quick_two_sum(hi, lo)
+    angle = multiply(Doubled(hi * rest.sign, lo * rest.sign), two_pi())
+    square = multiply(angle, angle)
+    s = add(angle, multiply(angle, multiply(square, _even_series(square, _SINE))))
+    v = multiply(square, _even_series(square, _COSINE))
+    t = table()
+    a = Doubled(t.hi[rest.index], t.lo[rest.index])
+    b = Doubled(t.hi[64:][rest.index], t.lo[64:][rest.index])
+    cosine = add(b, add(multiply(b, v), -multiply(a, s)))
+    sine = add(a, add(multiply(b, s), multiply(a, v)))
+    return cosine, sine
+
+
+def _coefficients(first: int) -> tuple[list[Doubled], list[float]]:
+    """The coefficients of theta^2, theta^4 doubled and of theta^6 .. theta^12 single."""
+    values, factorial = [], Fraction(1)
+    for n in range(1, 7):
+        factorial *= (2 * n + first - 1) * (2 * n + first - 2 if 2 * n + first > 2 else 1)
+        values.append(Fraction((-1) ** n) / factorial)
+    return [from_decimal(v) for v in values[:2]], [float(v) for v in values[2:]]
+
+
+_SINE = _coefficients(2)
+_COSINE = _coefficients(1)
+
+
+def _even_series(square: Doubled, coefficients: tuple[list[Doubled], list[float]]) -> Doubled:
+    """c1 + x c2 + x^2 c3 ..., of x = theta^2."""
+    (first, second), tail = coefficients
+    inner = np.full_like(square.hi, tail[-1])
+    for c in tail[-2::-1]:
+        inner *= square.hi
+        inner += c
+    inner *= square.hi
+    inner += second.lo
+    hi, lo = quick_two_sum(np.broadcast_to(second.hi, inner.shape), inner)
+    return add(_spread(first, inner.shape), multiply(square, Doubled(hi, lo)))
+
+
+def _spread(number: Doubled, shape: tuple[Any, ...]) -> Doubled:
+    return Doubled(np.broadcast_to(number.hi, shape), np.broadcast_to(number.lo, shape))

@@ -1,0 +1,139 @@
+"""From the real number to the stored one: correct rounding to each storage type, and back.
+
+bfloat16 has no NumPy type, so its values travel as the ``uint16`` of their bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.errors import BadParameter
+
+Floats = NDArray[np.float64]
+
+STORAGE: dict[str, np.dtype[Any]] = {
+    "float16": np.dtype("<f2"),
+    "bfloat16": np.dtype("<u2"),
+    "float32": np.dtype("<f4"),
+    "float64": np.dtype("<f8"),
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A binary floating-point type: its significand, its exponents."""
+
+    precision: int
+    lowest: int  # exponent of the smallest normal number
+    highest: int  # exponent of the largest
+
+    @property
+    def largest(self) -> float:
+        """The largest finite value."""
+        return math.ldexp(2.0 - math.ldexp(1.0, 1 - self.precision), self.highest)
+
+
+GRIDS = {
+    "float16": Grid(11, -14, 15),
+    "bfloat16": Grid(8, -126, 127),
+    "float32": Grid(24, -126, 127),
+    "float64": Grid(53, -1022, 1023),
+}
+
+
+def storage(dtype: str) -> np.dtype[Any]:
+    """The NumPy type that holds values of ``dtype``."""
+    if dtype not in STORAGE:
+        raise BadParameter("dtype", dtype, f"is no storage type: use one of {', '.join(STORAGE)}")
+    return STORAGE[dtype]
+
+
+def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Round the real numbers ``hi + lo`` correctly to ``dtype``.
+
+    Parameters
+    ----------
+    hi : ndarray of float64
+        The real numbers rounded to float64.
+    lo : ndarray of float64 or None
+        What ``hi`` leaves of them.  Its sign alone matters, and only where ``hi`` lies exactly
+        midway between two neighbours of the narrow type; there zero or None rounds to even.
+    dtype : str
+        A key of `STORAGE`.
+    out : ndarray, optional
+        Where to put the result; of any strides and of the storage type.
+
+    Returns
+    -------
+    ndarray
+        Values of the storage type (bit patterns for bfloat16), NaN and infinity included.
+    """
+    target = storage(dtype)
+    hi = np.asarray(hi, dtype=np.float64)
+    result: NDArray[Any]
+    if dtype == "float64":
+        result = hi
+    elif lo is None and dtype != "bfloat16":
+        # One conversion by IEEE 754's rule; NumPy's own code for float16 starts from the double's bits.
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            result = hi.astype(target)
+    else:
+        result = _encode(to_grid(hi, lo, GRIDS[dtype]), dtype)
+    if out is None:
+        return result.astype(target, copy=result is hi)
+    out[...] = result
+    return out
+
+
+def widen(values: NDArray[Any], dtype: str) -> Floats:
+    """Turn stored values into float64, exactly (from their bits where the type is bfloat16)."""
+    storage(dtype)
+    if dtype != "bfloat16":
+        return np.asarray(values).astype(np.float64)
+    bits = np.asarray(values).astype(np.uint32) << np.uint32(16)
+    return _single(bits).astype(np.float64)
+
+
+def _single(bits: NDArray[np.uint32]) -> NDArray[np.float32]:
+    return np.atleast_1d(bits).view(np.float32).reshape(bits.shape)
+
+
+def _encode(values: Floats, dtype: str) -> NDArray[Any]:
+    """Store numbers that the type holds exactly."""
+    if dtype != "bfloat16":
+        with np.errstate(over="ignore", under="ignore"):
+            return values.astype(STORAGE[dtype])
+    bits = np.ascontiguousarray(values.astype(np.float32)).view(np.uint32) >> np.uint32(16)
+    # The payload of a NaN may stand in the low half alone; without this it would become an infinity.
+    quiet = bits | np.uint32(0x40)
+    return np.where(np.isnan(values), quiet, bits).astype(np.uint16).reshape(values.shape)
+
+
+def to_grid(hi: Floats, lo: Floats | None, grid: Grid) -> Floats:
+    """Round hi + lo to a binary type, as float64 (float64 itself is hi).
+
+    Scaling by a power of two is exact, ``rint`` is exact and rounds half to even, so the scaled
+    number and its distance to the rounded one are exact too: |distance| = 1/2 is a midpoint and
+    nothing else is.  Below the normal numbers the spacing stays what it is at ``lowest``.
+    """
+    if grid.precision == 53:
+        return hi
+    size = np.abs(hi)
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        _, exponent = np.frexp(np.where(np.isfinite(size), size, 1.0))
+        unit = np.maximum(exponent - 1, grid.lowest) - (grid.precision - 1)
+        scaled = np.ldexp(size, -unit)
+        rounded = np.rint(scaled)
+        if lo is not None:
+            beyond = np.where(np.signbit(hi), -lo, lo)  # away from zero, seen from hi
+            tie = np.abs(scaled - rounded) == 0.5
+            rounded = np.where(tie & (beyond > 0), np.ceil(scaled), rounded)
+            rounded = np.where(tie & (beyond < 0), np.floor(scaled), rounded)
+        result = np.ldexp(rounded, unit)
+    result = np.where(result > grid.largest, np.inf, result)
+    return np.where(np.isnan(hi), hi, np.copysign(result, hi))

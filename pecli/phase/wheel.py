@@ -1,0 +1,174 @@
+"""Frequencies of the columns of a table, and the values of single rows and pairs of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.errors import BadParameter
+from pecli.phase.circle import DOUBLED_ERROR, Rest, doubled_point, reduce, single_point
+from pecli.phase.doubled import Doubled, from_decimal, multiply, quick_two_sum
+from pecli.phase.exact import FIRST, Exact
+from pecli.phase.rounding import GRIDS, to_grid
+from pecli.phase.turns import check_frequencies, fixed_turns, fraction_bits, limbs_of, phases
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Part = Literal["cos", "sin", "angle"]
+
+CHUNK = 4096
+"""Pairs worked on at once: some fifty arrays of 32 KiB stay in a core's cache."""
+
+FEW = 32
+"""Fewer doubtful values than this are settled faster one by one than by vectors."""
+
+
+class Wheel:
+    """Frequencies of a set of columns as exact fractions of a turn.
+
+    Parameters
+    ----------
+    frequencies : sequence of Decimal or Fraction
+        Radians per position, or turns per position; zero and negative ones included.  An
+        irrational one is given in at least 90 significant digits, best in FREQUENCY_DIGITS.
+    turns : bool
+        Whether they are turns.
+    unit : Fraction
+        Position of the multiple 1: position = multiple * unit.
+    magnitude : Decimal
+        Factor of cosine and sine.
+
+    Raises
+    ------
+    BadParameter
+        A frequency or the magnitude is not a finite number, or the unit is not positive.
+    """
+
+    def __init__(
+        self,
+        frequencies: Sequence[Decimal | Fraction],
+        *,
+        turns: bool = False,
+        unit: Fraction = Fraction(1),
+        magnitude: Decimal = Decimal(1),
+    ) -> None:
+        check_frequencies(frequencies, magnitude)
+        if unit <= 0:
+            raise BadParameter("unit", unit, "must be above 0: give the sign to the multiples")
+        self.count = len(frequencies)
+        self.exact = Exact(list(frequencies), turns, unit, magnitude)
+        self.bits = fraction_bits(frequencies, unit)
+        sizes, self.is_exact = fixed_turns(frequencies, turns, unit, self.bits)
+        one = 1 << self.bits
+        self.speed: Floats = np.array([f / one for f in sizes], dtype=np.float64)
+        """Turns per multiple, without sign."""
+        self.limbs = limbs_of(sizes, self.bits)
+        negative = [f < 0 for f in frequencies]
+        self.fixed = [-f if minus else f for f, minus in zip(sizes, negative, strict=True)]
+        self.sign: Floats | None = np.where(negative, -1.0, 1.0) if any(negative) else None
+        self.still: Integers = np.flatnonzero([not f for f in frequencies])
+        self.magnitude = from_decimal(Fraction(magnitude))
+        self.lock = threading.RLock()
+        self.ladders: dict[tuple[object, ...], object] = {}
+
+    def _signed(self, multiples: Integers) -> tuple[NDArray[np.uint64], Floats | None]:
+        """Sizes and, where there are negative ones, signs."""
+        size = np.abs(multiples).view(np.uint64)
+        if multiples.size and multiples.min() < 0:
+            return size, np.where(multiples < 0, -1.0, 1.0)
+        return size, None
+
+    def _rest(self, multiples: Integers, columns: Integers | None) -> tuple[Rest, NDArray[np.uint64], Floats | None]:
+        """Phases of all columns at each multiple, or of one column at each; their top limbs; sines' signs."""
+        size, sign = self._signed(multiples)
+        own = self.sign
+        if columns is None:
+            limbs, size = self.limbs, size[:, None]
+            sign = sign if sign is None else sign[:, None]
+        else:
+            limbs = self.limbs[:, columns]
+            own = own if own is None else own[columns]
+        if own is not None:
+            sign = own if sign is None else own * sign
+        phase = phases(size, limbs)
+        top = phase[-1].copy()
+        return reduce(phase), top, sign
+
+    def single_rows(self, multiples: Integers) -> tuple[NDArray[np.complex128], NDArray[np.uint16]]:
+        """Rows of cos + i sin, each part within SINGLE_ERROR of itself, without magnitude.
+
+        Also four times each phase modulo 1, in 2^-16, rounded down.
+        """
+        shape = (len(multiples), self.count)
+        rows = np.empty(shape, dtype=np.complex128)
+        quarters = np.empty(shape, dtype=np.uint16)
+        step = max(1, CHUNK // max(1, self.count))
+        for at in range(0, len(multiples), step):
+            here = slice(at, at + step)
+            rest, top, sign = self._rest(multiples[here], None)
+            quarters[here] = (top >> np.uint64(14)).astype(np.uint16)
+            cosine, sine = single_point(rest)
+            rows.real[here] = cosine
+            rows.imag[here] = sine if sign is None else sine * sign
+        return rows, quarters
+
+    def doubled_rows(self, multiples: Integers, columns: Integers | None = None) -> tuple[Doubled, Doubled]:
+        """Cosine and sine of whole rows, or of one column at each multiple, without magnitude.
+
+        Each is within DOUBLED_ERROR of itself and `phase_error` besides.
+        """
+        width = self.count if columns is None else 1
+        shape = (len(multiples), self.count) if columns is None else (len(multiples),)
+        parts = [np.empty(shape) for _ in range(4)]
+        step = max(1, CHUNK // max(1, width))
+        for at in range(0, len(multiples), step):
+            here = slice(at, at + step)
+            rest, _, sign = self._rest(multiples[here], None if columns is None else columns[here])
+            cosine, sine = doubled_point(rest)
+            if sign is not None:
+                sine = Doubled(sine.hi * sign, sine.lo * sign)
+            for whole, part in zip(parts, (cosine.hi, cosine.lo, sine.hi, sine.lo), strict=True):
+                whole[here] = part
+        return Doubled(parts[0], parts[1]), Doubled(parts[2], parts[3])
+
+    def phase_error(self, multiples: Integers) -> Floats:
+        """Bound on what the fixed point's truncation does to a sine or cosine, without magnitude.
+
+        A frequency is known to 2 units, a rest to one more: (2 |multiple| + 1) 2^-bits turns, 6.3 radians each.
+        """
+        return (np.abs(multiples).astype(np.float64) * 2.0 + 2.0) * (2.0**-self.bits * 8.0)
+
+    def settle(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
+        """The correctly rounded cosine or sine of each pair, magnitude included, as float64."""
+        if len(multiples) < FEW:
+            return self._settle_exactly(multiples, columns, part, dtype)
+        point = self.doubled_rows(multiples, columns)[part == "sin"]
+        factor = Doubled(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
+        value = multiply(point, factor)
+        error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + self.phase_error(multiples) * abs(float(self.magnitude.hi))
+        certain = value.hi == 0.0
+        certain &= (multiples == 0) | (self.is_exact | (self.speed[columns] == 0.0))
+        error[certain] = 0.0
+        above = to_grid(*quick_two_sum(value.hi, value.lo + error), GRIDS[dtype])
+        below = to_grid(*quick_two_sum(value.hi, value.lo - error), GRIDS[dtype])
+        doubtful = np.flatnonzero((above != below) | (np.signbit(above) != np.signbit(below)))
+        above[certain] = 0.0
+        doubtful = doubtful[~certain[doubtful]]
+        above[doubtful] = self._settle_exactly(multiples[doubtful], columns[doubtful], part, dtype)
+        return above
+
+    def _settle_exactly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
+        grid = GRIDS[dtype]
+        pairs = zip(multiples.tolist(), columns.tolist(), strict=True)
+        return np.array([self.exact.value(m, j, part, grid, self.phase) for m, j in pairs], dtype=np.float64)
+
+    def phase(self, multiple: int, column: int) -> tuple[int, int]:
+        spare = self.bits - FIRST
+        phase = ((multiple * self.fixed[column]) >> spare) & ((1 << FIRST) - 1)
+        return phase, 2 + (2 * abs(multiple) >> spare)
