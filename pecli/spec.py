@@ -307,8 +307,10 @@ class Encoding:
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """All that may be given: presets first, then the parameters."""
-        return (*(preset.parameter for preset in self.presets), *self.parameters.values())
+        """All that may be given: what must be, then presets, then the rest."""
+        required = [p for p in self.parameters.values() if p.required]
+        others = [p for p in self.parameters.values() if not p.required]
+        return (*required, *(preset.parameter for preset in self.presets), *others)
 
     def bind(self, given: Mapping[str, object]) -> dict[str, Value]:
         """Return all parameters, checked and with defaults filled in, by the names of the function.

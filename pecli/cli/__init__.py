@@ -19,9 +19,10 @@ def make_app() -> typer.Typer:
     """Return the application; its help is rich on a terminal and plain elsewhere."""
     from pecli.cli import commands
 
-    mode = "rich" if wants_colour() else None
+    mode: commands.Mode = "rich" if wants_colour() else None
     app = typer.Typer(
         name="pecli",
+        cls=commands.Ordered,
         rich_markup_mode=mode,
         context_settings=HELP_NAMES,
         no_args_is_help=True,

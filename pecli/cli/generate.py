@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import sys
-import time
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from pecli.cli.options import flag_option, text_option
-from pecli.cli.output import clean, is_terminal, print_json, tell
+from pecli.cli.output import clean, print_json
+from pecli.cli.screen import whole_number
+from pecli.cli.writing import Delivery, deliver, describe
 from pecli.errors import BadParameter, UnknownName
 from pecli.spec import Encoding, Family, Parameter
 
@@ -58,6 +58,16 @@ class GenerateGroup(TyperGroup):
         self._add(cmd_name)
         return super().get_command(ctx, cmd_name)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the encodings family by family; the rich help has a panel for each."""
+        from pecli.encodings import CATALOGUE
+
+        for family in Family:
+            rows = [(e.name, e.description.splitlines()[0]) for e in CATALOGUE.values() if e.family is family]
+            if rows:
+                with formatter.section(family.title):
+                    formatter.write_dl(rows)
+
     def _add(self, name: str) -> None:
         from pecli.encodings import CATALOGUE
 
@@ -76,8 +86,8 @@ class GenerateGroup(TyperGroup):
 def help_text(encoding: Encoding) -> str:
     """Return the help of an encoding's command: its description, formula and source."""
     sources = "; ".join(str(source) for source in encoding.source)
-    formula = "\n\n".join(encoding.formula)
-    return f"{encoding.description}\n\nFormula:\n\n{formula}\n\nSource: {sources}."
+    formula = "\n".join(f"  {line}" for line in encoding.formula)  # after a \b, line breaks stay
+    return f"{encoding.description}\n\n\b\nFormula:\n{formula}\n\nSource: {sources}."
 
 
 def _runner(encoding: Encoding) -> Any:
@@ -216,65 +226,26 @@ def generate(encoding: Encoding, own: dict[str, Any], given: dict[str, Any]) -> 
     )
     if given["output"] is None and given["format"] is None:
         return _on_screen(table, given)
-    return _to_file(table, given)
-
-
-def _to_file(table: Any, given: dict[str, Any]) -> int:
-    from pecli.cli.run import hold_sigpipe
-    from pecli.cli.screen import progress_for, whole_number
-    from pecli.formats import check, format_for, write_table
-
-    path = given["output"] or "-"
-    format_ = format_for("pe.npy" if path == "-" and not given["format"] else path, given["format"])
-    if path == "-":
-        _check_stdout(format_, given)
-    else:
-        hold_sigpipe()
-    size = sum(array.bytes for array in table.arrays)
-    if given["dry_run"]:
-        check(table, format_, path)
-        return _describe(table, given, path, format_.name, size, None, "would write")
-    threads = whole_number("threads", given["threads"], 1, 256)
-    started = time.perf_counter()
-    with progress_for(size, quiet=bool(given["quiet"])) as advance:
-        size = write_table(
-            table, path, format=format_.name, threads=threads, clobber=not given["no_clobber"],
-            compress=bool(given["compress"]), wide=bool(given["wide"]), progress=advance,
-        )  # fmt: skip
-    return _describe(table, given, path, format_.name, size, time.perf_counter() - started, "wrote")
-
-
-def _check_stdout(format_: Any, given: dict[str, Any]) -> None:
-    if given["json"]:
-        raise BadParameter("json", "true", "cannot stand with -o -: both want standard output")
-    if is_terminal(sys.stdout) and format_.name not in ("csv", "json"):
-        raise BadParameter(
-            "output", "-", f"would print binary {format_.name} to a terminal: redirect it, or use a file"
-        )
-
-
-def _describe(
-    table: Any, given: dict[str, Any], path: str, name: str, size: int, seconds: float | None, verb: str
-) -> int:
-    """Say in one line, or in JSON, what was written."""
-    from pecli.cli.screen import shapes_text, size_text
-
-    if given["json"]:
-        arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays]
-        print_json(
-            {"path": path, "format": name, "recipe": table.recipe, "arrays": arrays, "bytes": size, "seconds": seconds}
-        )
-    elif not given["quiet"]:
-        took = "" if seconds is None else f", {seconds:.2f} s"
-        text = f"{verb} {path}: {table.source.short}, {shapes_text(table.arrays)}, {size_text(size)}{took}"
-        tell(clean(text))
-    return 0
+    return deliver(
+        table,
+        table.source.short,
+        Delivery(
+            given["output"] or "-",
+            given["format"],
+            threads=whole_number("threads", given["threads"], 1, 256),
+            compress=bool(given["compress"]),
+            wide=bool(given["wide"]),
+            clobber=not given["no_clobber"],
+            dry_run=bool(given["dry_run"]),
+            json=bool(given["json"]),
+            quiet=bool(given["quiet"]),
+        ),
+    )
 
 
 def _on_screen(table: Any, given: dict[str, Any]) -> int:
     """Print the table for a person, or as JSON its rounded head and tail."""
     from pecli.analysis.preview import preview
-    from pecli.cli.screen import whole_number
 
     for option in ("compress", "wide", "no_clobber"):
         if given[option]:
@@ -283,18 +254,16 @@ def _on_screen(table: Any, given: dict[str, Any]) -> int:
     columns = whole_number("columns", given["columns"], 1, 10_000) or 8
     precision = whole_number("precision", given["precision"], 0, 17)
     precision = 4 if precision is None else precision
+    if given["dry_run"]:
+        return describe(table, table.source.short, None, None, None, json=bool(given["json"]), quiet=False)
     seen = preview(table, rows=rows, columns=columns)
-    if given["json"] or given["dry_run"]:
-        arrays = [part.as_dict() for part in seen] if not given["dry_run"] else [
-            {"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays
-        ]  # fmt: skip
+    if given["json"]:
+        arrays = [part.as_dict() for part in seen]
         size = sum(array.bytes for array in table.arrays)
-        if given["json"]:
-            print_json(
-                {"path": None, "format": None, "recipe": table.recipe, "arrays": arrays, "bytes": size, "seconds": None}
-            )
-            return 0
-        return _describe(table, given, "(screen)", "", size, None, "would print")
+        print_json(
+            {"path": None, "format": None, "recipe": table.recipe, "arrays": arrays, "bytes": size, "seconds": None}
+        )
+        return 0
     from pecli.cli.render import show_preview
 
     show_preview(table, seen, precision)

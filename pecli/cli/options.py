@@ -7,6 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
+from pecli.layouts import LAYOUTS
+from pecli.tabular import DTYPES
+
+
+def completer(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a completion function that offers these words."""
+    known = list(words)
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in known if word.startswith(incomplete)]
+
+    return complete
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.", show_default=False)]
 Atol = Annotated[str | None, typer.Option("--atol", metavar="X", help="Absolute tolerance.", show_default=False)]
@@ -18,14 +32,43 @@ Ulp = Annotated[
 ]
 
 
-def completer(words: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a completion function that offers these words."""
-    known = list(words)
-
-    def complete(incomplete: str) -> list[str]:
-        return [word for word in known if word.startswith(incomplete)]
-
-    return complete
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="PATH", help="File to write, - for standard output.", show_default=False),
+]
+FormatWord = Annotated[
+    str | None, typer.Option("--format", metavar="WORD", help="Format, whatever the suffix.", show_default=False)
+]
+Dtype = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype", metavar="TYPE", help=f"Type of the values: {', '.join(DTYPES)}.", show_default=False,
+        autocompletion=completer(DTYPES),
+    ),
+]  # fmt: skip
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        "--layout", metavar="WORD", help=f"Layout of a rotary table: {', '.join(LAYOUTS)}.", show_default=False,
+        autocompletion=completer(LAYOUTS),
+    ),
+]  # fmt: skip
+FromLayout = Annotated[
+    str | None,
+    typer.Option(
+        "--from-layout", metavar="WORD", help="Layout that the source has, where nothing in it says so.",
+        show_default=False, autocompletion=completer(LAYOUTS),
+    ),
+]  # fmt: skip
+Threads = Annotated[
+    str | None,
+    typer.Option("--threads", metavar="T", help="Threads (default: all cores up to eight).", show_default=False),
+]
+Compress = Annotated[bool, typer.Option("--compress", help="Compress (HDF5: shuffle and gzip 1).", show_default=False)]
+Wide = Annotated[bool, typer.Option("--wide", help="Parquet: one column per channel.", show_default=False)]
+NoClobber = Annotated[
+    bool, typer.Option("--no-clobber", help="Leave an existing file alone, and fail.", show_default=False)
+]
 
 
 def text_option(

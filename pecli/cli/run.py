@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
@@ -49,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         _forget_stdout()
     except Exception as error:  # anything else is a bug, and says so
         if debug:
-            raise
+            traceback.print_exc()
         tell(
             f"pecli: internal error: {clean(f'{type(error).__name__}: {error}')}: run again with --debug and report it"
         )

@@ -47,7 +47,8 @@ def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] |
     if quiet or not is_terminal(sys.stderr):
         yield None
         return
-    started, bar = time.monotonic(), []
+    started = time.monotonic()
+    bar: list[Any] = []
 
     def advance(done: int) -> None:
         if not bar and time.monotonic() - started > PATIENCE:
@@ -60,6 +61,5 @@ def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] |
     try:
         yield advance
     finally:
-        made: list[Any] = bar
-        if made:
-            made[0].close()
+        if bar:
+            bar[0].close()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     title="NoPE",
     formula="pe(p, i) = 0",
     source=(Source("Haviv et al. 2022", "arXiv:2203.16634"), Source("Kazemnejad et al. 2023", "arXiv:2305.19466")),
-    facts=Facts(unique=False, relative="distance", multi_scale=False),
+    facts=Facts(unique=False, multi_scale=False),
     users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
     example="none:dim=4",
 )

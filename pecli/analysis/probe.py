@@ -1,0 +1,245 @@
+"""A measured trial: small models trained on a toy language, one per encoding, tried beyond their length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.analysis.probe_language import CHANGE, KEYS, VALUES, Text, speak
+from pecli.analysis.probe_model import HEAD, HEADS, WIDTH, Adam, Floats, Model, Placing
+from pecli.errors import BadParameter, PecliError
+from pecli.plan import Bias, Values, Waves
+from pecli.recipe import Recipe
+from pecli.spec import Family
+from pecli.table import Table
+
+DEFAULTS = ("learned", "sinusoidal", "rope", "alibi", "none")
+TRAIN, TIMES = 64, 4
+HOLDS, LOSES = 1.05, 1.25
+"""Loss beyond over loss inside: up to the first it holds, from the second it loses clearly."""
+RULES = {
+    "holds": f"the loss at the end of the test length is at most {HOLDS:g} times that inside",
+    "drifts": f"it is between {HOLDS:g} and {LOSES:g} times that inside",
+    "loses": f"it is more than {LOSES:g} times that inside",
+    "ends": "there are no values beyond the training length",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The budget of one training; the same for every encoding and seed."""
+
+    train: int = TRAIN
+    test: int = TRAIN * TIMES
+    steps: int = 600
+    batch: int = 32
+    seeds: tuple[int, ...] = (0, 1, 2)
+    tried: int = 256
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one encoding did.
+
+    Attributes
+    ----------
+    name : str
+        The recipe, and the scaling it was tried with where one was added for the test.
+    recipe, tried_with : str
+        Trained with, tested with.
+    losses : list of list of float
+        Mean loss in nats of each predicted value, by seed; up to the training length where values end there.
+    inside, beyond : float
+        Mean over the seeds in the second half of the training length, and in as many positions at the end
+        of the test length; NaN where there are no values.
+    spread_inside, spread_beyond : (float, float)
+        Smallest and largest seed.
+    verdict : str
+        A key of `RULES`.
+    """
+
+    name: str
+    recipe: str
+    tried_with: str
+    losses: list[list[float]]
+    inside: float
+    spread_inside: tuple[float, float]
+    beyond: float | None
+    spread_beyond: tuple[float, float] | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """All trials, and what they are measured against.
+
+    Attributes
+    ----------
+    positions : list of int
+        Of the predicted values.
+    floor : list of float
+        Loss of the perfect predictor there.
+    floor_inside, floor_beyond : float
+    """
+
+    settings: Settings
+    language: str
+    positions: list[int]
+    floor: list[float]
+    floor_inside: float
+    floor_beyond: float
+    trials: tuple[Trial, ...]
+
+
+LANGUAGE = (
+    f"pairs of {KEYS} keys and {VALUES} values: a key shows the value it showed last, or with chance {CHANGE:g} a new "
+    "one; the model must find the latest showing of each key"
+)
+
+
+def run_probe(
+    sources: Sequence[Recipe], settings: Settings = Settings(), scaled: Callable[[Recipe], Sequence[Recipe]] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Probe:  # fmt: skip
+    """Train each encoding once per seed, and measure the loss by position inside and beyond.
+
+    Parameters
+    ----------
+    sources : sequence of Recipe
+        Fitted to the model by `fitted`.
+    settings : Settings
+        Budget.
+    scaled : callable, optional
+        Gives further recipes that a trained one is tested with, untrained.
+    report : callable, optional
+        Told what is being trained.
+    """
+    text = speak(np.random.default_rng(1_000_003), settings.tried, settings.test)
+    trials: list[Trial] = []
+    for recipe in sources:
+        tests = [recipe, *(scaled(recipe) if scaled else ())]
+        losses: list[list[NDArray[np.float64]]] = [[] for _ in tests]
+        for seed in settings.seeds:
+            if report:
+                report(f"training {recipe.short}, seed {seed}")
+            model = _trained(recipe, settings, seed)
+            for found, test in zip(losses, tests, strict=True):
+                found.append(_tried(model, recipe, test, text, settings))
+        trials += [_trial(recipe, test, found, settings) for test, found in zip(tests, losses, strict=True)]
+    floor = text.floor.mean(0)
+    inside, beyond = _windows(settings)
+    return Probe(
+        settings, LANGUAGE, list(range(0, settings.test, 2)), floor.tolist(), float(floor[inside].mean()),
+        float(floor[beyond].mean()), tuple(trials),
+    )  # fmt: skip
+
+
+def fitted(recipe: Recipe, train: int = TRAIN) -> Recipe:
+    """Return the recipe with the model's width, heads and training length.
+
+    Raises
+    ------
+    BadParameter
+        If the model has no place for the encoding.
+    """
+    encoding = recipe.encoding
+    given: dict[str, Any] = recipe.keys()
+    for name, value in (("dim", HEAD if encoding.family is Family.ROTARY else WIDTH), ("heads", HEADS)):
+        if name in encoding.parameters:
+            given[name] = value
+    if encoding.facts.learned and "max_len" in encoding.parameters:
+        given["max-len"] = train
+    made = Recipe.bind(encoding.name, **given)
+    try:
+        placing(made, 2, train)
+    except (PecliError, NotImplementedError) as error:
+        raise BadParameter("SOURCE", encoding.name, f"has no place in the probe: {error}") from error
+    return made
+
+
+def fitted_by_name(name: str, train: int = TRAIN) -> Recipe:
+    """Return the recipe of an encoding with the model's width and its defaults."""
+    from pecli.encodings import find
+
+    parameters = find(name).parameters
+    given = {key: 2 for key in ("dim", "heads") if key in parameters}
+    return fitted(Recipe.bind(name, **given), train)
+
+
+def placing(recipe: Recipe, length: int, train: int) -> Placing:
+    """Return how positions 0 .. length-1 of a recipe enter the model.
+
+    Raises
+    ------
+    PecliError
+        Where a position has no value, or the model has no place for the encoding.
+    """
+    family, plan_needs = recipe.encoding.family, recipe.open_parameters
+    if plan_needs:
+        recipe = recipe.resolve(length=train if recipe.encoding.facts.learned else length, last=length - 1, whole=True)
+    plan = recipe.plan
+    table = Table.make(recipe, length=length)
+    names = tuple(array.name for array in table.arrays)
+    if family is Family.ABSOLUTE and isinstance(plan, Waves | Values) and names == ("pe",) and table.arrays[0].shape[1] == WIDTH:
+        return Placing(vectors=table.read("pe"), trained=recipe.encoding.facts.learned)
+    if family is Family.ROTARY and names == ("cos", "sin") and table.arrays[0].shape[1] <= HEAD // 2:
+        cos, sin = np.ones((length, HEAD // 2), np.float32), np.zeros((length, HEAD // 2), np.float32)
+        width = table.arrays[0].shape[1]
+        cos[:, :width], sin[:, :width] = table.read("cos"), table.read("sin")
+        return Placing(cos=cos, sin=sin)
+    if isinstance(plan, Bias) and "bias" in names and table.array("bias").shape[0] == HEADS:
+        return Placing(bias=np.maximum(table.read("bias"), np.float32(-1e9)))
+    if family is Family.NONE:
+        return Placing()
+    rule = "it takes vectors of the model's width, plain cos and sin, or a bias of each head"
+    raise BadParameter("SOURCE", recipe.encoding.name, f"is {family.word} with {', '.join(names)}: {rule}")
+
+
+def _trained(recipe: Recipe, settings: Settings, seed: int) -> Model:
+    """Train one model; weights and data of a seed are the same for every encoding."""
+    where = placing(recipe, settings.train, settings.train)
+    model = Model(np.random.default_rng(seed), where)
+    data = np.random.default_rng(10_000 + seed)
+    adam = Adam(model.weights, settings.steps)
+    for _ in range(settings.steps):
+        adam.update(model.gradients(speak(data, settings.batch, settings.train).tokens, where))
+    return model
+
+
+def _tried(model: Model, recipe: Recipe, test: Recipe, text: Text, settings: Settings) -> NDArray[np.float64]:
+    """Return the mean loss by position, as far as there are values."""
+    length = settings.test
+    try:
+        where = placing(test, length, settings.train)
+    except PecliError:
+        length = settings.train
+        where = placing(test, length, settings.train)
+    batches = range(0, len(text.tokens), settings.batch)
+    losses: list[Floats] = [model.loss(text.tokens[low : low + settings.batch, :length], where) for low in batches]
+    mean: NDArray[np.float64] = np.concatenate(losses).astype(np.float64).mean(0)
+    return mean
+
+
+def _windows(settings: Settings) -> tuple[slice, slice]:
+    """Return the values of the second half of the training length, and as many at the end of the test length."""
+    inside, last = settings.train // 2, settings.test // 2
+    return slice(inside // 2, inside), slice(last - inside // 2, last)
+
+
+def _trial(recipe: Recipe, test: Recipe, losses: list[NDArray[np.float64]], settings: Settings) -> Trial:
+    inside, beyond = ([float(loss[part].mean()) for loss in losses if len(loss) >= part.stop] for part in _windows(settings))
+    name = recipe.short if test is recipe else f"{recipe.short}, tried with {test.short}"
+    made = Trial(
+        name, str(recipe), str(test), [loss.tolist() for loss in losses], float(np.mean(inside)),
+        (min(inside), max(inside)), None, None, "ends",
+    )  # fmt: skip
+    if not beyond:
+        return made
+    mean = float(np.mean(beyond))
+    ratio = mean / made.inside
+    verdict = "holds" if ratio <= HOLDS else "drifts" if ratio <= LOSES else "loses"
+    return replace(made, beyond=mean, spread_beyond=(min(beyond), max(beyond)), verdict=verdict)

@@ -1,0 +1,10 @@
+"""A model's config.json -> recipes, as the frameworks read it.
+
+Nothing here imports NumPy.  Families live in data: families.txt (rotary),
+others.txt (everything else), composites.txt (text, vision and audio parts).
+"""
+
+from pecli.models.reader import read_config
+from pecli.models.reading import Key, LayerReading, Reading
+
+__all__ = ["Key", "LayerReading", "Reading", "read_config"]

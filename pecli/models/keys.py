@@ -1,0 +1,130 @@
+"""A config's keys, remembering which were read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pecli.errors import BadFile
+
+LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes, of id2label
+Number = int | Decimal
+
+
+def load_config(path: str | Path) -> dict[str, Any]:
+    """Return the JSON object of a config file, its numbers as exact decimals.
+
+    Raises
+    ------
+    BadFile
+        For a directory, a file that cannot be read, what is not JSON, or is no object.
+    """
+    file = Path(path)
+    if file.is_dir():
+        inside = file / "config.json"
+        raise BadFile(path, f"is a directory: name the file, {inside}" if inside.exists() else "is a directory")
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_CONFIG + 1)
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    if len(data) > LARGEST_CONFIG:
+        raise BadFile(path, f"is larger than {LARGEST_CONFIG >> 20} MiB: that is no config.json")
+
+    def constant(word: str) -> NoReturn:
+        raise ValueError(f"{word} is no number of JSON")
+
+    try:
+        loaded = json.loads(data, parse_float=Decimal, parse_constant=constant)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(path, f"is not JSON: {error}") from error
+    if not isinstance(loaded, dict):
+        raise BadFile(path, "is JSON but no object: a config.json has keys and values")
+    return loaded
+
+
+class Keys:
+    """The keys of one config, or of a part of it.
+
+    Parameters
+    ----------
+    data : mapping
+        The JSON object.
+    path : str or Path
+        The file, for messages.
+    names : mapping of str to str, optional
+        Other names: the generic key to the family's own.
+    where : str
+        Dotted path of this part inside the file, with its dot.
+    """
+
+    def __init__(
+        self, data: Mapping[str, Any], path: str | Path, names: Mapping[str, str] | None = None, where: str = ""
+    ) -> None:
+        self.data = data
+        self.path = path
+        self.names = dict(names or {})
+        self.where = where
+        self.used: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.data or self.names.get(name, name) in self.data
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a key's value by its generic name, and remember that it was read."""
+        for key in (name, self.names.get(name, name)):
+            if key in self.data:
+                self.used.add(key)
+                return self.data[key]
+        return default
+
+    def integer(self, name: str, default: int | None = None, least: int = 1) -> int | None:
+        """Return a whole number; null counts as absent.
+
+        Raises
+        ------
+        BadFile
+            If the key has another value, or one below `least`.
+        """
+        value = self.get(name)
+        if value is None:
+            return default
+        if isinstance(value, Decimal) and value == value.to_integral_value():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self.bad(f"has {name} {shown(value)}: it must be a whole number of at least {least}")
+        return value
+
+    def needed(self, name: str, default: int | None) -> int:
+        """Return a whole number that must be known."""
+        value = self.integer(name, default)
+        if value is None:
+            raise self.bad(f"has no {name}, and this model type has no default for it")
+        return value
+
+    def part(self, name: str) -> Keys | None:
+        """Return the keys of a nested object; None where there is none."""
+        value = self.data.get(name)
+        if not isinstance(value, dict):
+            return None
+        self.used.add(name)
+        return Keys(value, self.path, where=f"{self.where}{name}.")
+
+    def bad(self, rule: str) -> BadFile:
+        """Return the error for this file."""
+        place = self.where.rstrip(".")
+        return BadFile(self.path, f"{place} {rule}" if place else rule)
+
+
+def number(value: Any) -> Number | None:
+    """Return a JSON number; None for anything else (true is no number)."""
+    return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+
+
+def shown(value: Any) -> str:
+    """Return a JSON value as a reader of the file would see it, cut short."""
+    text = str(value) if isinstance(value, Decimal) else json.dumps(value, default=str)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,153 @@
+"""What a config says: the dataclasses that reading one returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pecli.errors import BadFile, UnknownName
+
+Params = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class LayerReading:
+    """The encoding of one kind of layer, as a recipe's name and parameters.
+
+    Parameters
+    ----------
+    encoding : str
+        Name of the encoding; "none" for a layer without positions.
+    params : mapping of str to str
+        Its parameters, as text that a recipe binds.
+    layout : str
+        What the model's own module returns, in the words of ``--layout``.
+    pairing : str
+        Which columns of a head turn together: "half" (i and i + d/2),
+        "adjacent" (2i and 2i + 1), "deinterleave" (neighbours in, halves out).
+    length : int, optional
+        Positions the config declares (max_position_embeddings).
+    first : int
+        Position of the first token (fairseq's conventions start above 0).
+    also : mapping of str to mapping
+        Other encodings that the same keys describe: ``mrope`` beside ``rope``,
+        the rotary table of a model that has it switched off.
+    notes : tuple of str
+        What a reader should know.
+    """
+
+    encoding: str
+    params: Params
+    layout: str = ""
+    pairing: str = ""
+    length: int | None = None
+    first: int = 0
+    also: Mapping[str, Params] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def of(self, encoding: str) -> LayerReading | None:
+        """Return the reading as this encoding, if the keys describe one."""
+        if encoding == self.encoding:
+            return self
+        if encoding not in self.also:
+            return None
+        return LayerReading(
+            encoding, self.also[encoding], self.layout, self.pairing, self.length, self.first, {}, self.notes
+        )
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a config, with what became of it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Everything a config says about positions.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    model_type : str
+        As the config names it; of the part that was read, in a composite.
+    part : str
+        Key of the part that was read ("text_config"), "" for the whole.
+    layers : mapping of str to LayerReading
+        By kind of layer; "all" where there is one table.
+    parts : mapping of str to Reading
+        Further parts that have positions: a vision tower, an audio encoder.
+    used, ignored : tuple of Key
+        Keys that were read, with their meaning; keys without effect, with the reason.
+    warnings : tuple of str
+        What has no effect or is not certain, one sentence each, for standard error.
+    faults : tuple of str
+        Where the stack itself departs from what the key says; the table follows it.
+    stack : str
+        Whose reading it is.
+    """
+
+    path: str
+    model_type: str
+    layers: Mapping[str, LayerReading]
+    part: str = ""
+    parts: Mapping[str, Reading] = field(default_factory=dict)
+    used: tuple[Key, ...] = ()
+    ignored: tuple[Key, ...] = ()
+    warnings: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    stack: str = "transformers"
+
+    def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
+        """Return the one reading that is meant.
+
+        Parameters
+        ----------
+        layer_type : str, optional
+            Kind of layer, or a part, or PART/LAYER; may be left out where
+            all kinds of layers that have positions agree.
+        encoding : str, optional
+            The encoding wanted.
+
+        Raises
+        ------
+        UnknownName
+            For a kind of layer that is not there.
+        BadFile
+            If kinds of layers differ and none is named, or the model has
+            another encoding.
+        """
+        if layer_type is not None:
+            return self._as(self._named(layer_type), encoding)
+        layers = self.layers
+        if encoding is not None:
+            fitting = {name: layer for name, layer in layers.items() if layer.of(encoding)}
+            layers = fitting or layers
+        speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
+        found = list({(one.encoding, tuple(sorted(one.params.items()))): one for one in speaking.values()}.values())
+        if len(found) > 1:
+            names = ", ".join(speaking)
+            raise BadFile(self.path, f"has layers with different tables: choose one with --layer-type ({names})")
+        return self._as(found[0], encoding)
+
+    def _named(self, layer_type: str) -> LayerReading:
+        if layer_type in self.layers:
+            return self.layers[layer_type]
+        part, _, inner = layer_type.partition("/")
+        if part in self.parts:
+            return self.parts[part].select(inner or None)
+        raise UnknownName(f"layer type of {self.path}", layer_type, [*self.layers, *self.parts])
+
+    def _as(self, layer: LayerReading, encoding: str | None) -> LayerReading:
+        if encoding is None:
+            return layer
+        wanted = layer.of(encoding)
+        if wanted is not None:
+            return wanted
+        if layer.encoding == "none":
+            raise BadFile(self.path, f"is of a model without positions ({self.model_type}): it has no {encoding} table")
+        remedy = f"its positions are {layer.encoding}: pecli generate {layer.encoding} --config {self.path}"
+        raise BadFile(self.path, f"has no {encoding} table ({self.model_type}); {remedy}")
