@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
     Real = Doubled | NDArray[Any]
 
+Frequency = Decimal | Fraction
+
 ONE = Decimal(1)
+_DIGITS = Context(prec=50)
+_TURN = Decimal("6.28318530717958647692528676655900576839433879875021164194988918461563281257")
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Band:
 
     Parameters
     ----------
-    frequencies : tuple of Decimal
+    frequencies : tuple of Decimal or Fraction
         Radians per unit of the coordinate (turns, if `turns`), with
         ``FREQUENCY_DIGITS`` digits where irrational.
     sin, cos : slice or None
@@ -43,7 +47,7 @@ class Band:
         Whether the frequencies count turns instead of radians.
     """
 
-    frequencies: tuple[Decimal, ...]
+    frequencies: tuple[Frequency, ...]
     sin: slice | None = None
     cos: slice | None = None
     axis: int = 0
@@ -52,13 +56,95 @@ class Band:
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate of a row: ``multiples(position)`` times ``unit``, exactly.
+    """One coordinate of a row: ``multiples[index(position)]`` times ``unit``, exactly.
 
-    ``multiples`` maps int64 row positions (n,) to int64 (n,).
+    Parameters
+    ----------
+    multiples : range or tuple of int
+        The values that the coordinate takes, in units.
+    index : callable
+        Maps int64 row positions (n,) to int64 (n,), which of them each row has;
+        a row of a grid shares its coordinate with many others.
+    unit : Fraction
+        Above 0.
     """
 
-    multiples: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    multiples: range | tuple[int, ...]
+    index: Callable[[NDArray[np.int64]], NDArray[np.int64]]
     unit: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """One column that holds a coordinate times a factor, as NeRF's input itself."""
+
+    column: int
+    axis: int = 0
+    factor: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Phases that are no product of one frequency and one coordinate, in turns.
+
+    Exactly one of `multiples` and `logarithm` is given.
+
+    Parameters
+    ----------
+    unit : Fraction
+        Turns of the multiple 1.
+    sin, cos : slice
+        Columns of the row.
+    multiples : callable, optional
+        Maps int64 row positions (n,) to int64 (n, m): the phases of a row, where they are sums
+        over several coordinates.
+    logarithm : tuple of int, optional
+        Multiples (m,): the phase of column k at position p is ``logarithm[k] * unit * ln p``.
+    """
+
+    unit: Fraction
+    sin: slice
+    cos: slice
+    multiples: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+    logarithm: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A further array with one row for each position: ``at(points)`` gives (n, width).
+
+    In a rotary table it has one column for each pair, and the layout duplicates
+    them as it does with cos and sin.
+    """
+
+    name: str
+    width: int
+    at: Callable[[Points], Real]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A further array whose rows are no positions, such as a drawn matrix.
+
+    Parameters
+    ----------
+    name : str
+        Of the array.
+    shape : tuple of int
+        Of the whole array.
+    axes : tuple of str
+        What each axis is.
+    values : callable
+        Of a first and a last row, giving rows (k, *shape[lead:]), float64 or doubled.
+    lead : int
+        How many axes count as rows.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    axes: tuple[str, ...]
+    values: Callable[[int, int], Real]
+    lead: int = 1
 
 
 @dataclass(frozen=True)
@@ -83,19 +169,32 @@ class Waves:
     width : int
         Columns of ``pe``, or of each of ``cos`` and ``sin``.
     bands : tuple of Band
-        What fills them; a column that no band fills is zero (rotary: cos 1, sin 0).
+        What fills them; a column that nothing fills is zero (rotary: cos 1, sin 0).
     magnitude : Decimal
         Multiplies every sine and cosine.
     axes : tuple of Axis
         Coordinates of a row; empty for the position itself.
     blank : tuple of int
         Positions whose row is zero.
-    prefix : int
-        Rows of zeros that stand before position 0; the axes see position - prefix.
+    prefix, suffix : int
+        Rows without a coordinate before and after the others, filled as a column that nothing
+        fills; the axes see position - prefix.
     rows : int, optional
-        Length of the table where the plan fixes it (a grid).
-    constants : mapping of name to callable
-        Small arrays that belong to the table and do not depend on the position.
+        Length of the table where the plan fixes it (a grid), with prefix and suffix.
+    ramps : tuple of Ramp
+        Columns that hold a coordinate itself.
+    cross : Cross, optional
+        Instead of bands.
+    beside : tuple of Beside
+        Further arrays by position.
+    fixed : tuple of Fixed
+        Further arrays that do not depend on the rows asked for.
+    form : {"real", "complex", "full"}
+        "complex": ``pe`` holds cos + i sin, `width` of them.  "full": a rotary table whose `width`
+        columns are those of the layout half, because its halves differ.
+    parts : tuple of int
+        Numbers of pairs of independent blocks, each with two halves of its own in the layout half;
+        empty for one block.
     domain : Domain
         Which positions have a value.
     """
@@ -106,17 +205,29 @@ class Waves:
     axes: tuple[Axis, ...] = ()
     blank: tuple[int, ...] = ()
     prefix: int = 0
+    suffix: int = 0
     rows: int | None = None
-    constants: Mapping[str, Callable[[], Real]] = field(default_factory=dict)
+    ramps: tuple[Ramp, ...] = ()
+    cross: Cross | None = None
+    beside: tuple[Beside, ...] = ()
+    fixed: tuple[Fixed, ...] = ()
+    form: Literal["real", "complex", "full"] = "real"
+    parts: tuple[int, ...] = ()
     domain: Domain = field(default_factory=Domain)
 
     @property
     def frequencies(self) -> tuple[Decimal, ...]:
-        """All frequencies, band after band."""
-        return tuple(w for band in self.bands for w in band.frequencies)
+        """All frequencies, band after band, in radians; for figures, not for the table."""
+        return tuple(_radians(w, band.turns) for band in self.bands for w in band.frequencies)
 
 
-def rotation(frequencies: tuple[Decimal, ...], magnitude: Decimal = ONE, **rest: Any) -> Waves:
+def _radians(frequency: Frequency, turns: bool) -> Decimal:
+    if isinstance(frequency, Fraction):
+        frequency = _DIGITS.divide(Decimal(frequency.numerator), Decimal(frequency.denominator))
+    return _DIGITS.multiply(frequency, _TURN) if turns else frequency
+
+
+def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal = ONE, **rest: Any) -> Waves:
     """Return the plan of a rotary table whose pair i turns with ``frequencies[i]``."""
     every = slice(0, len(frequencies))
     return Waves(len(frequencies), (Band(frequencies, every, every),), magnitude, **rest)
@@ -133,7 +244,6 @@ class Values:
     width: int
     at: Callable[[Points], Real]
     domain: Domain = field(default_factory=Domain)
-    constants: Mapping[str, Callable[[], Real]] = field(default_factory=dict)
     rows: int | None = None
 
 
