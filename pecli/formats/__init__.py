@@ -13,17 +13,21 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pecli.errors import BadFile, BadParameter, MissingPackage, UnknownName
+from pecli.formats.arrow import ARROW
 from pecli.formats.base import Draft, Format, Options
 from pecli.formats.hdf5 import HDF5
 from pecli.formats.npy import NPY
 from pecli.formats.npz import NPZ
 from pecli.formats.parquet import PARQUET
 from pecli.formats.safe import STANDARD, check_place, is_stream, open_output
+from pecli.formats.safetensors import SAFETENSORS
 from pecli.formats.sniff import is_text, recognised
 from pecli.formats.stored import Source, StoredTable, regular_source
+from pecli.formats.text_csv import CSV
+from pecli.formats.text_json import JSON
 from pecli.tabular import Tabular
 
-FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in (NPY, NPZ, HDF5, PARQUET)})
+FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in (NPY, NPZ, HDF5, PARQUET, CSV, JSON, ARROW, SAFETENSORS)})
 """Every format by its name."""
 
 __all__ = ["FORMATS", "Format", "Options", "StoredTable", "check", "format_for", "open_table", "write_table"]

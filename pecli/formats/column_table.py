@@ -55,6 +55,6 @@ class ColumnTable(StoredTable):
         return name in KEYS and name in self._columns and not self._columns[name].shape
 
     def _heads(self, rows: int) -> int | None:
-        if not rows or not self._is_key("head") or not self._is_key("query"):
+        if not rows or not self._is_key("head") or not (self._is_key("query") or self._is_key("distance")):
             return None
         return int(self.read_columns(["head"], rows - 1, rows)["head"][0]) + 1

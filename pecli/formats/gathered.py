@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KEYS = ("position", "head", "query")
+KEYS = ("position", "head", "query", "distance")
 ARRAYS = {stem: name for name, stem in STEMS.items()}
 WHOLE = {part: whole for whole, part in PARTS.items()}
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)

@@ -13,7 +13,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import select
 import shutil
 import stat
@@ -244,7 +243,7 @@ def _replacement(path: str, clobber: bool) -> Iterator[Output]:
     place = _Place(path, clobber)
     # Names are limited to 255 bytes: the hidden one must not be longer than the file's own allows.
     stem = os.fsdecode(os.fsencode(place.name)[:200])
-    hidden = os.path.join(place.folder, f".{stem}.{secrets.token_hex(4)}.tmp")
+    hidden = os.path.join(place.folder, f".{stem}.{os.urandom(4).hex()}.tmp")
     descriptor = -1
     output = None
     try:

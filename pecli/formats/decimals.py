@@ -1,0 +1,85 @@
+"""Decimals for text files: the shortest that reads back to the same value, and reading that rounds once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def shortest(values: NDArray[Any]) -> list[str]:
+    """Return the shortest decimal of each value that reads back to it in its own type; ``inf`` and ``nan`` as they are."""
+    import numpy as np
+
+    flat = values.reshape(-1)
+    if flat.dtype == np.bool_:
+        flat = flat.view(np.uint8)
+    return [text.decode() for text in flat.astype("S32").tolist()]
+
+
+def parse(texts: Sequence[str], dtype: str) -> NDArray[Any]:
+    """Return the values of `dtype` nearest to decimals.
+
+    Raises
+    ------
+    ValueError
+        If a text is no number.
+    """
+    import numpy as np
+
+    if np.dtype(dtype).kind in "biu":
+        return np.array([int(text) for text in texts], np.int64).astype(dtype)
+    wide = np.array([float(text) for text in texts], np.float64)
+    if dtype == "float64":
+        return wide
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = wide.astype(dtype)
+        # Rounding twice errs only where the first rounding ended in the middle of two narrow values.
+        ahead = np.nextafter(narrow, np.where(wide > narrow, np.inf, -np.inf).astype(dtype))
+        middle = (wide != narrow) & (wide - narrow == ahead.astype(np.float64) - wide)
+    for index in map(int, np.flatnonzero(middle)):
+        exact, rounded = Fraction(texts[index].strip()), Fraction(float(wide[index]))
+        if exact != rounded:
+            pair = sorted((narrow[index], ahead[index]))
+            narrow[index] = pair[1] if exact > rounded else pair[0]
+    return narrow
+
+
+def infer(texts: Sequence[str]) -> str:
+    """Return the type whose decimals these are: integers, or the narrowest float that they spell.
+
+    A float32 written in full or in its shortest decimal is told from a float64,
+    which needs more digits.  float16 needs evidence: a short decimal such as
+    0.5 is exact in every type.
+
+    Raises
+    ------
+    ValueError
+        If a text is no number.
+    """
+    import numpy as np
+
+    if all(text.strip().lstrip("+-").isdigit() for text in texts):
+        return "int64"
+    wide = np.array([float(text) for text in texts])
+    for dtype in ("float16", "float32"):
+        narrow = parse(texts, dtype)
+        exact = (narrow.astype(np.float64) == wide) | np.isnan(wide)
+        spelled = np.array([float(text) for text in shortest(narrow)]) == wide
+        if (exact | spelled).all() and (dtype == "float32" or not exact.all()):
+            return dtype
+    return "float64"
+
+
+def json_texts(values: NDArray[Any]) -> list[str]:
+    """Return values as JSON has them: infinity and NaN, which JSON lacks, as strings."""
+    texts = shortest(values)
+    if values.dtype.kind == "f":
+        import numpy as np
+
+        for index in np.flatnonzero(~np.isfinite(values.reshape(-1))):
+            texts[index] = f'"{texts[index]}"'
+    return texts
