@@ -23,7 +23,8 @@ import typer
 
 from pecli import __version__
 from pecli.cli import make_app
-from pecli.cli.generate import metavar, option_help, table_options
+from pecli.cli.commands import ORDER
+from pecli.cli.table_options import metavar, option_help, table_options
 from pecli.encodings import CATALOGUE
 from pecli.spec import Encoding, Family, Parameter
 
@@ -68,7 +69,8 @@ def generated() -> Iterator[tuple[Path, str]]:
     """Yield every generated file and its text."""
     root: Any = typer.main.get_command(make_app())
     yield ROOT / "man" / "pecli.1", page("pecli", 1, "exact positional-encoding tables", top_options(root))
-    for name, command in root.commands.items():
+    for name in ORDER:
+        command = root.commands[name]
         options = generate_options() if name == "generate" else command_options(command)
         yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, TITLES[name], options)
     title = "the positional encodings that pecli knows"
@@ -89,7 +91,7 @@ def page(name: str, section: int, title: str, options: str) -> str:
 def top_options(root: Any) -> str:
     """Return the options of ``pecli`` itself, and its commands."""
     lines = [".Sh COMMANDS", ".Bl -tag -width Ds"]
-    for name in root.commands:
+    for name in ORDER:
         lines += [f".It Xr pecli-{name} 1", _line(TITLES[name][0].upper() + TITLES[name][1:] + ".")]
     return "\n".join([*lines, ".El", ".Sh OPTIONS", *_option_list(root.params), ""])
 
@@ -156,8 +158,8 @@ def _sentence(title: str) -> str:
 def encoding_section(encoding: Encoding) -> list[str]:
     """Return one encoding: description, formula, source, parameters, facts."""
     lines = [f".Ss {encoding.name}"]
-    for paragraph in encoding.description.split("\n\n"):
-        lines += [_line(" ".join(paragraph.split())), ".Pp"]
+    for number, paragraph in enumerate(encoding.description.split("\n\n")):
+        lines += [".Pp"] * bool(number) + [_line(" ".join(paragraph.split()))]
     lines += [".Bd -literal -offset indent", *(_escape(line) for line in encoding.formula), ".Ed", ".Pp"]
     lines += [_line("Source: " + "; ".join(map(str, encoding.source)) + ".")]
     if encoding.users:
@@ -186,8 +188,8 @@ def _escape(text: str) -> str:
 
 def _line(text: str) -> str:
     """Return a line of running text; a leading dot or quote would be a request."""
-    escaped = _escape(text)
-    return "\\&" + escaped if escaped.startswith((".", "'")) else escaped
+    sentences = re.sub(r"(?<=[a-z0-9)])\. (?=[A-Z(])", ".\n", _escape(text))  # roff wants each on a line of its own
+    return "\\&" + sentences if sentences.startswith((".", "'")) else sentences
 
 
 def readme(text: str) -> str:

@@ -46,8 +46,13 @@ class Recipe:
         BadParameter
             For a value that breaks a rule, alone or beside the others.
         """
+        return cls.over(name, given, {})
+
+    @classmethod
+    def over(cls, name: str, given: Mapping[str, object], beneath: Mapping[str, object]) -> Recipe:
+        """Return the recipe of `given`, with what it leaves out from `beneath`, such as a model's config."""
         encoding = find(name)
-        recipe = cls(encoding, encoding.bind(given))
+        recipe = cls(encoding, encoding.bind(given, beneath))
         if not recipe.open_parameters:
             _ = recipe.plan  # runs the checks that join several parameters
         return recipe

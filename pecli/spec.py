@@ -312,8 +312,11 @@ class Encoding:
         others = [p for p in self.parameters.values() if not p.required]
         return (*required, *(preset.parameter for preset in self.presets), *others)
 
-    def bind(self, given: Mapping[str, object]) -> dict[str, Value]:
+    def bind(self, given: Mapping[str, object], beneath: Mapping[str, object] | None = None) -> dict[str, Value]:
         """Return all parameters, checked and with defaults filled in, by the names of the function.
+
+        What `given` leaves out comes from `beneath` (a model's config) before
+        the defaults; what of that has no effect beside `given` is dropped.
 
         Raises
         ------
@@ -328,6 +331,8 @@ class Encoding:
         for name, value in self._expand(given).items():
             typed[name] = self.parameters[name].parse(value)
         explicit = list(typed)
+        for name, value in self._expand(beneath or {}).items():
+            typed.setdefault(name, self.parameters[name].parse(value))
         for parameter in self.parameters.values():
             if parameter.name not in typed:
                 if parameter.required:
@@ -335,6 +340,10 @@ class Encoding:
                 typed[parameter.name] = parameter.default
         for name in explicit:
             self._check_effect(self.parameters[name], typed)
+        for name in beneath or {}:
+            idle = self.parameters.get(name.replace("-", "_"))
+            if idle and not self.applies(idle, typed) and not idle.required:
+                typed[idle.name] = idle.default
         return {name: typed[name] for name in self.parameters}
 
     def _expand(self, given: Mapping[str, object]) -> dict[str, object]:

@@ -134,7 +134,7 @@ class Table(Tabular):
     def parse(text: str, **options: Any) -> Table:
         """Return the table that a recipe's text writes; `options` of :meth:`make` win over its keys."""
         name, keys = split_recipe(text)
-        own = {key: keys.pop(key) for key in KEYS if key in keys}
+        own = take_table_keys(name, keys)
         if "len" in own:
             own["length"] = own.pop("len")
         merged: dict[str, Any] = {**own, **{k: v for k, v in options.items() if v is not None}}
@@ -157,6 +157,15 @@ class Table(Tabular):
     @abstractmethod
     def _arrays(self) -> tuple[Array, ...]:
         """Return what it holds."""
+
+
+def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
+    """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays."""
+    from pecli.encodings import CATALOGUE
+
+    encoding = CATALOGUE.get(name)
+    own = {p.key for p in encoding.options} if encoding else set()
+    return {key: keys.pop(key) for key in KEYS if key in keys and key not in own}
 
 
 def _positions(

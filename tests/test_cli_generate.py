@@ -216,7 +216,7 @@ def test_no_help_text_holds_square_brackets_that_rich_would_eat():
 
 def test_no_encoding_has_a_parameter_that_a_table_has():
     from pecli import CATALOGUE
-    from pecli.cli.generate import table_options
+    from pecli.cli.table_options import table_options
     from pecli.table import KEYS
 
     for encoding in CATALOGUE.values():

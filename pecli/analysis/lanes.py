@@ -161,34 +161,31 @@ def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
     """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree."""
     if left.plain_shape != right.plain_shape or (left.shape == right.shape and left.lead == right.lead):
         return left, right
-    wider = max((left, right), key=lambda lane: lane.row_size)
-    return _reshaped(left, wider), _reshaped(right, wider)
+    width = max(left.row_size, right.row_size)
+    return _regrouped(left, width), _regrouped(right, width)
 
 
-def _reshaped(lane: Lane, like: Lane) -> Lane:
-    """Return the lane in plain shape, in rows that are as long as those of `like`."""
-    if lane is like or lane.row_size == like.row_size:
-        shape = lane.plain_shape
-        rows = _leading(shape, lane.rows)
-        return lane if rows is None else Regrouped(lane.table, lane.array, lane.name, shape, rows, lane.first, lane.row_shape)
-    return lane
-
-
-def _leading(shape: tuple[int, ...], rows: int) -> int | None:
-    """Return how many leading axes have `rows` entries together."""
-    return next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
+def _regrouped(lane: Lane, width: int) -> Lane:
+    """Return the lane without axes of length 1, in rows of `width` values."""
+    shape, rows = lane.plain_shape, math.prod(lane.shape) // max(1, width)
+    lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
+    if lead is None:
+        shape, lead = (rows, width), 1
+    return Regrouped(lane.table, lane.array, lane.name, shape, lead, lane.first, lane.row_shape)
 
 
 @dataclass(frozen=True)
 class Regrouped(Lane):
-    """A lane whose rows have another shape than the array's own; the values are the same."""
+    """A lane whose rows hold several of the array's own; the values are the same."""
 
     inner: tuple[int, ...] = ()
 
     def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows into `out`."""
-        super().fill(start, stop, out.reshape(stop - start, *self.inner))
+        times = self.row_size // math.prod(self.inner)
+        super().fill(start * times, stop * times, out.reshape(-1, *self.inner))
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
-        return super().read(start, stop).reshape(stop - start, *self.row_shape)
+        times = self.row_size // math.prod(self.inner)
+        return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)

@@ -33,16 +33,18 @@ def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     are in the order of the numbers, and both zeros are 0.  The difference is
     taken in unsigned integers, which wrap: the larger minus the smaller always fits.
     """
-    x, y = _ordered(a), _ordered(b)
-    unsigned = np.dtype(f"u{x.itemsize}")
+    kind = _SIGNED[a.itemsize]
+    x, y = np.ascontiguousarray(a).view(kind), np.ascontiguousarray(b).view(kind)
+    if x.size and (x ^ y).min() >= 0:  # equal signs everywhere, as in most comparisons: nothing to mirror
+        apart = x - y
+        return np.abs(apart, out=apart).view(f"u{x.itemsize}")
+    x, y = _ordered(x), _ordered(y)
     low, high = np.minimum(x, y), np.maximum(x, y)
-    return high.view(unsigned) - low.view(unsigned)
+    return high.view(f"u{x.itemsize}") - low.view(f"u{x.itemsize}")
 
 
-def _ordered(values: NDArray[Any]) -> NDArray[Any]:
-    kind = _SIGNED[values.itemsize]
-    bits = np.ascontiguousarray(values).view(kind)
-    return np.where(bits < 0, -(bits & np.iinfo(kind).max), bits)
+def _ordered(bits: NDArray[Any]) -> NDArray[Any]:
+    return np.where(bits < 0, -(bits & np.iinfo(bits.dtype).max), bits)
 
 
 BINS = ("0", "1", "2", *(f"{(1 << k) + 1}..{2 << k}" for k in range(1, 63)), "more")
@@ -51,11 +53,16 @@ BINS = ("0", "1", "2", *(f"{(1 << k) + 1}..{2 << k}" for k in range(1, 63)), "mo
 def histogram(units: NDArray[Any]) -> NDArray[np.int64]:
     """Count distances in bins 0, 1, 2, 3..4, 5..8 and so on, (66,)."""
     counts = np.zeros(len(BINS), np.int64)
-    some = units[units > 0]
-    counts[0] = units.size - some.size
-    if some.size:
+    most = int(units.max(initial=0))
+    below = int(np.count_nonzero(units == 0))
+    counts[0] = below
+    if most.bit_length() > 12:
         # the exponent of 2u - 1 is the number of doublings from 1 to u, rounded up
-        exponents = (2.0 * some.astype(np.float64) - 1.0).view(np.int64) >> 52
-        found = np.bincount(exponents - 1023, minlength=len(BINS) - 1)
-        counts[1:] += found[: len(BINS) - 1]
+        some = 2.0 * units[units > 0].astype(np.float64) - 1.0
+        found = np.bincount((some.view(np.int64) >> 52) - 1023)
+        counts[1 : 1 + len(found)] = found
+        return counts
+    for k in range((most - 1).bit_length() + 1 if most else 0):
+        upto = int(np.count_nonzero(units <= (1 << k)))
+        counts[1 + k], below = upto - below, upto
     return counts

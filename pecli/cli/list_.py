@@ -80,7 +80,7 @@ def full_text(encoding: Encoding) -> str:
     import textwrap
     from dataclasses import asdict
 
-    from pecli.cli.generate import metavar, option_help
+    from pecli.cli.table_options import metavar, option_help
 
     def indent(text: str, by: str = "  ") -> str:
         return textwrap.fill(text, 80, initial_indent=by, subsequent_indent=by)

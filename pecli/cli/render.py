@@ -16,6 +16,8 @@ from rich.text import Text
 from pecli.analysis.preview import Part
 from pecli.cli.output import clean, is_terminal, wants_colour
 
+COLUMN_GAP = 3  # blanks that the table's box puts around a column
+
 
 def console() -> Console:
     """Return a console on standard output: colour as the variables say, 80 columns where there is no terminal."""
@@ -67,24 +69,42 @@ def number(value: Any, precision: int) -> str:
     return f"{value:.{precision}f}"
 
 
-def show_preview(table: Any, parts: Sequence[Part], precision: int) -> None:
+def show_preview(table: Any, label: str, parts: Sequence[Part], precision: int) -> None:
     """Print the visible part of a table."""
     from pecli.cli.screen import shapes_text
 
-    show(clean(f"{table.source.short}   {shapes_text(table.arrays)}"))
+    show(clean(f"{label}   {shapes_text(table.arrays)}"))
     for part in parts:
         show(preview_grid(part, precision))
 
 
 def preview_grid(part: Part, precision: int) -> Grid:
-    """Return one part of an array as a table."""
-    heading = part.row_axis if not part.column_axis else f"{part.row_axis} \\ {part.column_axis}"
-    columns = [(heading, "right"), *(("…" if c is None else c, "right") for c in part.column_labels)]
-    rows = [
-        ["…" if label is None else label, *(number(cell, precision) for cell in cells)]
-        for label, cells in zip(part.row_labels, part.cells, strict=True)
-    ]
-    return grid(columns, rows, title=part.title)
+    """Return one part of an array as a table; columns that the screen has no room for give way to an ellipsis."""
+    labels = ["…" if label is None else label for label in part.row_labels]
+    cells = [[number(cell, precision) for cell in row] for row in part.cells]
+    heads = ["…" if label is None else label for label in part.column_labels]
+    widths = [max(map(len, column)) + COLUMN_GAP for column in zip(heads, *cells, strict=True)]
+    room = console().width - max(len(part.row_axis), *map(len, labels)) - COLUMN_GAP
+    kept = _fitting(widths, room)
+    columns = [(part.row_axis, "right"), *(("…" if i is None else heads[i], "right") for i in kept)]
+    rows = [[label, *("…" if i is None else row[i] for i in kept)] for label, row in zip(labels, cells, strict=True)]
+    title = f"{part.title} ({part.row_axis} by {part.column_axis})" if part.column_axis else part.title
+    return grid(columns, rows, title=title)
+
+
+def _fitting(widths: Sequence[int], room: int) -> list[int | None]:
+    """Return the columns that fit: all, or the head and the tail with None for those between."""
+    if sum(widths) <= room:
+        return list(range(len(widths)))
+    room -= 1 + COLUMN_GAP
+    head, tail = 0, len(widths)
+    while head < tail:  # two from the front for one from the back
+        nearest = head if head <= 2 * (len(widths) - tail) else tail - 1
+        room -= widths[nearest]
+        if room < 0:
+            break
+        head, tail = (head + 1, tail) if nearest == head else (head, tail - 1)
+    return [*range(max(1, head)), None, *range(max(tail, head + 1), len(widths))]
 
 
 def show_inspection(found: Any, parts: Sequence[Part]) -> None:

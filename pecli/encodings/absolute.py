@@ -23,22 +23,45 @@ if TYPE_CHECKING:
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 Odd = Literal["error", "truncate", "pad", "round-up"]
-TENSOR2TENSOR = {"max_timescale": "10000", "order": "sin-cos", "odd": "pad"}
+
+_PAPER: dict[str, object] = {"shift": "0", "order": "interleaved"}
+_MARIAN: dict[str, object] = {"shift": "0", "order": "sin-cos", "odd": "truncate"}
+_FAIRSEQ: dict[str, object] = {"shift": "1", "order": "sin-cos", "odd": "pad", "pad_row": "1"}
+_TIMESCALES: dict[str, object] = {"min_timescale": "1", "max_timescale": "10000", "order": "sin-cos"}
+CONVENTIONS: dict[str, dict[str, object]] = {
+    "paper": _PAPER,
+    "tensor2tensor": {**_TIMESCALES, "odd": "pad"},
+    "fairseq": _FAIRSEQ,
+    "whisper": {"shift": "1", "order": "sin-cos"},
+    "marian": _MARIAN,
+    "pegasus": _MARIAN,
+    "xlm": {**_PAPER, "odd": "truncate"},
+    "ctrl": _MARIAN,
+    "musicgen": {"shift": "1", "order": "cos-sin", "odd": "pad"},
+    "trocr": _FAIRSEQ,
+    "timesfm": _TIMESCALES,
+    "diffusers-function": {"shift": "1", "order": "sin-cos", "odd": "pad"},
+    "diffusers-unet": {"shift": "0", "order": "cos-sin", "odd": "pad"},
+    "diffusers-1d": _PAPER,
+}
 
 
 @encoding(
     family=Family.ABSOLUTE,
     title="Sinusoidal",
     formula="""
-        w_i = base^(-2i/dim), i = 0 .. dim/2 - 1
+        w_i = base^(-i / (dim/2 - shift)), i = 0 .. dim/2 - 1; the paper has shift 0
         pe(p, 2i) = sin(p w_i)
         pe(p, 2i+1) = cos(p w_i)
+        with max-timescale b and min-timescale a: w_i = a (b/a)^(-i / (dim/2 - 1))
     """,
     source=Source("Vaswani et al. 2017", "arXiv:1706.03762", "section 3.5"),
     facts=Facts(relative="rotation"),
-    users="Transformer, Marian, Pegasus, XLM, Whisper, M2M100, diffusion time steps",
+    users="Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, "
+    "diffusion time steps",
     example="sinusoidal:dim=4",
     presets=(
+        Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         Preset(
             "spacing",
             "Frequencies from 1 to the base's power short of 1/base (paper), or to 1/base itself (endpoint).",
@@ -66,12 +89,11 @@ def sinusoidal(
         Param("Multiplies every frequency, as tensor2tensor does.", gt=0, le=1e30, when=("max_timescale", GIVEN)),
     ] = Decimal(1),
     scale: Annotated[Decimal, Param("Multiplies the position.", gt=0, le=1e12, ge=1e-12)] = Decimal(1),
+    turns: Annotated[bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.")] = False,
     amplitude: Annotated[Decimal, Param("Multiplies every value.", gt=0, le=1e30, ge=1e-30)] = Decimal(1),
     odd: Annotated[
         Odd,
-        Param(
-            "An odd dim: an error, the last cosine dropped, a zero column last, or the table of dim + 1 cut.",
-        ),
+        Param("An odd dim: an error, the last cosine dropped, a zero column last, or the table of dim + 1 cut."),
     ] = "error",
     pad_row: Annotated[int | None, Param("Position whose row is zero (fairseq: 1).")] = None,
 ) -> Waves:
@@ -83,40 +105,51 @@ def sinusoidal(
     if dim % 2 and odd == "error":
         rule = f"must be even: use {max(2, dim - 1)} or {dim + 1}, or --odd truncate, pad or round-up"
         raise BadParameter("dim", dim, rule)
-    sines, cosines, half = _halves(dim, odd)
+    wide, half = _half(dim, odd)
     if max_timescale is None:
-        if half == shift:
-            raise BadParameter(
-                "shift", shift, f"divides by dim/2 - shift = 0 at dim={dim}: use a wider dim or --shift 0"
-            )
-        if half < shift:
-            raise BadParameter("shift", shift, f"must lie below dim/2 = {half}")
-        frequencies = geometric(base, 1 / (half - Fraction(shift)), sines)
+        frequencies = geometric(base, 1 / (half - below_half(shift, half, f"dim={dim}")), wide)
         factor = scale
     else:
         ratio = CONTEXT.divide(max_timescale, min_timescale)
-        frequencies = geometric(ratio, Fraction(1, max(1, sines - 1)), sines)
+        frequencies = geometric(ratio, Fraction(1, max(1, wide - 1)), wide)
         factor = CONTEXT.multiply(scale, min_timescale)
     if factor != 1:
         frequencies = tuple(CONTEXT.multiply(w, factor) for w in frequencies)
+    sin, cos = _columns(dim - dim % 2 if odd == "pad" else dim, order, odd)
     blank = () if pad_row is None else (pad_row,)
-    return Waves(dim, (_band(frequencies, order, sines, cosines),), amplitude, blank=blank)
+    return Waves(dim, (Band(frequencies, sin, cos, turns=turns),), amplitude, blank=blank)
 
 
-def _halves(dim: int, odd: Odd) -> tuple[int, int, Fraction]:
-    """Return the numbers of sines and of cosines, and the half that exponents divide by."""
+def below_half(shift: Decimal, half: Fraction, of: str) -> Fraction:
+    """Return the shift, once the exponent i / (half - shift) has a positive denominator."""
+    if half == shift:
+        rule = f"divides by {half} - {shift} = 0 at {of}: use a wider dim or --shift 0"
+        raise BadParameter("shift", shift, rule)
+    if half < shift:
+        raise BadParameter("shift", shift, f"must lie below {half} at {of}: the exponent is i / ({half} - shift)")
+    return Fraction(shift)
+
+
+def _half(dim: int, odd: Odd) -> tuple[int, Fraction]:
+    """Return the number of frequencies, and the half that exponents divide by."""
     if dim % 2 == 0 or odd == "pad":
-        return dim // 2, dim // 2, Fraction(dim // 2)
-    return dim // 2 + 1, dim // 2, Fraction(dim, 2) if odd == "truncate" else Fraction(dim + 1, 2)
+        return dim // 2, Fraction(dim // 2)
+    return dim // 2 + 1, Fraction(dim, 2) if odd == "truncate" else Fraction(dim + 1, 2)
 
 
-def _band(frequencies: tuple[Decimal, ...], order: Order, sines: int, cosines: int) -> Band:
-    """Place the columns; an odd width that is not padded has one sine more than cosines."""
+def _columns(width: int, order: Order, odd: Odd) -> tuple[slice, slice]:
+    """Return the columns of sines and cosines.
+
+    An odd width has lost a cosine (truncate), or the last column (round-up), which is a sine
+    where the cosines come first: [c0 c1 | s0 s1] cut to [c0 c1 | s0].
+    """
     if order == "interleaved":
-        return Band(frequencies, sin=slice(0, 2 * sines, 2), cos=slice(1, 2 * cosines + 1, 2))
+        return slice(0, width, 2), slice(1, width, 2)
+    more, fewer = -(-width // 2), width // 2
     if order == "sin-cos":
-        return Band(frequencies, sin=slice(0, sines), cos=slice(sines, sines + cosines))
-    return Band(frequencies, cos=slice(0, cosines), sin=slice(cosines, cosines + sines))
+        return slice(0, more), slice(more, width)
+    cosines = more if odd == "round-up" else fewer
+    return slice(cosines, width), slice(0, cosines)
 
 
 @encoding(

@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 BLOCK = 1 << 16
 """Pairs per call of NumPy: small calls lose to the interpreter's lock, large ones leave the cache."""
 
-PLANE = 2.0**-47.5
+PLANE = 2.0**-49
 """Absolute error of a candidate without magnitude, in the complex plane; derived above."""
 
 RELATIVE = 2.0**-46
@@ -41,7 +41,7 @@ rounding adds 2u of it; cos a cos b - sin a sin b loses at most the factor cos(a
 <= 1.42 in each of the three products: 1.42^3 (4 * 2^-50.5 + 3 * 3 u) + 3 u < 2^-46.
 """
 
-SMALL = 2.0**-11
+SMALL = 2.0**-12
 """Sines and cosines below this are tested by their phase; above, an error of PLANE is 2^-36.5 of them."""
 
 WINDOW = Window(PLANE / SMALL)
@@ -160,7 +160,7 @@ class _Narrow:
 
             small = hits(quarter.reshape(-1), 2 * NEAR + CUT)
             places += [doubtful + start * self.wheel.count, small + start * self.wheel.count]
-        place = np.unique(np.concatenate(places))
+        place = np.concatenate(places)
         if place.size:
             self._settle(*np.divmod(place, self.wheel.count))
 

@@ -1,0 +1,385 @@
+"""What one block of two arrays shows, and the sum over blocks.
+
+A block is compared by a worker thread and comes back as a small `Part`; a
+`Tally` adds parts in order, so that results do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from threading import local
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.analysis.inspection import floats
+from pecli.analysis.lanes import Lane, Strip
+from pecli.analysis.ulps import BINS, coarser, distance, histogram
+from pecli.tabular import storage
+
+if TYPE_CHECKING:
+    from pecli.analysis.comparison import Place, Tolerance
+
+PIECE = 1 << 13  # values worked on at a time: eight temporaries of it stay in the second-level cache
+MOST_COLUMNS = 1 << 16
+PROFILE_BINS = 512
+MOST_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
+
+_buffers = local()
+
+
+@dataclass
+class Spot:
+    """A value at a row of the left lane, counted from its first, and an index within the row."""
+
+    row: int
+    column: int
+    left: float
+    right: float
+    difference: float
+
+
+@dataclass
+class Odd:
+    """Values that are no finite numbers: on one side, on both, and the first row that has one on one side only."""
+
+    left: int = 0
+    right: int = 0
+    both: int = 0
+    first: int | None = None
+
+    def add(self, other: Odd) -> None:
+        """Add what a later block has."""
+        self.left, self.right, self.both = self.left + other.left, self.right + other.right, self.both + other.both
+        self.first = other.first if self.first is None else self.first
+
+    def as_dict(self, tally: Tally) -> dict[str, Any]:
+        """Return counts by side; empty where there are none."""
+        if not (self.left or self.right or self.both):
+            return {}
+        found: dict[str, Any] = {"left": self.left, "right": self.right, "both": self.both}
+        return found if self.first is None else {**found, "first_row": tally.index(self.first)}
+
+
+@dataclass
+class Part:
+    """What one block showed."""
+
+    start: int
+    rows: int
+    bytes: int
+    compared: int
+    finite: int = 0
+    unequal: int = 0
+    beyond: int = 0
+    total: float = 0.0
+    max_ulp: int = 0
+    cosine_min: float = 1.0
+    cosine_sum: float = 0.0
+    worst: Spot | None = None
+    first: Spot | None = None
+    nan: Odd = field(default_factory=Odd)
+    infinite: Odd = field(default_factory=Odd)
+    histogram: NDArray[np.int64] | None = None
+    columns: NDArray[np.float64] | None = None
+    row_worst: NDArray[np.float64] | None = None
+
+
+def compare_block(left: Lane, right: Lane, tolerance: Tolerance, strip: Strip) -> Part:
+    """Read one block of both lanes and compare it."""
+    a = _buffer("a", left, strip.rows)
+    b = _buffer("b", right, strip.rows)
+    left.fill(strip.left, strip.left + strip.rows, a)
+    right.fill(strip.right, strip.right + strip.rows, b)
+    size = a.nbytes + b.nbytes
+    if strip.cut:
+        cut = (slice(None), *strip.cut)
+        a, b = a[cut], b[cut]
+    part = Part(strip.left, strip.rows, size, a.size, a.size, cosine_sum=float(strip.rows))
+    if left.dtype == right.dtype and _same_bytes(a, b):
+        return part
+    part.finite, part.cosine_sum = 0, 0.0
+    part.histogram = np.zeros(len(BINS), np.int64)
+    a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
+    step = max(1, PIECE // max(1, a.shape[1]))
+    for low in range(0, strip.rows, step):
+        _piece(part, low, a[low : low + step], b[low : low + step], left.dtype, right.dtype, tolerance)
+    return part
+
+
+def _buffer(name: str, lane: Lane, rows: int) -> NDArray[Any]:
+    """Return this thread's own block to read into: fresh memory for every block would cost as much as reading it."""
+    shape, dtype = (rows, *lane.row_shape), storage(lane.dtype)
+    size = rows * lane.row_size
+    kept = getattr(_buffers, name, None)
+    if kept is None or kept.size < size or kept.dtype != dtype:
+        kept = np.empty(size, dtype)
+        setattr(_buffers, name, kept)
+    found: NDArray[Any] = kept[:size].reshape(shape)
+    return found
+
+
+def _same_bytes(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        return False
+    x, y = a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8)
+    if x.size % 8 == 0:
+        x, y = x.view(np.uint64), y.view(np.uint64)
+    return bool(np.array_equal(x, y))
+
+
+def _piece(
+    part: Part, low: int, a: NDArray[Any], b: NDArray[Any], left: str, right: str, tolerance: Tolerance
+) -> None:
+    """Compare rows that fit the cache, (r, columns) each."""
+    x, y = floats(a, left), floats(b, right)
+    narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
+    kind = np.float32 if narrow else np.float64  # the narrow types stand in float32 exactly
+    x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        signed = np.subtract(x, y)
+        gap = np.abs(signed)
+    top = float(gap.max(initial=0.0))
+    units = _units(a, b, x, y, (left, right))
+    if not math.isfinite(top):  # NaN and infinity both show in the maximum
+        x, y = x.astype(np.float64), y.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            signed = x - y
+        gap = np.abs(signed)
+        _odd_values(part, low, x, y, gap)
+        top = float(gap.max(initial=0.0))
+        units = units if units is None else units[np.isfinite(x) & np.isfinite(y)]
+    if units is not None:
+        assert part.histogram is not None
+        part.histogram += histogram(units)
+        part.max_ulp = max(part.max_ulp, int(units.max(initial=0)))
+    _differences(part, low, x, y, gap, top)
+    _beyond(part, low, x, y, gap, units, tolerance)
+    _cosines(part, x, y, signed)
+
+
+def _odd_values(part: Part, low: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> None:
+    """Count NaN and infinities, and make the gap 0 where both sides have the same, infinite where one has one."""
+    for found, test in ((part.nan, np.isnan), (part.infinite, np.isinf)):
+        p, q = test(x), test(y)
+        both = p & q
+        alone = p ^ q
+        found.left += int((p & ~q).sum())
+        found.right += int((q & ~p).sum())
+        found.both += int(both.sum())
+        if found.first is None and alone.any():
+            found.first = part.start + low + int(alone.any(axis=1).argmax())
+    gap[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
+    gap[np.isnan(gap)] = np.inf
+
+
+def _differences(part: Part, low: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> None:
+    if math.isinf(top):
+        finite = np.isfinite(gap)
+        part.finite += int(finite.sum())
+        part.total += float(gap[finite].sum())
+    else:
+        part.finite += gap.size
+        part.total += float(gap.sum())
+    rows = gap.max(axis=1, initial=0.0)
+    if part.row_worst is None:
+        part.row_worst = np.zeros(part.rows)
+    part.row_worst[low : low + len(rows)] = rows
+    if gap.shape[1] <= MOST_COLUMNS:
+        columns = gap.max(axis=0, initial=0.0).astype(np.float64)
+        part.columns = columns if part.columns is None else np.maximum(part.columns, columns)
+    if top > 0 and (part.worst is None or top * (1 + 2.0**-22) > part.worst.difference):
+        spot = _worst(part, low, x, y, gap, top)
+        if part.worst is None or spot.difference > part.worst.difference:
+            part.worst = spot
+
+
+def _worst(part: Part, low: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> Spot:
+    """Return the place of the largest difference; a difference of float32 values was rounded, so the best are redone."""
+    near = gap >= np.float32(top * (1 - 2.0**-22))
+    if gap.dtype == np.float32 and math.isfinite(top) and 1 < np.count_nonzero(near) <= MOST_CANDIDATES:
+        best = np.flatnonzero(near)
+        exact = np.abs(x.reshape(-1)[best].astype(np.float64) - y.reshape(-1)[best].astype(np.float64))
+        return _spot(part, low, int(best[exact.argmax()]), x, y)
+    return _spot(part, low, int(gap.argmax()), x, y)
+
+
+def _beyond(
+    part: Part,
+    low: int,
+    x: NDArray[Any],
+    y: NDArray[Any],
+    gap: NDArray[Any],
+    units: NDArray[Any] | None,
+    tolerance: Tolerance,
+) -> None:
+    """Count what differs, at all and by more than the tolerance."""
+    unequal = gap > 0
+    count = int(np.count_nonzero(unequal))
+    part.unequal += count
+    if not count:
+        return
+    wrong = unequal
+    if not tolerance.exact:
+        with np.errstate(invalid="ignore"):
+            wrong = gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64))
+        wrong |= np.isinf(gap)
+        if tolerance.ulp and units is not None:
+            far = np.isinf(gap)
+            if units.shape == gap.shape:
+                far |= units > tolerance.ulp
+            else:
+                far[np.isfinite(x) & np.isfinite(y)] |= units > tolerance.ulp
+            wrong &= far
+    beyond = int(np.count_nonzero(wrong))
+    part.beyond += beyond
+    if beyond and part.first is None:
+        part.first = _spot(part, low, int(wrong.argmax()), x, y)
+
+
+def _units(
+    a: NDArray[Any], b: NDArray[Any], x: NDArray[Any], y: NDArray[Any], dtypes: tuple[str, str]
+) -> NDArray[Any] | None:
+    """Return distances in ulp of the coarser of the two types; None for whole numbers."""
+    common = coarser(*dtypes)
+    if common is None:
+        return None
+    if dtypes[0] == dtypes[1]:
+        if a.dtype.kind == "c":
+            a, b = floats(a, dtypes[0]), floats(b, dtypes[1])
+        return distance(a, b)
+    from pecli.phase.rounding import narrow
+
+    return distance(narrow(x, None, common), narrow(y, None, common))
+
+
+def _cosines(part: Part, x: NDArray[Any], y: NDArray[Any], signed: NDArray[Any]) -> None:
+    """Compare the directions of rows.
+
+    With d = x - y, 1 - cos = (|d|^2 - (|x| - |y|)^2) / (2 |x| |y|), where
+    |x|^2 - |y|^2 = 2 d.x - |d|^2: nothing cancels, so that float32 products do.
+    """
+    if x.shape[1] < 2:
+        return
+    with np.errstate(all="ignore"):
+        dd, dx, xx = (_dots(p, q).astype(np.float64) for p, q in ((signed, signed), (signed, x), (x, x)))
+        yy = np.maximum(xx - 2 * dx + dd, 0.0)
+        sizes = np.sqrt(xx), np.sqrt(yy)
+        apart = (2 * dx - dd) / (sizes[0] + sizes[1])
+        cosines = 1.0 - (dd - apart * apart) / (2.0 * sizes[0] * sizes[1])
+    plain = np.isfinite(cosines)
+    if not plain.all():  # rows of zeros, or with values that are not finite: alike if they are equal
+        same = [np.array_equal(p, q, equal_nan=True) for p, q in zip(x[~plain], y[~plain], strict=True)]
+        cosines[~plain] = np.where(same, 1.0, 0.0)
+    np.clip(cosines, -1.0, 1.0, out=cosines)
+    part.cosine_min = min(part.cosine_min, float(cosines.min(initial=1.0)))
+    part.cosine_sum += float(cosines.sum())
+
+
+def _dots(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
+    if hasattr(np, "vecdot"):  # from NumPy 2.0
+        found: NDArray[Any] = np.vecdot(p, q)
+        return found
+    return np.einsum("ij,ij->i", p, q)
+
+
+def _spot(part: Part, low: int, flat: int, x: NDArray[Any], y: NDArray[Any]) -> Spot:
+    row, column = divmod(flat, x.shape[1])
+    left, right = float(x[row, column]), float(y[row, column])
+    difference = 0.0 if left == right or (left != left and right != right) else abs(left - right)
+    return Spot(part.start + low + row, column, left, right, math.inf if difference != difference else difference)
+
+
+class Tally:
+    """Sums over the blocks of two lanes."""
+
+    def __init__(self, left: Lane, right: Lane, strips: list[Strip]) -> None:
+        self.left, self.right = left, right
+        self.ulp_dtype = coarser(left.dtype, right.dtype)
+        self.compared = self.finite = self.unequal = self.beyond = self.max_ulp = self.rows = 0
+        self.totals: list[float] = []
+        self.histogram = np.zeros(len(BINS), np.int64)
+        self.worst: Spot | None = None
+        self.first: Spot | None = None
+        self.nan, self.infinite = Odd(), Odd()
+        self._columns: NDArray[np.float64] | None = None
+        self._bin_rows = max(1, -(-left.rows // PROFILE_BINS))
+        self._bins = np.zeros(-(-left.rows // self._bin_rows)) if left.rows else np.zeros(1)
+        self._cosine_min, self._cosine_sum = 1.0, 0.0
+        self._cut = strips[0].cut if strips else ()
+
+    def add(self, part: Part) -> None:
+        """Add the next block."""
+        self.rows += part.rows
+        self.compared += part.compared
+        self.finite += part.finite
+        self.unequal += part.unequal
+        self.beyond += part.beyond
+        self.totals.append(part.total)
+        self.max_ulp = max(self.max_ulp, part.max_ulp)
+        self._cosine_min, self._cosine_sum = min(self._cosine_min, part.cosine_min), self._cosine_sum + part.cosine_sum
+        self.nan.add(part.nan)
+        self.infinite.add(part.infinite)
+        if part.histogram is None:
+            self.histogram[0] += part.compared
+        else:
+            self.histogram += part.histogram
+        if part.worst is not None and (self.worst is None or part.worst.difference > self.worst.difference):
+            self.worst = part.worst
+        self.first = part.first if self.first is None else self.first
+        if part.columns is not None:
+            self._columns = part.columns if self._columns is None else np.maximum(self._columns, part.columns)
+        if part.row_worst is not None:
+            bins = np.arange(part.start, part.start + part.rows) // self._bin_rows
+            np.maximum.at(self._bins, bins, part.row_worst)
+
+    @property
+    def max_abs(self) -> float:
+        """Largest difference."""
+        return 0.0 if self.worst is None else self.worst.difference
+
+    @property
+    def cosine_min(self) -> float | None:
+        """Smallest cosine similarity of two rows."""
+        return self._cosine_min if self._width() > 1 and self.rows else None
+
+    @property
+    def cosine_mean(self) -> float | None:
+        """Mean cosine similarity of the rows."""
+        return self._cosine_sum / self.rows if self._width() > 1 and self.rows else None
+
+    def _row_shape(self) -> tuple[int, ...]:
+        return tuple(c.stop for c in self._cut) if self._cut else self.left.row_shape
+
+    def _width(self) -> int:
+        width = 1
+        for side in self._row_shape():
+            width *= side
+        return width
+
+    def index(self, row: int) -> tuple[int, ...]:
+        """Return the index in the lane's leading axes of a row."""
+        return tuple(int(i) for i in np.unravel_index(row, self.left.shape[: self.left.lead])) if self.left.lead else ()
+
+    def place(self, spot: Spot | None) -> Place | None:
+        """Return where a spot stands in the array."""
+        from pecli.analysis.comparison import Place
+
+        if spot is None:
+            return None
+        shape = self._row_shape()
+        column = spot.column // 2 if self.left.dtype.startswith("complex") else spot.column
+        inner = tuple(int(i) for i in np.unravel_index(column, shape)) if shape else ()
+        return Place(self.left.name, (*self.index(spot.row), *inner), spot.left, spot.right, spot.difference)
+
+    def columns(self) -> list[float]:
+        """Largest difference in each column; empty where nothing differs."""
+        return [] if self._columns is None else [float(v) for v in self._columns]
+
+    def profile(self) -> list[tuple[int, float]]:
+        """First row and largest difference of each stretch of rows; empty where nothing differs."""
+        if self.worst is None:
+            return []
+        return [(k * self._bin_rows, float(v)) for k, v in enumerate(self._bins)]

@@ -1,0 +1,121 @@
+"""What ``generate`` does with its options: make the table, then write, describe or print it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pecli.cli.output import clean, print_json, tell
+from pecli.cli.screen import whole_number
+from pecli.cli.writing import Delivery, deliver, describe
+from pecli.errors import BadParameter
+from pecli.spec import Encoding
+
+if TYPE_CHECKING:
+    from pecli.models import LayerReading
+    from pecli.recipe import Recipe
+    from pecli.table import Table
+    from pecli.tabular import Tabular
+
+Options = dict[str, Any]
+
+
+def produce(encoding: Encoding, own: Options, given: Options) -> int:
+    """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
+    table, label = _tables(encoding, own, given)
+    if given["output"] is None and given["format"] is None:
+        return _on_screen(table, label, given)
+    return deliver(
+        table,
+        label,
+        Delivery(
+            given["output"] or "-",
+            given["format"],
+            threads=whole_number("threads", given["threads"], 1, 256),
+            compress=bool(given["compress"]),
+            wide=bool(given["wide"]),
+            clobber=not given["no_clobber"],
+            dry_run=bool(given["dry_run"]),
+            json=bool(given["json"]),
+            quiet=bool(given["quiet"]),
+        ),
+    )
+
+
+def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, str]:
+    """Return the table (of a config with several kinds of layers, all of them) and what to call it."""
+    from pecli.recipe import Recipe
+
+    if given["config"] is None:
+        if given["layer_type"] is not None:
+            raise BadParameter("layer-type", given["layer_type"], "has no effect without --config")
+        table = _table(Recipe.bind(encoding.name, **own), given, None)
+        return table, table.source.short
+    from pecli.analysis.configs import configured, every_layer
+    from pecli.grouped import Grouped
+
+    if given["layer_type"] == "all":
+        found = every_layer(given["config"], encoding.name, own)
+        reading = next(iter(found.values())).reading
+        made: Tabular = Grouped({name: _table(one.recipe, given, one.layer) for name, one in found.items()})
+        label = given["config"]
+    else:
+        one = configured(given["config"], encoding=encoding.name, given=own, layer_type=given["layer_type"])
+        reading = one.reading
+        made = _table(one.recipe, given, one.layer)
+        label = one.recipe.short
+    if not given["quiet"]:
+        for warning in reading.warnings:
+            tell(clean(f"pecli: warning: {warning}"))
+    return made, label
+
+
+def _table(recipe: Recipe, given: Options, layer: LayerReading | None) -> Table:
+    """Return the table of a recipe at the positions and in the form that the options give."""
+    from pecli.table import Table
+
+    length = given["len"]
+    if length is None and layer is not None and given["positions"] is None:
+        length = layer.length
+    layout = given.get("layout")
+    if layout == "model":
+        if layer is None or not layer.layout:
+            raise BadParameter("layout", layout, "is what a model's own module returns: it needs --config")
+        layout = layer.layout
+    return Table.make(
+        recipe,
+        length=length,
+        start=given["start"],
+        step=given["step"],
+        positions=given["positions"],
+        dtype=given["dtype"] or "float32",
+        layout=layout,
+        form=given.get("form"),
+        shard=given["shard"],
+    )
+
+
+def _on_screen(table: Tabular, label: str, given: Options) -> int:
+    """Print the table for a person, or as JSON its rounded head and tail."""
+    from pecli.analysis.preview import preview
+
+    for option in ("compress", "wide", "no_clobber"):
+        if given[option]:
+            raise BadParameter(option.replace("_", "-"), "true", "has no effect without -o")
+    rows = whole_number("rows", given["rows"], 1, 100_000) or 12
+    columns = whole_number("columns", given["columns"], 1, 10_000) or 8
+    precision = whole_number("precision", given["precision"], 0, 17)
+    precision = 4 if precision is None else precision
+    if given["dry_run"]:
+        return describe(table, label, None, None, None, json=bool(given["json"]), quiet=False)
+    seen = preview(table, rows=rows, columns=columns)
+    if given["json"]:
+        arrays = [part.as_dict() for part in seen]
+        size = sum(array.bytes for array in table.arrays)
+        print_json(
+            {"path": None, "format": None, "recipe": table.recipe, "arrays": arrays, "bytes": size, "seconds": None}
+        )
+        return 0
+    from pecli.cli.render import show_preview
+
+    show_preview(table, label, seen, precision)
+    return 0
