@@ -22,7 +22,7 @@ from pecli.tabular import storage
 if TYPE_CHECKING:
     from pecli.analysis.comparison import Place, Tolerance
 
-PIECE = 1 << 13  # values worked on at a time: eight temporaries of it stay in the second-level cache
+PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16
 PROFILE_BINS = 512
 MOST_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
@@ -110,9 +110,12 @@ def compare_block(left: Lane, right: Lane, tolerance: Tolerance, strip: Strip) -
 
 
 def _buffer(name: str, lane: Lane, rows: int) -> NDArray[Any]:
-    """Return this thread's own block to read into: fresh memory for every block would cost as much as reading it."""
-    shape, dtype = (rows, *lane.row_shape), storage(lane.dtype)
-    size = rows * lane.row_size
+    return _scratch(name, (rows, *lane.row_shape), storage(lane.dtype))
+
+
+def _scratch(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return this thread's own memory of that name: fresh pages for every block would cost as much as reading it."""
+    size = math.prod(shape)
     kept = getattr(_buffers, name, None)
     if kept is None or kept.size < size or kept.dtype != dtype:
         kept = np.empty(size, dtype)
@@ -139,8 +142,8 @@ def _piece(
     kind = np.float32 if narrow else np.float64  # the narrow types stand in float32 exactly
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
-        signed = np.subtract(x, y)
-        gap = np.abs(signed)
+        signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
+        gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
     top = float(gap.max(initial=0.0))
     units = _units(a, b, x, y, (left, right))
     if not math.isfinite(top):  # NaN and infinity both show in the maximum
@@ -249,7 +252,7 @@ def _units(
     if dtypes[0] == dtypes[1]:
         if a.dtype.kind == "c":
             a, b = floats(a, dtypes[0]), floats(b, dtypes[1])
-        return distance(a, b)
+        return distance(a, b, _scratch(f"units {a.itemsize}", a.shape, f"i{a.itemsize}"))
     from pecli.phase.rounding import narrow
 
     return distance(narrow(x, None, common), narrow(y, None, common))

@@ -19,13 +19,15 @@ def coarser(a: str, b: str) -> str | None:
     return min(real.get(a, a), real.get(b, b), key=PRECISION.__getitem__)
 
 
-def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def distance(a: NDArray[Any], b: NDArray[Any], work: NDArray[Any] | None = None) -> NDArray[Any]:
     """Return the distance of values of one floating type, as unsigned integers.
 
     Parameters
     ----------
     a, b : ndarray
         Of equal shape and floating type; for bfloat16 the uint16 bits.
+    work : ndarray, optional
+        Memory for the result: of the same shape, signed integers of the same size.
 
     Notes
     -----
@@ -35,8 +37,8 @@ def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """
     kind = _SIGNED[a.itemsize]
     x, y = np.ascontiguousarray(a).view(kind), np.ascontiguousarray(b).view(kind)
-    if x.size and (x ^ y).min() >= 0:  # equal signs everywhere, as in most comparisons: nothing to mirror
-        apart = x - y
+    if x.size and np.bitwise_xor(x, y, out=work).min() >= 0:  # equal signs everywhere, as mostly: nothing to mirror
+        apart = np.subtract(x, y, out=work)
         return np.abs(apart, out=apart).view(f"u{x.itemsize}")
     x, y = _ordered(x), _ordered(y)
     low, high = np.minimum(x, y), np.maximum(x, y)
