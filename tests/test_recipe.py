@@ -54,7 +54,7 @@ def test_what_stands_beside_a_preset_wins():
         ("sinusoidal:dim=4,base=1e999999999", BadParameter, "must be a finite number"),
         ("sinusoidal:dim=4,base=2e30", BadParameter, "at most 1e+30"),
         ("sinusoidal:dim=4,order=sin", UnknownName, "did you mean"),
-        ("sinusoidal:dim=2,shift=1", BadParameter, "shift=1 divides by dim/2 - shift = 0"),
+        ("sinusoidal:dim=2,shift=1", BadParameter, "shift=1 divides by 1 - 1 = 0"),
         ("sinusoidal", BadRecipe, "sinusoidal needs --dim"),
         ("sinusoidal:", BadRecipe, "is no recipe"),
         (":dim=4", BadRecipe, "is no recipe"),

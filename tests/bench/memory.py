@@ -1,0 +1,55 @@
+"""Peak memory of the whole process while it writes, at a length and at ten times that."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.rows import Row
+
+CHILD = """
+import resource, sys
+from pecli.cli.run import run
+assert run(sys.argv[1:]) == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+SCALE = 1024 if sys.platform != "darwin" else 1 << 20  # ru_maxrss counts KiB, on macOS bytes
+CASES = {
+    "sinusoidal, dim 64": ["sinusoidal", "--dim", "64"],
+    "sinusoidal, dim 512": ["sinusoidal", "--dim", "512"],
+    "sinusoidal, dim 16384": ["sinusoidal", "--dim", "16384"],
+    "rope, dim 128": ["rope", "--dim", "128"],
+}
+VALUES = 1 << 24  # of the short table: 64 MiB of float32
+
+
+def peak(arguments: list[str]) -> float:
+    """Return the peak resident memory of a command in a child, in MB."""
+    done = subprocess.run([sys.executable, "-c", CHILD, *arguments], capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1]) / SCALE
+
+
+def rows(folder: str | None = None) -> list[Row]:
+    """Measure every format at two lengths and two numbers of threads; report the largest."""
+    _ = resource
+    worst: dict[str, float] = {}
+    growth = 0.0
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        for suffix in ("npy", "h5", "parquet", "npz"):
+            for name, arguments in CASES.items():
+                length = VALUES // int(arguments[-1])
+                peaks = [
+                    peak(["generate", *arguments, "--len", str(n), "--threads", threads, "-q",
+                          "-o", str(Path(temporary) / f"a.{suffix}")])
+                    for n, threads in ((length, "2"), (10 * length, "2"), (length, "16"))
+                ]  # fmt: skip
+                worst[f"{name}, {suffix}"] = max(peaks)
+                growth = max(growth, peaks[1] / peaks[0])
+    name = max(worst, key=worst.__getitem__)
+    return [
+        Row(f"peak memory, all formats, dim 64 to 16384, 2 and 16 threads (worst: {name})", worst[name], "MB", 250, 150),
+        Row("peak memory at ten times the length, against the length", growth, "x", 1.2),
+    ]

@@ -1,0 +1,34 @@
+"""A line of the benchmark, and how pairs of things are timed side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured figure beside what is to be reached."""
+
+    what: str
+    value: float
+    unit: str  # "x faster" (more is better), "x", "MB" (less is better)
+    reach: float
+    goal: float | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the figure is at least as good as what is to be reached."""
+        return self.value >= self.reach if self.unit == "x faster" else self.value <= self.reach
+
+
+def best_of(things: Mapping[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:
+    """Return the best time of each thing in seconds, taken in turn so that the machine's moods hit all alike."""
+    best = dict.fromkeys(things, float("inf"))
+    for _ in range(repeats):
+        for name, run in things.items():
+            started = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - started)
+    return best

@@ -1,0 +1,123 @@
+"""What every encoding owes, tested on its example; a new encoding is tested without a line here."""
+
+import numpy as np
+import pytest
+
+from pecli import CATALOGUE, Recipe, Table, open_table, write_table
+from pecli.analysis.facts import example_table
+from pecli.errors import PecliError
+from pecli.tabular import DTYPES
+
+EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
+
+
+def contents(table):
+    return {array.name: table.read(array.name).tobytes() for array in table.arrays}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_any_slice_equals_the_same_rows_of_the_whole(encoding, dtype):
+    table = example_table(encoding, 37)
+    table = Table.parse(table.recipe, dtype=dtype)
+    for array in table.arrays:
+        whole = table.rows([array.name], 0, array.rows)[array.name]
+        for step in (1, 5, 16):
+            parts = [
+                table.rows([array.name], start, min(start + step, array.rows))[array.name]
+                for start in range(0, array.rows, step)
+            ]
+            assert np.concatenate(parts).tobytes() == whole.tobytes(), (array.name, step)
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_a_block_is_the_same_whatever_its_size(encoding):
+    table = example_table(encoding, 37)
+    for names in ([a.name] for a in table.arrays):
+        whole = table.read(names[0]).tobytes()
+        for size in (1, 100, 10**6):
+            blocks = [b.values[names[0]] for b in table.blocks(names, block_bytes=size)]
+            assert b"".join(b.tobytes() for b in blocks) == whole
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_the_recipe_of_a_table_reproduces_it(encoding):
+    table = example_table(encoding, 12)
+    again = Table.parse(table.recipe)
+    assert again.recipe == table.recipe
+    assert contents(again) == contents(table)
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_narrow_types_are_the_nearest_to_the_float64_value(encoding):
+    wide = example_table(encoding, 25)
+    for dtype in ("float16", "float32"):
+        narrow = Table.parse(wide.recipe, dtype=dtype)
+        for array in narrow.arrays:
+            exact, rounded = wide.read(array.name), narrow.read(array.name)
+            if array.dtype == dtype:
+                # the float64 is within an ulp of the value, far finer than half an ulp of the narrow type
+                error = np.abs(np.where(np.isfinite(exact), exact - rounded.astype(np.float64), 0))
+                bound = 0.5 * np.spacing(np.abs(rounded)).astype(np.float64) * (1 + 2.0**-20)
+                assert (error <= np.where(np.isfinite(bound), bound, np.inf)).all(), (array.name, dtype)
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_what_is_written_is_read_back_equal_with_its_recipe(encoding, tmp_path):
+    table = example_table(encoding, 9)
+    for suffix in ("npz", "h5"):
+        path = tmp_path / f"a.{suffix}"
+        write_table(table, path)
+        stored = open_table(path)
+        assert stored.recipe == table.recipe
+        for array in table.arrays:
+            assert stored.read(array.name).tobytes() == table.read(array.name).tobytes(), (suffix, array.name)
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_values_are_finite_unless_masked(encoding):
+    table = example_table(encoding, 50)
+    for array in table.arrays:
+        assert np.isfinite(table.read(array.name)).all()
+
+
+def outside(parameter):
+    """Values that a parameter's declared range excludes."""
+    p = parameter.param
+    if p.ge is not None:
+        yield p.ge - 1
+    if p.gt is not None:
+        yield p.gt
+    if p.le is not None:
+        yield p.le * 2 + 1
+    if p.lt is not None:
+        yield p.lt
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_a_value_outside_its_range_is_refused_by_name(encoding):
+    base = Recipe.parse(encoding.example).keys()
+    for parameter in encoding.parameters.values():
+        for value in outside(parameter):
+            text = f"{value:.0f}" if value == int(value) else f"{value}"
+            with pytest.raises(PecliError, match=parameter.option):
+                Recipe.bind(encoding.name, **{**base, parameter.option: text})
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_the_declaration_is_complete(encoding):
+    assert encoding.formula
+    assert encoding.source
+    assert encoding.description.splitlines()[0].endswith(".")
+    assert len(encoding.description.splitlines()[0]) <= 76
+    for parameter in encoding.parameters.values():
+        assert parameter.param.help.endswith("."), parameter.name
+        assert "_" not in parameter.option
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_its_command_explains_itself(encoding, pecli):
+    shown = pecli("generate", encoding.name, "--help")
+    assert shown.returncode == 0
+    for parameter in encoding.options:
+        assert f"--{parameter.option}" in shown.stdout
