@@ -126,7 +126,8 @@ def write_table(
         raise BadParameter("threads", threads, "must be 1 or more")
     if isinstance(table, StoredTable) and table.sequential:
         threads = 1
-    options = Options(threads, compress, wide, _one_at_a_time(progress) if progress else Options.progress)
+    report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else Options.progress
+    options = Options(threads, compress, wide, report)
     draft = _checked(table, format_for(path, format), path, options, clobber)
     with open_output(path, clobber=clobber, size=draft.size or draft.least) as output:
         draft.write(output)
@@ -192,11 +193,16 @@ def _need(form: Format) -> None:
         raise MissingPackage(form.package, f"{form.name} needs it: pip install {form.package}, or use npy or npz")
 
 
-def _one_at_a_time(progress: Callable[[int], None]) -> Callable[[int], None]:
+def _one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:
+    """Return what tells `progress` of at most `total` bytes, from any thread: positions are written but not counted."""
     lock = threading.Lock()
+    left = total
 
     def report(count: int) -> None:
+        nonlocal left
         with lock:
+            count = min(count, left)
+            left -= count
             progress(count)
 
     return report
