@@ -28,10 +28,16 @@ SINGLE_ERROR = 2.0**-50.5
 
 With u = 2^-53.  The size of the rest is a sum of limbs, each added to a smaller partial sum:
 less than 2u of it in all, then the product with 2 pi (its own rounding and u): theta errs by 4u.
-The polynomials err by less than 2u (their last omitted terms are 2^-63 and below).  Where the
-table's entry is 0, the value is theta times 1, within 5u.  Elsewhere |entry| >= sin(2 pi/256) =
-0.0245, twice the correction: the value is at least half the entry, the entry's rounding is u of
-it, hence 2u of the value, the correction's error 6u of at most the value, the sum's rounding u.
+The polynomials err by less than 2u (their last omitted terms are 2^-63 and below), so the
+correction to the table's entry errs by at most 6u of its size, 0.0124.  Where the entry is 0, the
+value is theta times 1.  Elsewhere |entry| >= sin(2 pi/256) = 0.0245, twice the correction, so the
+value is no smaller than the correction, the entry's rounding is at most 2u of it, the sum's u.
+"""
+
+TAILED_ERROR = 2.0**-56.5
+"""Bound on the error of `single_point` with its tails, absolute: the correction's, 6u of 0.0124.
+
+The table's entries and the sum are then exact to 2^-106.
 """
 
 DOUBLED_ERROR = 2.0**-94
@@ -100,8 +106,18 @@ def _scale(place: int, places: int) -> float:
     return 2.0 ** (-LIMB * (places - place))
 
 
-def single_point(rest: Rest) -> tuple[Floats, Floats]:
-    """Cosine and sine in float64, each within `SINGLE_ERROR` of itself."""
+@dataclass(frozen=True)
+class Point:
+    """Cosine and sine in float64, and what their roundings left, where asked for."""
+
+    cosine: Floats
+    sine: Floats
+    cosine_tail: Floats | None = None
+    sine_tail: Floats | None = None
+
+
+def single_point(rest: Rest, tails: bool = False) -> Point:
+    """Cosine and sine, each within `SINGLE_ERROR` of itself, or with tails within `TAILED_ERROR`."""
     places = len(rest.limbs)
     angle = rest.limbs[0].view(np.int64) * _scale(0, places)
     for place in range(1, places):
@@ -121,16 +137,20 @@ def single_point(rest: Rest) -> tuple[Floats, Floats]:
     v *= square
     v += -0.5
     v *= square  # its cosine less 1
-    sines = table().hi
-    a, b = sines[rest.index], sines[64:][rest.index]
-    cosine = b * v
-    cosine -= a * s
-    cosine += b
+    t = table()
+    a, b = t.hi[rest.index], t.hi[64:][rest.index]
+    of_cosine = b * v
+    of_cosine -= a * s
     v *= a
     s *= b
     s += v
-    s += a
-    return cosine, s
+    if not tails:
+        return Point(b + of_cosine, a + s)
+    cosine, lost = quick_two_sum(b, of_cosine)
+    sine, missed = quick_two_sum(a, s)
+    lost += t.lo[64:][rest.index]
+    missed += t.lo[rest.index]
+    return Point(cosine, sine, lost, missed)
 
 
 def doubled_point(rest: Rest) -> tuple[Doubled, Doubled]:

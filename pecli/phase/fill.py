@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter
 from pecli.phase.angle import fill_angles
 from pecli.phase.layout import Layout, Output, arrange, check_outputs
-from pecli.phase.long import fill_long
+from pecli.phase.ladder import block_rows, ladder_for
+from pecli.phase.narrow_run import WINDOW, NarrowRun, ordinary
 from pecli.phase.narrowing import Scratch
-from pecli.phase.product import block_rows, ladder_for
 from pecli.phase.rounding import GRIDS, narrow
 from pecli.phase.short import fill_short
 from pecli.phase.wheel import Wheel
+from pecli.phase.wide_run import WideRun
 
 Integers = NDArray[np.int64]
 TASK = 1 << 20
@@ -130,7 +131,8 @@ def _tasks(
     wheel: Wheel, multiples: Integers | range, layout: Layout, dtype: str, threads: int, block: int | None
 ) -> Iterator[Callable[[Scratch], None]]:
     """The work in pieces that can be done in any order."""
-    if isinstance(multiples, range) and len(multiples) > 48:
+    plain = dtype == "float64" or ordinary(float(wheel.magnitude.hi), dtype)
+    if isinstance(multiples, range) and len(multiples) > 48 and plain:
         for run in _runs(multiples, layout):
             yield from _long_tasks(wheel, run, dtype, threads, block)
         return
@@ -140,7 +142,7 @@ def _tasks(
         here = slice(at, at + rows)
 
         def short(scratch: Scratch, here: slice = here) -> None:
-            fill_short(wheel, given[here], layout.rows(here), dtype, scratch)
+            fill_short(wheel, given[here], layout.rows(here), dtype)
 
         yield short
 
@@ -170,14 +172,17 @@ def _long_tasks(
     share = -(-count // max(1, threads))
     unit = block_rows(wheel.count)
     rows = block or max(unit, min(TASK // wheel.count, share) // unit * unit)
-    ladder = ladder_for(wheel, run.offset, run.step, wide)
+    ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias)
     at = run.first
     while at < run.last:
         stop = min((at // rows + 1) * rows, run.last)
 
         def long(scratch: Scratch, at: int = at, stop: int = stop) -> None:
             layout = run.layout.rows(slice(at - run.first, stop - run.first))
-            fill_long(ladder, at, stop, layout, dtype, run.mirrored, scratch)
+            if wide:
+                WideRun(ladder, at, stop, layout, run.mirrored, scratch).fill()
+            else:
+                NarrowRun(ladder, at, stop, layout, dtype, run.mirrored, scratch).fill()
 
         yield long
         at = stop

@@ -57,12 +57,23 @@ def hits(values: NDArray[Any], bound: int) -> Indices:
     """
     whole = values.size // SEGMENT
     parts = values[: whole * SEGMENT].reshape(whole, SEGMENT)
-    near = np.flatnonzero(parts.min(axis=1) <= bound) if whole else np.empty(0, np.int64)
-    found = np.flatnonzero(parts[near] <= bound)
-    found += (near - np.arange(near.size))[found // SEGMENT] * SEGMENT
+    near = (np.minimum.reduce(parts, axis=1) <= bound).nonzero()[0]
+    found: Indices = (parts[near] <= bound).reshape(-1).nonzero()[0]
+    found += ((near - np.arange(near.size)) * SEGMENT)[found // SEGMENT]
     if whole * SEGMENT == values.size:
         return found
-    return np.concatenate([found, np.flatnonzero(values[whole * SEGMENT :] <= bound) + whole * SEGMENT])
+    return np.concatenate([found, (values[whole * SEGMENT :] <= bound).nonzero()[0] + whole * SEGMENT])
+
+
+def put(layout: Layout, part: str, rows: Indices, columns: Indices, values: NDArray[Any]) -> None:
+    """Store single values in every output of a part that has their columns."""
+    for kind, view in layout.views():
+        if kind == part:
+            inside = columns < view.shape[1]
+            if inside.all():
+                view[rows, columns] = values
+            else:
+                view[rows[inside], columns[inside]] = values[inside]
 
 
 class Scratch:

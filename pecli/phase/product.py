@@ -1,215 +1,108 @@
-"""Long runs of rows by angle addition: e^(i(a + b)w) = e^(iaw) e^(ibw).
+"""Rows of cos + i sin carried as hi + lo, and their products: e^(i(a + b)w) = e^(iaw) e^(ibw).
 
-A ladder serves the multiples offset + step n, n >= 0.  With n = B (S q + d) + r, a row is
-C_q D_d W_r: W of r = 0..B-1 and D of d = 0..S-1 are made once, C as needed, and the anchors
-A = C D serve B rows each.  All multiples are counted upwards from the offset, so no angle is the
-difference of two larger ones: as long as a whole angle stays below an eighth of a turn, sums of
-sines and cosines do not cancel and the product is accurate relative to each part.
-
-Two kinds: single ones carry complex128 rows, the candidates of the narrow types; wide ones carry
-pairs hi + lo for float64.  The products here are candidates: a fused multiply-add may change
-their last bits from one CPU to another, which the rounding test absorbs.
+A product splits each factor into a coarse half, a multiple of 2^-26, and a rest below 2^-26.  The
+product of the coarse halves is exact: multiples of 2^-52, below 2, so a fused multiply-add changes
+nothing.  What else there is enters with weight 2^-26.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.phase.doubled import Doubled, multiply, quick_two_sum, two_sum
-from pecli.phase.wheel import Wheel
 
 Complex = NDArray[np.complex128]
-Quarters = NDArray[np.uint16]
 
-SPAN = 1 << 16
-"""Pairs in a table of offsets: 1 MiB of complex128."""
+STEP_ERROR = 2.0**-76.5
+"""Absolute error, in the complex plane, of main + rest in `combine`, for factors of modulus 1.
 
-GROUP = 16
-"""How many D rows there are, and how many C rows are made at a time."""
-
-KEPT = 8
-"""Groups of C rows kept; with the slack of threads that each hold one."""
-
-LIMIT = 1 << 63
+With u = 2^-53: splitting rounds the rests, below 2^-26.5 in modulus, by u of that, twice; b1 + b2
+is rounded by u, times a2; the products a1 b2 and a2 b err by sqrt(5) u each (Brent, Percival and
+Zimmermann 2007; less when fused), their sum, below 2^-25.5, by u.  In units of 2^-26.5 u:
+2 + 1 + 2 * 2.24 + 2 < 10, so 2^-76.2 at most if all add up with one sign in both parts; the
+roundings to nearest are half of what is counted here.
+"""
 
 
 @dataclass(frozen=True)
-class Single:
-    """Rows of cos + i sin in complex128, and four times their phases in 2^-16 turns, rounded down."""
+class Split:
+    """A coarse half, the rest, and their rounded sum."""
 
-    point: Complex
-    quarter: Quarters
+    coarse: Complex
+    rest: Complex
+    whole: Complex
 
-    def times(self, other: Single) -> Single:
-        """The rows of the sums, broadcast."""
-        return Single(self.point * other.point, self.quarter + other.quarter)
-
-    def rows(self, pick: slice | int) -> Single:
+    def rows(self, pick: slice) -> Split:
         """Some rows."""
-        return Single(self.point[pick], self.quarter[pick])
+        return Split(self.coarse[pick], self.rest[pick], self.whole[pick])
+
+    def conjugate(self) -> Split:
+        """The rows of the negative multiples."""
+        return Split(self.coarse.conj(), self.rest.conj(), self.whole.conj())
+
+    def turned(self) -> Split:
+        """Times i, exactly: x + iy becomes -y + ix."""
+        return Split(*(join(-z.imag, z.real) for z in (self.coarse, self.rest, self.whole)))
 
 
 @dataclass(frozen=True)
-class Wide:
-    """Rows of cos + i sin as hi + lo, in complex128 each."""
+class Rows:
+    """Rows of cos + i sin as hi + lo."""
 
     hi: Complex
     lo: Complex
 
-    def fixed(self, exponent: int = 0) -> tuple[Complex, Complex]:
-        """Split into multiples of 2^(exponent - 26) and the rest, for parts of at most 2^exponent.
+    def rows(self, pick: slice) -> Rows:
+        """Some rows."""
+        return Rows(self.hi[pick], self.lo[pick])
+
+    def split(self, exponent: int = 0) -> Split:
+        """Split at 2^(exponent - 26), for parts of at most 2^exponent.
 
         The magic number's last place is 2^(exponent - 26), so adding it rounds to that; the
-        difference from hi is exact, the rest is below 2^(exponent - 27) and rounded to 2^-54 of that.
+        difference from hi is exact.
         """
         magic = 1.5 * 2.0 ** (exponent + 26)
         hi = self.hi.view(np.float64)
         coarse = (hi + magic) - magic
         rest = (hi - coarse) + self.lo.view(np.float64)
-        return coarse.view(np.complex128), rest.view(np.complex128)
+        return Split(coarse.view(np.complex128), rest.view(np.complex128), self.hi)
 
-    def times(self, other: Wide) -> Wide:
-        """The rows of the sums, broadcast, with an error of at most WIDE_STEP.
-
-        The product of the coarse halves is exact, fused or not: multiples of 2^-52 below 2.
-        """
-        a1, a2 = self.fixed()
-        b1, b2 = other.fixed()
-        main, rest = a1 * b1, a1 * b2 + a2 * (b1 + b2)
-        hi, lo = two_sum(main.view(np.float64), rest.view(np.float64))
-        return Wide(hi.view(np.complex128), lo.view(np.complex128))
-
-    def rows(self, pick: slice | int) -> Wide:
-        """Some rows."""
-        return Wide(self.hi[pick], self.lo[pick])
-
-    def scaled(self, factor: Doubled) -> Wide:
+    def scaled(self, factor: Doubled) -> Rows:
         """Times a real number."""
-        parts = []
-        for view in ("real", "imag"):
-            hi, lo = getattr(self.hi, view), getattr(self.lo, view)
-            spread = Doubled(np.broadcast_to(factor.hi, hi.shape), np.broadcast_to(factor.lo, hi.shape))
-            parts.append(multiply(Doubled(*quick_two_sum(hi, lo)), spread))
-        return Wide(_join(parts[0].hi, parts[1].hi), _join(parts[0].lo, parts[1].lo))
+        real, imag = (_times(hi, lo, factor) for hi, lo in ((self.hi.real, self.lo.real), (self.hi.imag, self.lo.imag)))
+        return Rows(join(real.hi, imag.hi), join(real.lo, imag.lo))
 
 
-def _join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
+def _times(hi: NDArray[np.float64], lo: NDArray[np.float64], factor: Doubled) -> Doubled:
+    spread = Doubled(np.broadcast_to(factor.hi, hi.shape), np.broadcast_to(factor.lo, hi.shape))
+    return multiply(Doubled(*quick_two_sum(hi, lo)), spread)
+
+
+def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
+    """Real and imaginary parts as complex numbers."""
     whole = np.empty(real.shape, dtype=np.complex128)
     whole.real, whole.imag = real, imag
     return whole
 
 
-@dataclass
-class Ladder:
-    """Rows of the multiples offset + step n of one wheel.
-
-    Parameters
-    ----------
-    wheel : Wheel
-        The frequencies.
-    offset, step : int
-        At least 0, and at least 1.
-    wide : bool
-        Which kind of rows.
-    """
-
-    wheel: Wheel
-    offset: int
-    step: int
-    wide: bool
-    block: int = 0
-    offsets: Single | Wide = field(init=False)
-    strides: Single | Wide = field(init=False)
-    coarse: dict[int, Single | Wide] = field(init=False, default_factory=dict)
-    derived: dict[object, object] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.block:
-            self.block = block_rows(self.wheel.count)
-        fine = 1 << ((self.block.bit_length() - 1) // 2)
-        steps = [*range(fine), *range(0, self.block, fine), *range(0, self.block * GROUP, self.block)]
-        rows = self._rows([self.step * n for n in steps])
-        low, high = rows.rows(slice(0, fine)), rows.rows(slice(fine, fine + self.block // fine))
-        self.offsets = _outer(high, low)
-        self.strides = rows.rows(slice(fine + self.block // fine, None))
-
-    def _rows(self, multiples: list[int]) -> Single | Wide:
-        # beyond the limit no table reaches; those rows are never used
-        given = np.array([m if m < LIMIT else 0 for m in multiples], dtype=np.int64)
-        if not self.wide:
-            return Single(*self.wheel.single_rows(given))
-        cosine, sine = self.wheel.doubled_rows(given)
-        return Wide(_join(cosine.hi, sine.hi), _join(cosine.lo, sine.lo))
-
-    def anchors(self, first: int, last: int) -> Single | Wide:
-        """Rows of n = block k for first <= k < last."""
-        pieces = []
-        for q in range(first // GROUP, -(-last // GROUP)):
-            begin, end = max(first - q * GROUP, 0), min(last - q * GROUP, GROUP)
-            row = self._coarse(q)
-            strides = self.strides.rows(slice(begin, end))
-            pieces.append(_outer_row(row, strides))
-        return _stack(pieces)
-
-    def _coarse(self, q: int) -> Single | Wide:
-        group, place = divmod(q, GROUP)
-        with self.wheel.lock:
-            if group not in self.coarse:
-                span = self.step * self.block * GROUP
-                rows = self._rows([self.offset + span * (group * GROUP + i) for i in range(GROUP)])
-                while len(self.coarse) >= KEPT:
-                    del self.coarse[next(iter(self.coarse))]
-                self.coarse[group] = rows
-            return self.coarse[group].rows(slice(place, place + 1))
+def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
+    """The product of rows, broadcast, as main + rest; main is exact, rest below 2^-25."""
+    rest = a.coarse * b.rest
+    rest += a.rest * b.whole
+    return a.coarse * b.coarse, rest
 
 
-def block_rows(columns: int) -> int:
-    """Rows that share an anchor: a power of two from 16 to 2048 that makes SPAN pairs."""
-    rows = 1 << (max(1, SPAN // max(1, columns)).bit_length() - 1)
-    return min(max(rows, 16), 2048)
+def rounded(main: Complex, rest: Complex) -> Complex:
+    """Main + rest in one complex128."""
+    main += rest
+    return main
 
 
-def ladder_for(wheel: Wheel, offset: int, step: int, wide: bool) -> Ladder:
-    """The wheel's ladder for such multiples; four are kept."""
-    key = (offset, step, wide)
-    with wheel.lock:
-        found = wheel.ladders.get(key)
-        if not isinstance(found, Ladder):
-            found = Ladder(wheel, offset, step, wide)
-            while len(wheel.ladders) >= 4:
-                del wheel.ladders[next(iter(wheel.ladders))]
-            wheel.ladders[key] = found
-        return found
-
-
-def _outer(high: Single | Wide, low: Single | Wide) -> Single | Wide:
-    """Row i j of the result is row i of high times row j of low."""
-    if isinstance(high, Single) and isinstance(low, Single):
-        both = Single(high.point[:, None], high.quarter[:, None]).times(Single(low.point[None], low.quarter[None]))
-        width = both.point.shape[-1]
-        return Single(both.point.reshape(-1, width), both.quarter.reshape(-1, width))
-    assert isinstance(high, Wide)
-    assert isinstance(low, Wide)
-    pieces = [_outer_row(high.rows(slice(i, i + 1)), low) for i in range(len(high.hi))]
-    return _stack(pieces)
-
-
-def _outer_row(row: Single | Wide, rows: Single | Wide) -> Single | Wide:
-    if isinstance(row, Single) and isinstance(rows, Single):
-        return row.times(rows)
-    assert isinstance(row, Wide)
-    assert isinstance(rows, Wide)
-    return row.times(rows)
-
-
-def _stack(pieces: list[Single | Wide]) -> Single | Wide:
-    if len(pieces) == 1:
-        return pieces[0]
-    if isinstance(pieces[0], Single):
-        single = [p for p in pieces if isinstance(p, Single)]
-        return Single(np.concatenate([p.point for p in single]), np.concatenate([p.quarter for p in single]))
-    wide = [p for p in pieces if isinstance(p, Wide)]
-    return Wide(np.concatenate([p.hi for p in wide]), np.concatenate([p.lo for p in wide]))
+def doubled(main: Complex, rest: Complex) -> Rows:
+    """Main + rest as hi + lo."""
+    hi, lo = two_sum(main.view(np.float64), rest.view(np.float64))
+    return Rows(hi.view(np.complex128), lo.view(np.complex128))

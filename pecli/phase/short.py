@@ -10,26 +10,13 @@ from numpy.typing import NDArray
 from pecli.phase.circle import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.phase.doubled import Doubled, multiply
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Scratch
 from pecli.phase.rounding import narrow
 from pecli.phase.wheel import Wheel
 
 Integers = NDArray[np.int64]
 
 
-def put(layout: Layout, part: str, rows: Integers, columns: Integers, values: NDArray[Any]) -> None:
-    """Store single values in every output of a part that has their columns."""
-    for kind, view in layout.views():
-        if kind == part:
-            width = view.shape[1]
-            if width > columns.max(initial=-1):
-                view[rows, columns] = values
-            else:
-                inside = columns < width
-                view[rows[inside], columns[inside]] = values[inside]
-
-
-def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scratch: Scratch) -> None:
+def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) -> None:
     """Fill rows of any multiples."""
     step = max(1, (1 << 14) // wheel.count)
     for at in range(0, len(multiples), step):
@@ -42,7 +29,7 @@ def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, sc
 
 def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) -> None:
     """Candidates of relative error SINGLE_ERROR and what the fixed point and the magnitude add."""
-    points, _ = wheel.single_rows(multiples)
+    points = wheel.single_rows(multiples)
     magnitude = float(wheel.magnitude.hi)
     absolute = (wheel.phase_error(multiples) * abs(magnitude))[:, None]
     for part, number in (("cos", points.real), ("sin", points.imag)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -19,6 +19,7 @@ from pecli.phase.rounding import GRIDS, to_grid
 from pecli.phase.turns import check_frequencies, fixed_turns, fraction_bits, limbs_of, phases
 
 Floats = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 Integers = NDArray[np.int64]
 Part = Literal["cos", "sin", "angle"]
 
@@ -61,6 +62,8 @@ class Wheel:
         check_frequencies(frequencies, magnitude)
         if unit <= 0:
             raise BadParameter("unit", unit, "must be above 0: give the sign to the multiples")
+        if magnitude and not Decimal("1e-200") <= abs(magnitude) <= Decimal("1e200"):
+            raise BadParameter("magnitude", magnitude, "must be 0 or between 1e-200 and 1e200 in size")
         self.count = len(frequencies)
         self.exact = Exact(list(frequencies), turns, unit, magnitude)
         self.bits = fraction_bits(frequencies, unit)
@@ -100,23 +103,37 @@ class Wheel:
         top = phase[-1].copy()
         return reduce(phase), top, sign
 
-    def single_rows(self, multiples: Integers) -> tuple[NDArray[np.complex128], NDArray[np.uint16]]:
-        """Rows of cos + i sin, each part within SINGLE_ERROR of itself, without magnitude.
+    def single_rows(self, multiples: Integers) -> Complex:
+        """Rows of cos + i sin, each part within SINGLE_ERROR of itself, without magnitude."""
+        rows = np.empty((len(multiples), self.count), dtype=np.complex128)
+        for here in self._chunks(len(multiples)):
+            rest, _, sign = self._rest(multiples[here], None)
+            point = single_point(rest)
+            rows.real[here] = point.cosine
+            rows.imag[here] = point.sine if sign is None else point.sine * sign
+        return rows
 
-        Also four times each phase modulo 1, in 2^-16, rounded down.
+    def tailed_rows(self, multiples: Integers) -> tuple[Complex, Complex, NDArray[np.uint16]]:
+        """Rows of cos + i sin and their tails, within TAILED_ERROR, for multiples of at least 0.
+
+        Also four times each phase modulo 1, without the frequency's sign, in 2^-16, rounded down.
         """
         shape = (len(multiples), self.count)
-        rows = np.empty(shape, dtype=np.complex128)
+        rows, tails = np.empty(shape, dtype=np.complex128), np.empty(shape, dtype=np.complex128)
         quarters = np.empty(shape, dtype=np.uint16)
-        step = max(1, CHUNK // max(1, self.count))
-        for at in range(0, len(multiples), step):
-            here = slice(at, at + step)
+        for here in self._chunks(len(multiples)):
             rest, top, sign = self._rest(multiples[here], None)
             quarters[here] = (top >> np.uint64(14)).astype(np.uint16)
-            cosine, sine = single_point(rest)
-            rows.real[here] = cosine
-            rows.imag[here] = sine if sign is None else sine * sign
-        return rows, quarters
+            point = single_point(rest, tails=True)
+            rows.real[here], tails.real[here] = point.cosine, point.cosine_tail
+            for whole, part in ((rows, point.sine), (tails, point.sine_tail)):
+                assert part is not None
+                whole.imag[here] = part if sign is None else part * sign
+        return rows, tails, quarters
+
+    def _chunks(self, rows: int) -> Iterator[slice]:
+        step = max(1, CHUNK // max(1, self.count))
+        return (slice(at, at + step) for at in range(0, rows, step))
 
     def doubled_rows(self, multiples: Integers, columns: Integers | None = None) -> tuple[Doubled, Doubled]:
         """Cosine and sine of whole rows, or of one column at each multiple, without magnitude.

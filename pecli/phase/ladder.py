@@ -1,0 +1,192 @@
+"""The rows that a long run of multiples is multiplied together from.
+
+A ladder serves the multiples offset + step n, n >= 0.  With n = B (S q + d) + r, a row is
+C_q D_d W_r: W of r = 0..B-1 and D of d = 0..S-1 are made once, C in groups as needed, and the
+anchors A = C D serve B rows each.  All multiples count upwards from the offset, so no angle is the
+difference of two larger ones: as long as a whole angle stays below an eighth of a turn, sums of
+sines and cosines do not cancel and a product is accurate relative to each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.phase.doubled import Doubled, from_decimal, multiply
+from pecli.phase.product import Complex, Rows, Split, combine, doubled, join, rounded
+from pecli.phase.wheel import Wheel
+
+Quarters = NDArray[np.uint16]
+T = TypeVar("T")
+
+SPAN = 1 << 15
+"""Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
+
+GROUP = 16
+"""How many D rows there are, and how many C rows are made at a time."""
+
+KEPT_GROUPS = 8
+KEPT_LADDERS = 4
+LIMIT = 1 << 63
+
+
+def block_rows(columns: int) -> int:
+    """Rows that share an anchor: a power of two from 16 to 1024 that makes SPAN pairs."""
+    rows = 1 << (max(1, SPAN // max(1, columns)).bit_length() - 1)
+    return min(max(rows, 16), 1024)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Rows computed from their phases; their quarters are there for the narrow types only."""
+
+    rows: Rows
+    quarters: Quarters | None
+
+    def pick(self, chosen: slice) -> Made:
+        """Some rows."""
+        return Made(self.rows.rows(chosen), None if self.quarters is None else self.quarters[chosen])
+
+
+class Ladder:
+    """Factors of the rows offset + step n of one wheel.
+
+    Parameters
+    ----------
+    wheel : Wheel
+        The frequencies.
+    offset, step : int
+        At least 0, and at least 1.
+    wide : bool
+        Whether for float64: the factors are then doubled ones and the anchors carry both halves.
+    bias : float
+        Factor of the anchors beside the magnitude.
+    """
+
+    def __init__(self, wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0) -> None:
+        self.wheel, self.offset, self.step, self.wide = wheel, offset, step, wide
+        factor = wheel.magnitude if bias == 1.0 else multiply(wheel.magnitude, from_decimal(Fraction(bias)))
+        self.factor: Doubled | None = None if float(factor.hi) == 1.0 and float(factor.lo) == 0.0 else factor
+        self.exponent = 0 if self.factor is None else int(np.frexp(abs(float(factor.hi)))[1])
+        self.block = block_rows(wheel.count)
+        fine = 1 << ((self.block.bit_length() - 1) // 2)
+        many = self.block // fine
+        made = self._make([*range(fine), *range(0, self.block, fine), *range(0, self.block * GROUP, self.block)])
+        self._low, self._high = made.pick(slice(0, fine)), made.pick(slice(fine, fine + many))
+        self._strides = made.pick(slice(fine + many, None))
+        self._stride_split = self._strides.rows.split()
+        self._groups: dict[int, Made] = {}
+        self._kept: dict[object, object] = {}
+
+    def _make(self, places: list[int], offset: int = 0) -> Made:
+        # no table reaches beyond the limit; those rows are never used
+        given = np.array([m if (m := offset + self.step * n) < LIMIT else 0 for n in places], dtype=np.int64)
+        if not self.wide:
+            hi, lo, quarters = self.wheel.tailed_rows(given)
+            return Made(Rows(hi, lo), quarters)
+        cosine, sine = self.wheel.doubled_rows(given)
+        return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
+
+    def _once(self, key: object, make: Callable[[], T]) -> T:
+        with self.wheel.lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return cast(T, self._kept[key])
+
+    def offsets(self, conjugate: bool) -> Complex:
+        """W, rounded."""
+
+        def make() -> Complex:
+            whole = rounded(*self._outer())
+            return whole.conj() if conjugate else whole
+
+        return self._once(("offsets", conjugate), make)
+
+    def offset_split(self, conjugate: bool) -> Split:
+        """W, split."""
+
+        def make() -> Split:
+            split = doubled(*self._outer()).split()
+            return split.conjugate() if conjugate else split
+
+        return self._once(("split", conjugate), make)
+
+    def offset_quarters(self) -> Quarters:
+        """Four times the phases of W, each of two roundings down."""
+
+        def make() -> Quarters:
+            assert self._high.quarters is not None
+            assert self._low.quarters is not None
+            return (self._high.quarters[:, None] + self._low.quarters[None]).reshape(self.block, -1)
+
+        return self._once("quarters", make)
+
+    def _outer(self) -> tuple[Complex, Complex]:
+        low, high = self._low.rows.split(), self._high.rows.split()
+        pieces = [combine(high.rows(slice(i, i + 1)), low) for i in range(len(high.whole))]
+        return np.concatenate([main for main, _ in pieces]), np.concatenate([rest for _, rest in pieces])
+
+    def anchors(self, first: int, last: int) -> Complex:
+        """A of n = block k for first <= k < last, with magnitude and bias, rounded."""
+        return np.concatenate([rounded(*piece) for piece in self._anchor_pieces(first, last)])
+
+    def anchor_split(self, first: int, last: int) -> Split:
+        """The same, split."""
+        pieces = [doubled(*piece) for piece in self._anchor_pieces(first, last)]
+        both = Rows(np.concatenate([p.hi for p in pieces]), np.concatenate([p.lo for p in pieces]))
+        return both.split(self.exponent)
+
+    def _anchor_pieces(self, first: int, last: int) -> list[tuple[Complex, Complex]]:
+        pieces = []
+        for q, strides in self._strides_of(first, last):
+            row = self._group(q // GROUP).rows.rows(slice(q % GROUP, q % GROUP + 1))
+            pieces.append(combine(row.split(self.exponent), self._stride_split.rows(strides)))
+        return pieces
+
+    def anchor_quarters(self, first: int, last: int) -> Quarters:
+        """Four times the phases of A, each of two roundings down."""
+        pieces = []
+        for q, strides in self._strides_of(first, last):
+            own, step = self._group(q // GROUP).quarters, self._strides.quarters
+            assert own is not None
+            assert step is not None
+            pieces.append(own[q % GROUP] + step[strides])
+        return np.concatenate(pieces)
+
+    def _strides_of(self, first: int, last: int) -> list[tuple[int, slice]]:
+        """Which D rows go with which C."""
+        return [
+            (q, slice(max(first - q * GROUP, 0), min(last - q * GROUP, GROUP)))
+            for q in range(first // GROUP, -(-last // GROUP))
+        ]
+
+    def _group(self, group: int) -> Made:
+        with self.wheel.lock:
+            found = self._groups.get(group)
+            if found is None:
+                span = self.block * GROUP
+                found = self._make([span * (group * GROUP + i) for i in range(GROUP)], self.offset)
+                if self.factor is not None:
+                    found = Made(found.rows.scaled(self.factor), found.quarters)
+                while len(self._groups) >= KEPT_GROUPS:
+                    del self._groups[next(iter(self._groups))]
+                self._groups[group] = found
+            return found
+
+
+def ladder_for(wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0) -> Ladder:
+    """The wheel's ladder for such multiples; the last few made are kept."""
+    key = (offset, step, wide)
+    with wheel.lock:
+        found = wheel.ladders.get(key)
+        if not isinstance(found, Ladder):
+            found = Ladder(wheel, offset, step, wide, bias)
+            while len(wheel.ladders) >= KEPT_LADDERS:
+                del wheel.ladders[next(iter(wheel.ladders))]
+            wheel.ladders[key] = found
+        return found

@@ -1,0 +1,136 @@
+"""Long runs of a narrow type: products of a ladder's rows, rounded and tested.
+
+Error of a candidate, with u = 2^-53, relative to its modulus in the complex plane (the magnitude).
+The rows that a ladder is made of err by 2^-56.5 in each part, so by 2^-56 in the plane; a value has
+four of them: u/2.  Their first products are carried as hi + lo, to 2^-76, and each rounded to one
+complex128: u for the anchor, u for the offset.  The last product errs by sqrt(5) u (Brent,
+Percival and Zimmermann 2007; with fused multiply-add by 2u).  Together 4.8 u; the second stage takes
+the bias away, which costs two roundings more: 6.8 u < 2^-50.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.phase.blocks import blocks, outer
+from pecli.phase.ladder import Ladder
+from pecli.phase.layout import Layout
+from pecli.phase.narrowing import Scratch, Window, hits, put, store
+from pecli.phase.rounding import narrow
+
+Integers = NDArray[np.int64]
+
+PLANE = 2.0**-50
+"""Absolute error of a candidate, in units of the magnitude; derived above."""
+
+RELATIVE = 2.0**-46
+"""Relative error of each part while the angle is below an eighth of a turn.
+
+A ladder's rows err by 2^-50.5 = 5.7 u relative to each part.  In sin a cos b + cos a sin b nothing
+cancels; a coarse half is at most twice its part, so the product adds less than 10 u, rounding
+another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a cos b - sin a sin b
+may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
+"""
+
+SMALL = 1.5 * 2.0**-13
+"""Sines and cosines below this are found by their phases; in others PLANE is a relative error of 2^-37.4."""
+
+WINDOW = Window(PLANE / SMALL)
+
+NEAR = int(SMALL * 65536) + 1
+"""|sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
+every integer, neither sine nor cosine is small.  In 2^-16, rounded up."""
+
+CUT = 4
+"""Four phases, each rounded down by less than 1, are added up."""
+
+SMALLEST = {"float16": 2.0**-13.9, "bfloat16": 2.0**-125.9, "float32": 2.0**-125.9}
+"""Just above the smallest normal number: the window holds for normal ones."""
+
+
+def ordinary(magnitude: float, dtype: str) -> bool:
+    """Whether every value that is not found by its phase is a normal number of the type."""
+    if dtype == "float16":
+        return 0.375 <= abs(magnitude) <= 2.0**15
+    return 2.0**-100 <= abs(magnitude) <= 2.0**100
+
+
+class NarrowRun:
+    """Rows n = first..last-1 of a ladder; ``mirrored``: of the negative multiples."""
+
+    def __init__(
+        self, ladder: Ladder, first: int, last: int, layout: Layout, dtype: str, mirrored: bool, scratch: Scratch
+    ) -> None:
+        self.ladder, self.first, self.last, self.layout = ladder, first, last, layout
+        self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
+        self.wheel = ladder.wheel
+        self.swapped = layout.pair is not None and layout.sine_first
+        self.base, self.top = first // ladder.block, -(-last // ladder.block)
+        self.anchors = ladder.anchors(self.base, self.top)
+        # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
+        self.conjugate = mirrored != self.swapped
+        self.slow = self.wheel.speed * (ladder.offset + ladder.step * last) <= 0.125
+
+    def fill(self) -> None:
+        """Compute, round, and settle what is doubtful."""
+        left = self.anchors.conj() if self.conjugate else self.anchors
+        if self.swapped:
+            left = left * 1j
+        right = self.ladder.offsets(self.conjugate)
+        near_left, near_right = self._quarters()
+        width = self.wheel.count
+        doubtful: list[Integers] = []
+        for block in blocks(self.ladder.block, width, self.first, self.last):
+            size = (block.rows.stop - block.rows.start) * width
+            z = outer(np.multiply, left, right, block, self.scratch.get("product", size, np.complex128))
+            found = store(z, self.layout.rows(block.rows), self.swapped, self.dtype, WINDOW, self.scratch)
+            near = outer(np.add, near_left, near_right, block, self.scratch.get("near", size, np.uint16))
+            small = hits(near.reshape(-1), 2 * NEAR + CUT)
+            doubtful += [found + block.start * width, small + block.start * width]
+        self._settle(np.concatenate(doubtful))
+
+    def _quarters(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+        """Four times the phases, so that their sum is small near an integer.
+
+        Slow columns need no such test while their values are normal numbers (see RELATIVE), still
+        ones are stored separately: they are set far from any integer.
+        """
+        ladder = self.ladder
+        smallest = self.wheel.speed * max(1, ladder.offset + ladder.step * self.first)
+        normal = smallest * (6.28 * abs(float(self.wheel.magnitude.hi))) >= SMALLEST[self.dtype]
+        exempt = (self.slow & normal) | (self.wheel.speed == 0)
+        left = ladder.anchor_quarters(self.base, self.top) + np.uint16(NEAR + CUT)
+        right = ladder.offset_quarters()
+        if exempt.any():
+            left[:, exempt] = 0x8000
+            right = right.copy()
+            right[:, exempt] = 0
+        return left, right
+
+    def _settle(self, places: Integers) -> None:
+        """Second stage: decide by the absolute bound, and exactly where that fails."""
+        rows, columns = np.divmod(places, self.wheel.count)
+        n = rows + self.first
+        multiples = n * self.ladder.step + self.ladder.offset
+        moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
+        if not moving.all():
+            rows, columns, n, multiples = rows[moving], columns[moving], n[moving], multiples[moving]
+        if not rows.size:
+            return
+        anchor, offset = np.divmod(n, self.ladder.block)
+        value = self.anchors[anchor - self.base, columns] * self.ladder.offsets(False)[offset, columns]
+        if self.mirrored:
+            value, multiples = value.conj(), -multiples
+        slow = self.slow[columns]
+        bound = PLANE * abs(float(self.wheel.magnitude.hi))
+        for part, number in (("cos", value.real), ("sin", value.imag)):
+            number = number * (1.0 / WINDOW.bias)
+            error = np.where(slow, np.abs(number) * RELATIVE, bound)
+            above = narrow(number + error, None, self.dtype)
+            below = narrow(number - error, None, self.dtype)
+            left = (above.view(f"u{above.itemsize}") != below.view(f"u{below.itemsize}")).nonzero()[0]
+            if left.size:
+                exact = self.wheel.settle(multiples[left], columns[left], part, self.dtype)
+                above[left] = narrow(exact, None, self.dtype)
+            put(self.layout, part, rows, columns, above)
