@@ -31,7 +31,7 @@ def head_of(keys: Keys, family: Family, notes: Notes, kind: str = "all") -> Head
     spec = family.head
     ignores = spec.endswith("!")
     spec = spec.rstrip("!")
-    if "head_dim" in keys and not ignores and not spec.startswith("2*"):
+    if "head_dim" in keys and not ignores:
         width = keys.integer("head_dim")
         if width is not None:
             notes.use("head_dim", "width of a head")
@@ -71,6 +71,8 @@ def _named(keys: Keys, item: str, notes: Notes) -> int:
 
 def _null(keys: Keys, family: Family, notes: Notes, spec: str) -> Head:
     """Return what an explicit null means."""
+    if spec.startswith("2*"):
+        return Head(2 * _derived(keys, family, notes))
     if spec[0].isdigit() and "?" not in spec:
         raise keys.bad(f"has head_dim null, which {family.name} does not take: give its width")
     return Head(_derived(keys, family, notes), spec == "fill" or spec.endswith("?fill"))
@@ -94,7 +96,9 @@ def rotating(head: int, share: Any, keys: Keys) -> int:
         raise keys.bad(f"has partial_rotary_factor {shown(share)}: it must be a number")
     width = int(head * float(value))
     if width < 1:
-        raise keys.bad(f"has partial_rotary_factor {shown(share)}, which leaves no column of a head of {head} to rotate")
+        raise keys.bad(
+            f"has partial_rotary_factor {shown(share)}, which leaves no column of a head of {head} to rotate"
+        )
     if width > head:
         raise keys.bad(f"has partial_rotary_factor {shown(share)}: it rotates {width} of the {head} columns of a head")
     return width

@@ -121,6 +121,8 @@ class Keys:
 
 def number(value: Any) -> Number | None:
     """Return a JSON number; None for anything else (true is no number)."""
+    if isinstance(value, float):  # a share that was computed in double precision, as the frameworks do
+        return Decimal(value)
     return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
 
 

@@ -1,29 +1,221 @@
-"""config.json -> Reading."""
+"""config.json -> Reading: which part, which family, which encoding."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pecli.models.families import Family, rotary_family
-from pecli.models.keys import Keys, load_config
+from pecli.errors import BadFile, UnknownName
+from pecli.models.families import Family, known_types, lines, pairs_of, rotary_family
+from pecli.models.keys import Keys, load_config, shown
 from pecli.models.notes import Notes
-from pecli.models.reading import Reading
+from pecli.models.others import lookup, other_layers
+from pecli.models.reading import LayerReading, Reading
 from pecli.models.rotary import rotary_layers
+
+ABOUT_POSITIONS = re.compile(r"rope|rotary|alibi|yarn|ntk|theta|position_embedding_type|head_dim$|kv_channels|mscale")
+SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "partial_rotary_factor")
+SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
+STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 
 
 def read_config(path: str | Path, *, layer_type: str | None = None, stack: str = "transformers") -> Reading:
-    data = load_config(path)
-    return read_keys(data, path)
+    """Return what a model's config.json says about positions.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    layer_type : str, optional
+        Keep one kind of layer, or one part, alone.
+    stack : str
+        Whose reading: transformers 5.23, or one of `STACKS`.
+
+    Raises
+    ------
+    BadFile
+        For what is no config, says nothing about positions, or says something
+        of which no table can be right.
+    UnknownName
+        For a rope type, a layer type or a stack that does not exist, with the nearest.
+    """
+    if stack not in STACKS:
+        raise UnknownName("stack", stack, STACKS)
+    reading = read_data(load_config(path), path)
+    if stack != "transformers":
+        from pecli.models.stacks import as_stack
+
+        reading = as_stack(reading, stack)
+    if layer_type is not None:
+        reading = replace(reading, layers={layer_type: reading.select(layer_type)})
+    return reading
 
 
-def read_keys(data: dict[str, Any], path: str | Path, where: str = "") -> Reading:
-    model_type = str(data.get("model_type") or "")
+def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: str = "") -> Reading:
+    """Return the reading of a JSON object; `kind` is its model type where it does not say one."""
+    model_type = str(data.get("model_type") or kind)
+    parts = pairs_of(lines("composites.txt").get(model_type, "").replace(" ", ","))
+    parts = {name: "" if word == "?" else word for name, word in (item for item in parts.items())}
+    if parts:
+        return _composite(data, path, where, model_type, parts)
+    if not model_type and not where:
+        text = data.get("text_config")
+        if isinstance(text, dict):
+            return _composite(data, path, where, model_type, {"text_config": ""})
+    return _single(data, path, where, model_type)
+
+
+def _composite(
+    data: Mapping[str, Any], path: str | Path, where: str, model_type: str, parts: Mapping[str, str]
+) -> Reading:
+    """Return the reading of the first part, with the others beside it."""
+    main, *further = parts
+    word = parts[main]
+    inside = data.get(main)
+    if isinstance(inside, dict):
+        reading = read_data(_typed(inside, word, model_type), path, f"{where}{main}.", word)
+    else:
+        flat = any(name in data for name in ("hidden_size", "num_attention_heads", "n_embd", "d_model"))
+        beside = {name: value for name, value in data.items() if name != "model_type"} if flat else {}
+        reading = read_data({**beside, "model_type": word}, path, where, word)
+        if not flat:
+            text = f"{model_type} has no {main}: the defaults of {word} stand in for it"
+            reading = replace(reading, warnings=(text, *reading.warnings))
+    others = {}
+    for name in further:
+        inner = data.get(name)
+        if isinstance(inner, dict):
+            try:
+                others[name] = read_data(_typed(inner, parts[name], model_type), path, f"{where}{name}.", parts[name])
+            except (BadFile, UnknownName):
+                continue  # a part that says nothing of positions is no fault of the part that was asked for
+    return replace(reading, part=f"{main}.{reading.part}".rstrip("."), parts={**reading.parts, **others})
+
+
+def _typed(inside: Mapping[str, Any], word: str, outer: str) -> dict[str, Any]:
+    """Return a part with its model type: its own where that is known and is no composite."""
+    own = str(inside.get("model_type") or "")
+    known = (
+        rotary_family(own) is not None
+        or own in lines("others.txt")
+        or (own in lines("composites.txt") and own != outer)
+    )
+    return {**inside, "model_type": own if known or not word else word}
+
+
+def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: str) -> Reading:
+    """Return the reading of a config of one part."""
     notes = Notes()
     family = rotary_family(model_type)
-    if family is None:
-        family = Family(model_type, honours=True)
-    keys = Keys(data, path, family.names, where)
-    layers = rotary_layers(keys, family, notes)
+    if family is None and model_type not in lines("others.txt"):
+        family = _unknown(data, path, where, model_type, notes)
+    keys = Keys(data, path, family.names if family else {}, where)
+    layers = _layers(keys, model_type, family, notes)
+    _leftovers(keys, notes, model_type)
     used, ignored = notes.keys()
-    return Reading(str(path), model_type, layers, "", {}, used, ignored, tuple(notes.warnings), tuple(notes.faults))
+    default = next(iter(layers)) if len(layers) > 1 and "encoder" in layers else ""
+    return Reading(
+        path=str(path),
+        model_type=model_type,
+        layers=layers,
+        used=used,
+        ignored=ignored,
+        warnings=tuple(notes.warnings),
+        faults=tuple(notes.faults),
+        default=default,
+    )
+
+
+def _layers(keys: Keys, model_type: str, family: Family | None, notes: Notes) -> dict[str, LayerReading]:
+    """Return the layers: rotary, or another encoding, or one with the other beside it."""
+    if family is None:
+        found = other_layers(model_type, keys, notes)
+        assert found is not None
+        return found
+    if _switched_off(keys, family, notes):
+        found = other_layers(model_type, keys, notes)
+        if found is None:
+            raise keys.bad(f"switches the rotary table of {model_type} off and says nothing of what stands instead")
+        if family.option("only"):
+            return _with_rotary(found, keys, family)
+        return found
+    from pecli.models.extras import with_extras
+
+    return with_extras(rotary_layers(keys, family, notes), keys, family, notes)
+
+
+def _with_rotary(found: dict[str, LayerReading], keys: Keys, family: Family) -> dict[str, LayerReading]:
+    """Return the layers with the rotary table that the model would have, were it switched on."""
+    rotary = rotary_layers(keys, family, Notes())["all"]
+    return {
+        name: replace(
+            one,
+            also={"rope": rotary.params, **one.also},
+            layout=rotary.layout,
+            pairing=rotary.pairing,
+            notes=(*one.notes, f"its rotary table is switched off: {family.option('only').partition(':')[0]}"),
+        )
+        for name, one in found.items()
+    }
+
+
+def _switched_off(keys: Keys, family: Family, notes: Notes) -> bool:
+    """Whether a setting says that the model is not rotary."""
+    only = family.option("only")
+    if only:
+        key, _, wanted = only.partition(":")
+        value = lookup(keys, key)
+        notes.use(key, "whether the model is rotary")
+        return str(value) != wanted if wanted else not value
+    for condition in filter(None, family.option("unless").split(",")):
+        if condition.startswith("-"):
+            if condition[1:] not in keys:
+                return True
+            continue
+        key, _, wanted = condition.partition(":")
+        value = lookup(keys, key)
+        if value is not None:
+            notes.use(key, "which encoding the model has")
+        if str(value) == wanted if wanted else bool(value):
+            return True
+    return False
+
+
+def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: str, notes: Notes) -> Family:
+    """Return a stand-in for a model type that no data file knows, if its keys look rotary.
+
+    Raises
+    ------
+    BadFile
+        If they say nothing of positions.
+    """
+    place = f"{where.rstrip('.')} " if where else ""
+    named = f"model_type {shown(model_type)}" if model_type else "no model_type"
+    kind = data.get("position_embedding_type")
+    rotary = any(data.get(name) is not None for name in SIGNS_OF_ROPE) or (isinstance(kind, str) and "ro" in kind)
+    if not rotary and not all(name in data for name in SIGNS_OF_A_DECODER):
+        import difflib
+
+        near = difflib.get_close_matches(model_type, known_types(), n=1, cutoff=0.6) if model_type else []
+        hint = f"did you mean {near[0]}?" if near else "name a model type that pecli knows, or give the parameters"
+        raise BadFile(
+            path, f"{place}has {named}, which is not known, and no key that says which positions it has: {hint}"
+        )
+    notes.warn(f"{place}{named} is not known: its keys are read as Llama's, with partial_rotary_factor")
+    return Family(model_type, honours=True)
+
+
+def _leftovers(keys: Keys, notes: Notes, model_type: str) -> None:
+    """Name the keys about positions that nothing read."""
+    for name, value in keys.data.items():
+        if not ABOUT_POSITIONS.search(name) or name in notes.used or name in notes.ignored or value in (None, False):
+            continue
+        if name in keys.used:
+            notes.use(name, "read for the table")
+            continue
+        notes.ignore(name, f"{model_type or 'this model type'} does not read it")
+        if not isinstance(value, str):
+            notes.warn(f"{keys.where}{name} has no effect: {model_type or 'this model type'} does not read it")

@@ -88,6 +88,9 @@ class Reading:
         Where the stack itself departs from what the key says; the table follows it.
     stack : str
         Whose reading it is.
+    default : str
+        The layer that is meant where none is named, though layers differ (the
+        encoder of T5 or Whisper).
     """
 
     path: str
@@ -100,6 +103,7 @@ class Reading:
     warnings: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     stack: str = "transformers"
+    default: str = ""
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.
@@ -123,9 +127,13 @@ class Reading:
         if layer_type is not None:
             return self._as(self._named(layer_type), encoding)
         layers = self.layers
+        if encoding is None and self.default:
+            return layers[self.default]
         if encoding is not None:
             fitting = {name: layer for name, layer in layers.items() if layer.of(encoding)}
             layers = fitting or layers
+            if self.default in fitting:
+                return self._as(fitting[self.default], encoding)
         speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         found = list({(one.encoding, tuple(sorted(one.params.items()))): one for one in speaking.values()}.values())
         if len(found) > 1:

@@ -1,0 +1,176 @@
+"""Folds of single families: classes whose keys follow no general rule."""
+
+from __future__ import annotations
+
+from pecli.models.families import Family
+from pecli.models.folding import (
+    FULL,
+    SLIDING,
+    WITH_ORIGINAL,
+    Fold,
+    Folded,
+    Parameters,
+    complete_kinds,
+    dictionary,
+    kinds_of,
+    nested_truncate,
+    share_beside,
+)
+from pecli.models.keys import Keys, number, shown
+from pecli.models.notes import Notes
+
+
+def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
+    """Fold DeepSeek-V4: a plain table for sliding layers, one of its own base for the compressed ones."""
+    params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters") or {}
+    notes.use("rope_scaling", "scaling of the compressed layers")
+    head = keys.needed("head_dim", 512)
+    share = number(keys.get("partial_rotary_factor"))
+    share_float = keys.needed("qk_rope_head_dim", head // 8) / head if share is None else float(share)
+    main, compress = params.get("main"), params.get("compress")
+    if not (isinstance(main, dict) and isinstance(compress, dict)):
+        inner = {name: value for name, value in params.items() if name not in ("main", "compress")}
+        inner.setdefault("rope_type", inner.get("type", "default"))
+        if inner["rope_type"] in WITH_ORIGINAL:
+            inner.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
+        theta = keys.get("compress_rope_theta", 160000)
+        notes.use("compress_rope_theta", "base of the compressed layers")
+        notes.use("rope_theta", "base of the sliding layers")
+        main = {
+            "rope_type": "default",
+            "rope_theta": keys.get("rope_theta", 10000),
+            "partial_rotary_factor": share_float,
+        }
+        compress = {**inner, "rope_theta": theta, "partial_rotary_factor": share_float}
+        if compress["rope_type"] == "yarn":
+            compress.setdefault("attention_factor", 1)
+    for kind, inner in (("main", main), ("compress", compress)):
+        inner.setdefault("rope_type", inner.get("type", "default"))
+        inner.setdefault("rope_theta", keys.get("rope_theta", 10000))
+        if "truncate" in inner:
+            nested_truncate({}, kind, inner, "rope_scaling", notes)
+    return Folded({"main": main, "compress": compress}, True, "rope_scaling")
+
+
+def _by_layer(keys: Keys, family: Family, notes: Notes) -> Folded:
+    """Bases and shares listed layer by layer (Step 3.5)."""
+    kinds = kinds_of(keys, family)
+    listed = keys.get("layer_types") or [kinds[0]]
+    params = dictionary(keys, "rope_parameters") or {}
+    scaling = dictionary(keys, "rope_scaling")
+    given = all(isinstance(params.get(kind), dict) for kind in kinds)
+    if not given:
+        theta, shares = keys.get("rope_theta", family.theta or 10000), keys.get("partial_rotary_factors")
+        params = {}
+        for kind in kinds:
+            i = listed.index(kind)
+            one: Parameters = {"rope_type": "default", "rope_theta": theta[i] if isinstance(theta, list) else theta}
+            if shares:
+                one["partial_rotary_factor"] = shares[i]
+            params[kind] = one
+        if scaling and FULL in params:
+            params[FULL].update(scaling)
+        for name in ("rope_theta", "partial_rotary_factors", "rope_scaling"):
+            notes.use(name, "rotary table, layer by layer")
+    for kind in kinds:
+        params[kind].setdefault("rope_theta", 10000)
+        if given and "partial_rotary_factor" in keys:
+            params[kind].setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
+    return complete_kinds(keys, family, notes, params, kinds, "rope_parameters", share=False)
+
+
+def _zipped(keys: Keys, family: Family, notes: Notes) -> Folded:
+    """One base per layer in rope_theta (UltraBERT)."""
+    params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters")
+    theta = keys.get("rope_theta")
+    listed = keys.get("layer_types") or [SLIDING, SLIDING, FULL]
+    if params is None and isinstance(theta, list):
+        notes.use("rope_theta", "base of each layer")
+        params = {kind: {"rope_type": "default", "rope_theta": base} for kind, base in zip(listed, theta, strict=False)}
+    params = params or family.rope or {}
+    for inner in params.values():
+        if isinstance(inner, dict):
+            inner.setdefault("rope_theta", 10000)
+    return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
+
+
+def _shares_by_kind(keys: Keys, family: Family, notes: Notes) -> Folded:
+    """Fold NeoMME: a base and a share for each kind of layer, completed one by one."""
+    params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters") or {}
+    theta = keys.get("rope_theta")
+    defaults = {FULL: (1000000, 0.25), SLIDING: (10000, 1.0)}
+    for kind in kinds_of(keys, family):
+        base, share = defaults.get(kind, (10000, 1.0))
+        inner = params.setdefault(kind, {})
+        if not isinstance(inner, dict):
+            raise keys.bad(f"has rope_parameters.{kind} {shown(inner)}: {family.name} wants an object for it")
+        inner.setdefault("rope_type", "default")
+        inner.setdefault("rope_theta", base if theta is None else theta)
+        inner.setdefault("partial_rotary_factor", share)
+    return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
+
+
+def _fixed(keys: Keys, family: Family, notes: Notes) -> Folded:
+    """Classes with a formula of their own: a base, a width, no scaling."""
+    name = family.option("theta-key")
+    base = number(keys.get(name, family.theta)) if name else family.theta
+    if base is None:
+        raise keys.bad(f"has {name} {shown(keys.get(name))}: the base must be a number")
+    if name:
+        notes.use(name, "base of the frequencies")
+    times = family.option("theta-times")
+    if times:
+        ratio = number(keys.get(times, 1))
+        if ratio is None:
+            raise keys.bad(f"has {times} {shown(keys.get(times))}: it must be a number")
+        base = base * ratio
+        notes.use(times, "multiplies the base")
+    params: Parameters = {"rope_type": "default", "rope_theta": base}
+    share = share_beside(keys, family, notes, False, "")
+    if share is not None:
+        params["partial_rotary_factor"] = share
+    stretch = family.option("stretch")
+    if stretch and number(keys.get(stretch)) not in (None, 1):
+        params.update(rope_type="linear", factor=keys.get(stretch))
+        notes.use(stretch, "divides the positions")
+    for key in ("rope_scaling", "rope_theta", "rope_parameters"):
+        if keys.data.get(key) and key != name:
+            notes.ignore(key, f"{family.name} does not read it")
+            notes.warn(f"{key} has no effect: {family.name} does not read it")
+    return Folded({"all": params})
+
+
+def _dots3(keys: Keys, family: Family, notes: Notes) -> Folded:
+    """Indexed and sliding layers with head widths of their own (dots3 note)."""
+    params = dictionary(keys, "rope_parameters")
+    theta = keys.get("rope_theta", 80000000)
+    kinds = kinds_of(keys, family)
+    if params is None:
+        sliding = keys.get("swa_rope_theta", 50000)
+        params = dictionary(keys, "rope_scaling") or {
+            kind: {"rope_type": "default", "rope_theta": sliding if kind == SLIDING else theta} for kind in kinds
+        }
+    if not any(kind in params for kind in kinds):
+        params = {kind: dict(params) for kind in kinds}
+    for kind in kinds:
+        if not isinstance(params.setdefault(kind, {}), dict):
+            raise keys.bad(f"has rope_parameters.{kind} {shown(params[kind])}: {family.name} wants an object for it")
+        if kind == SLIDING:
+            head = keys.needed("swa_head_dim", 256)
+            rope = keys.needed("swa_qk_rope_head_dim", head - keys.needed("swa_qk_nope_head_dim", 192))
+        else:
+            head, rope = keys.needed("head_dim", 256), keys.needed("qk_rope_head_dim", 64)
+        inner = params[kind]
+        inner.setdefault("rope_theta", theta)
+        inner["partial_rotary_factor"] = rope / head
+    return complete_kinds(keys, family, notes, params, kinds, "rope_parameters")
+
+
+SPECIAL_FOLDS: dict[str, Fold] = {
+    "deepseek_v4": _deepseek_v4,
+    "step": _by_layer,
+    "ultra": _zipped,
+    "neomme": _shares_by_kind,
+    "fixed": _fixed,
+    "dots3": _dots3,
+}

@@ -1,0 +1,168 @@
+"""Model types that are not rotary: lines of others.txt -> readings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pecli.models.families import lines
+from pecli.models.keys import Keys, number, shown
+from pecli.models.notes import Notes
+from pecli.models.reading import LayerReading
+from pecli.text import number_text
+
+OPTIONS = ("layer", "first", "length", "when", "note")
+POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
+
+
+def other_layers(model_type: str, keys: Keys, notes: Notes) -> dict[str, LayerReading] | None:
+    """Return the readings of a model type that is in others.txt; None if it is not."""
+    found: dict[str, LayerReading] = {}
+    beside: dict[str, LayerReading] = {}
+    for options in _specs(model_type):
+        layer = _reading(options, keys, notes)
+        name = options.get("layer", "all")
+        if "when" in options:
+            (found if _holds(options["when"], keys, notes) else beside)[name] = layer
+        else:
+            found.setdefault(name, layer)
+    if not found:
+        return None
+    return {
+        name: LayerReading(
+            one.encoding,
+            one.params,
+            length=one.length,
+            first=one.first,
+            also={beside[name].encoding: beside[name].params} if name in beside else {},
+            notes=one.notes,
+        )
+        for name, one in found.items()
+    }
+
+
+def _specs(model_type: str) -> Iterator[dict[str, str]]:
+    """Yield the lines of a model type: first those with a condition, which win where it holds."""
+    table = lines("others.txt")
+    plain = []
+    for name in (model_type, model_type + "+"):
+        text = table.get(name)
+        while text is not None and text.startswith("like="):
+            text = table[text.removeprefix("like=").split()[0]]
+        if text is None:
+            continue
+        encoding, *words = text.split()
+        options = {"encoding": encoding, **dict(word.split("=", 1) for word in words)}
+        if "when" in options:
+            yield options
+        else:
+            plain.append(options)
+    yield from plain
+
+
+def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
+    params = {
+        name: value
+        for name, text in options.items()
+        if name not in ("encoding", *OPTIONS) and (value := evaluate(text, keys, notes)) is not None
+    }
+    length = options.get("length") or next((f"@{name}" for name in POSITIONS if name in keys), "")
+    declared = evaluate(length, keys, notes) if length else None
+    first = evaluate(options.get("first", "0"), keys, notes)
+    note = options.get("note")
+    return LayerReading(
+        options["encoding"],
+        params,
+        length=int(declared) if declared is not None else _whole(params.get("max-len")),
+        first=int(first or 0),
+        notes=(note.replace("_", " "),) if note else (),
+    )
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _holds(condition: str, keys: Keys, notes: Notes) -> bool:
+    """Whether a setting has a value: KEY (anything that is true), or KEY:VALUE."""
+    key, _, wanted = condition.partition(":")
+    value = lookup(keys, key)
+    if value is not None:
+        notes.use(key, "which encoding the model has")
+    return shown(value).strip('"') == wanted if wanted else bool(value)
+
+
+def lookup(keys: Keys, name: str) -> Any:
+    """Return a key's value, of an object by its dotted path."""
+    outer, dot, inner = name.partition(".")
+    if not dot:
+        return keys.get(name)
+    part = keys.get(outer)
+    return part.get(inner) if isinstance(part, dict) else None
+
+
+def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
+    """Return the text of an expression of config keys; None for one that says "absent"."""
+    if "{" in text:
+        side = _side(keys, notes)
+        text = text.replace("{side}", str(side)).replace("{patches}", str(side * side))
+    if text == "@deberta":
+        return _deberta_distance(keys, notes)
+    if text == "@buckets":  # -1 stands for none
+        notes.use("position_buckets", "logarithmic buckets of the distance")
+        return str(max(0, keys.integer("position_buckets", -1, least=-1) or 0))
+    if text == "@head":
+        return str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16))
+    if "@" not in text and not re.fullmatch(r"\d+(?:[+-]\d+)+", text):
+        return text
+    total = None
+    for sign, term in re.findall(r"(^|[+-])(@?[^@+-][^+-]*(?:(?<=:)-\d+)?|\d+)", text):
+        value = _term(term, keys, notes)
+        if value is None:
+            return None
+        total = value if total is None else total - value if sign == "-" else total + value
+    return None if total is None or total == -1 else number_text(total)
+
+
+def _term(term: str, keys: Keys, notes: Notes) -> Any:
+    """Return a number, or the value of the first key that is there."""
+    if not term.startswith("@"):
+        return number(int(term))
+    names, _, default = term[1:].partition(":")
+    for name in names.split("|"):
+        value = lookup(keys, name)
+        if value is None:
+            continue
+        found = number(value)
+        if found is None:
+            raise keys.bad(f"has {name} {shown(value)}: it must be a number")
+        notes.use(name, "read for the table")
+        return found
+    from decimal import Decimal
+
+    return Decimal(default) if "." in default else int(default) if default else None
+
+
+def _side(keys: Keys, notes: Notes) -> int:
+    """Return how many patches stand along an image."""
+    found = []
+    for name, default in (("image_size", 224), ("patch_size", 16)):
+        value = keys.get(name, default)
+        value = value[0] if isinstance(value, list) and value else value
+        size = number(value)
+        if size is None or size < 1:
+            raise keys.bad(f"has {name} {shown(value)}: it must be a whole number of at least 1")
+        notes.use(name, "number of patches")
+        found.append(int(size))
+    return max(1, found[0] // found[1])
+
+
+def _deberta_distance(keys: Keys, notes: Notes) -> str:
+    """Return the longest distance: max_relative_positions, or where that is not set the longest position."""
+    distance = keys.integer("max_relative_positions", -1, least=-1)
+    notes.use("max_relative_positions", "longest distance")
+    if distance is None or distance < 1:
+        distance = keys.needed("max_position_embeddings", 512)
+        notes.use("max_position_embeddings", "longest distance")
+    return str(distance)
