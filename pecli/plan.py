@@ -7,7 +7,7 @@ returns how it depends on query and key.  Nothing here imports NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -138,6 +138,8 @@ class Fixed:
         Of a first and a last row, giving rows (k, *shape[lead:]), float64 or doubled.
     lead : int
         How many axes count as rows.
+    dtype : str, optional
+        Type of whole numbers; the table's own where there is none.
     """
 
     name: str
@@ -145,6 +147,7 @@ class Fixed:
     axes: tuple[str, ...]
     values: Callable[[int, int], Real]
     lead: int = 1
+    dtype: str | None = None
 
 
 @dataclass(frozen=True)
@@ -248,36 +251,138 @@ class Values:
 
 
 @dataclass(frozen=True)
+class Window:
+    """The tokens of a window of an image, in row order, with a class token before them if `cls`."""
+
+    height: int
+    width: int
+    cls: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """How many."""
+        return self.height * self.width + self.cls
+
+    @property
+    def entries(self) -> int:
+        """How many offsets of two tokens there are, those of the class token as three of their own at the end."""
+        return (2 * self.height - 1) * (2 * self.width - 1) + 3 * self.cls
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
 class Bias:
     """Numbers added to the logits, one for each head, query and key.
 
     Parameters
     ----------
     heads : int
-        Number of heads.
-    value : callable
+        Number of heads; with 0 there is no bias, only `index` or `shared`.
+    value : callable, optional
         Of points and a range of heads, giving (heads, m).  The points are, by `by`:
-        "distance": key - query; "key": the key; "last": the key minus the last key.
+        "distance": key - query; "key": the key; "last": the key minus the last key;
+        "entry": the offsets of a window, numbered as its index does.
         With ``by == "pair"``: of query points (q,), key points (k,) and a range of heads, giving (heads, q, k).
-    by : {"distance", "key", "last", "pair"}
+    by : {"distance", "key", "last", "pair", "entry"}
         What it depends on.
     causal : bool
         Whether keys after the query get minus infinity.
     slopes : callable, optional
         Gives the slope of each head, exactly.
     index : callable, optional
-        Of distances, giving the integers (buckets, rows of a table) that ``--form index`` writes, (m,) int64.
-    constants : mapping of name to callable
-        Further small arrays of the table.
+        Of distances, giving the integers (buckets, rows of a table) of the array ``index``, (m,) int64.
+    shared : callable, optional
+        Of query points and key points, giving the numbers (q, k) of the array ``x``, alike for all heads.
+    window : Window, optional
+        What the rows and columns are, with ``by == "entry"``; the array ``index`` holds the entries then.
+    fixed : tuple of Fixed
+        The trained values, which ``--form parameters`` gives.
+    prepare : callable
+        Reads files and checks what they hold; called before anything is written.
+    domain : Domain
+        Which positions have a value.
     """
 
     heads: int
-    value: Callable[..., Real]
-    by: Literal["distance", "key", "last", "pair"] = "distance"
+    value: Callable[..., Real] | None = None
+    by: Literal["distance", "key", "last", "pair", "entry"] = "distance"
     causal: bool = False
     slopes: Callable[[], Sequence[Fraction]] | None = None
     index: Callable[[Points], NDArray[np.int64]] | None = None
-    constants: Mapping[str, Callable[[], Real]] = field(default_factory=dict)
+    shared: Callable[[Points, Points], Real] | None = None
+    window: Window | None = None
+    fixed: tuple[Fixed, ...] = ()
+    prepare: Callable[[], None] = nothing
+    domain: Domain = field(default_factory=Domain)
+
+    @property
+    def rows(self) -> int | None:
+        """Length of the table where the plan fixes it."""
+        return self.window.tokens if self.window else None
 
 
-Plan = Waves | Values | Bias
+@dataclass(frozen=True)
+class Relative:
+    """A vector for each distance (or bucket), and which of them belongs to a query and a key.
+
+    Parameters
+    ----------
+    fixed : tuple of Fixed
+        Arrays that do not depend on the positions: ``vector`` first, where it is drawn or read.
+    index : callable, optional
+        Of distances key - query and the numbers of queries and keys, giving rows of ``vector``, (m,) int64.
+    waves : Waves, optional
+        Gives ``vector`` as sines and cosines of distances.
+    distances : callable, optional
+        With `waves`: of the numbers of queries and keys, the distance of each row in steps, a range or int64.
+    prepare : callable
+        Reads files and checks what they hold; called before anything is written.
+    rows : int, optional
+        Length of the table where the plan fixes it.
+    domain : Domain
+        Which positions have a value.
+    """
+
+    fixed: tuple[Fixed, ...] = ()
+    index: Callable[[Points, int, int], NDArray[np.int64]] | None = None
+    waves: Waves | None = None
+    distances: Callable[[int, int], range | NDArray[np.int64]] | None = None
+    prepare: Callable[[], None] = nothing
+    rows: int | None = None
+    domain: Domain = field(default_factory=Domain)
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """Values that need content: one row of numbers for each position.
+
+    Parameters
+    ----------
+    content : str
+        Source of the content (n, c): a file, or a recipe.
+    width : callable
+        Of the number of channels c, the columns of ``pe``; with a base its own hold.
+    value : callable
+        Of content rows (m, c), the number of the first of them, the first and last (exclusive) row asked for,
+        the number of all rows n, and the base's rows or None: gives (last - first, width).
+    reach : callable
+        Of the number of rows n, how many rows of content before and after its own a row depends on; raises
+        where n does not fit.
+    base : str, optional
+        Recipe of an absolute table whose rows are handed on.
+    prepare : callable
+        Of the number of channels: reads files and checks what they hold; called before anything is written.
+    """
+
+    content: str
+    width: Callable[[int], int]
+    value: Callable[[NDArray[np.float64], int, int, int, int, NDArray[np.float64] | None], Real]
+    reach: Callable[[int], int] = lambda _: 0
+    base: str | None = None
+    prepare: Callable[[int], None] = lambda _: None
+
+
+Plan = Waves | Values | Bias | Relative | Conditional

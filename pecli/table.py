@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pecli.errors import BadParameter, BadRecipe
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.layouts import LAYOUTS
-from pecli.plan import Domain, Plan
+from pecli.plan import Conditional, Domain, Plan
 from pecli.positions import Positions, fraction_text, parse_shard
 from pecli.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec import Family
@@ -23,8 +24,9 @@ from pecli.text import parse_integer, parse_number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORMS = ("dense", "distance", "slopes")
-KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard")
+FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
+ALIGNMENTS = ("last", "first")
+KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align")
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,30 @@ class Request:
     layout: str = "split"
     form: str = "dense"
     shard: str | None = None
+    queries: int | None = None
+    align: str = "last"
 
     def keys(self) -> dict[str, str]:
         """Return what differs from the defaults, as a recipe's text holds it; the type always."""
         found = {"dtype": self.dtype}
-        for name, default in (("layout", "split"), ("form", "dense"), ("shard", None)):
+        defaults = (("layout", "split"), ("form", "dense"), ("shard", None), ("queries", None), ("align", "last"))
+        for name, default in defaults:
             value = getattr(self, name)
             if value != default:
-                found[name] = value
+                found[name] = str(value)
         return found
+
+    def rows(self, count: int) -> tuple[int, int]:
+        """Return first and last (exclusive) row that the table holds, among `count` positions."""
+        queries = self.queries or count
+        offset = count - queries if self.align == "last" else 0
+        if offset < 0:
+            rule = (
+                f"must be at most keys={count}: the queries are the last of the keys' positions; or use --align first"
+            )
+            raise BadParameter("queries", queries, rule)
+        start, stop = parse_shard(self.shard, queries) if self.shard else (0, queries)
+        return offset + start, offset + stop
 
 
 class Table(Tabular):
@@ -59,9 +76,10 @@ class Table(Tabular):
     positions : Positions
         Those of the whole table.
     rows_of : tuple of int
-        First and last (exclusive) row of the whole that this one holds; other than all with a shard.
+        First and last (exclusive) row of the whole that this one holds; other than all with a shard, or with
+        fewer queries than keys.
     request : Request
-        Type, layout, form.
+        Type, layout, form, queries.
     """
 
     def __init__(self, source: Recipe, positions: Positions, request: Request, rows_of: tuple[int, int]) -> None:
@@ -91,6 +109,9 @@ class Table(Tabular):
         layout: str | None = None,
         form: str | None = None,
         shard: str | None = None,
+        queries: object = None,
+        keys: object = None,
+        align: str | None = None,
     ) -> Table:
         """Return the table of a recipe at these positions.
 
@@ -112,15 +133,26 @@ class Table(Tabular):
             Of a bias, one of `FORMS`.
         shard : str, optional
             ``"K/N"``: rows K length // N to (K + 1) length // N.
+        queries, keys : int, optional
+            Of a bias, where they differ: `keys` is `length`, and the queries are the last of the keys'
+            positions, as in decoding (``align="first"``: the first).
+        align : {"last", "first"}, optional
+            Which positions the queries have.
 
         Raises
         ------
         BadParameter, BadRecipe, UnknownName
             With one sentence that names the value, the rule and the remedy.
         """
+        if keys is not None:
+            if length is not None:
+                raise BadParameter("keys", keys, f"cannot stand with len={length}: the length is that of the keys")
+            length = parse_integer("keys", keys)
         where = _positions(recipe, length, start, step, positions)
         request = _request(recipe, dtype, layout, form, shard)
-        rows = parse_shard(shard, where.count) if shard else (0, where.count)
+        if queries is not None or keys is not None or align is not None:
+            request = _with_queries(recipe, request, queries, align)
+        rows = request.rows(where.count)
         whole = shard is None and where.start == 0
         last = -((-where.highest.numerator) // where.highest.denominator)
         resolved = recipe.resolve(length=where.count, last=last, whole=whole)
@@ -179,18 +211,30 @@ def _positions(
         return positions if isinstance(positions, Positions) else Positions.parse(positions)
     first = parse_number("start", start) if start is not None else 0
     by = parse_number("step", step) if step is not None else 1
-    rows = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
-    if length is None:
-        if rows is None:
-            raise BadRecipe(f"{recipe.encoding.name} needs a length: give --len N, or --positions")
-        return Positions.arange(rows, first, by)
-    return Positions.arange(parse_integer("len", length), first, by)
+    rows = None if recipe.open_parameters else _fixed_rows(recipe.plan)
+    if length is not None:
+        count = parse_integer("len", length)
+        if rows is not None and start is None and step is None and count != rows:
+            raise BadParameter("len", count, f"must be {rows}, the rows that {recipe.short} has: leave it out")
+        return Positions.arange(count, first, by)
+    if rows is None:
+        raise BadRecipe(f"{recipe.encoding.name} needs a length: give --len N, or --positions")
+    end = rows - 1 if by > 0 else 0
+    return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)
+
+
+def _fixed_rows(plan: Plan) -> int | None:
+    """Return how many rows a plan has, where it says so: a grid, a window, content."""
+    if isinstance(plan, Conditional):
+        from pecli.kernels.conditional import content_rows
+
+        return content_rows(plan)
+    rows: int | None = getattr(plan, "rows", None)
+    return rows
 
 
 def _request(recipe: Recipe, dtype: str, layout: str | None, form: str | None, shard: str | None) -> Request:
     """Check the words and that they fit the family."""
-    from pecli.errors import UnknownName
-
     family = recipe.encoding.family
     for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS), ("form", form, None)):
         if word is not None and known is not None and word not in known:
@@ -202,6 +246,19 @@ def _request(recipe: Recipe, dtype: str, layout: str | None, form: str | None, s
     if layout == "complex" and dtype not in ("float32", "float64"):
         raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with --layout complex")
     return Request(dtype, layout or "split", form or "dense", shard)
+
+
+def _with_queries(recipe: Recipe, request: Request, queries: object, align: str | None) -> Request:
+    """Add the number of queries and where they stand, which only what relates two positions has."""
+    encoding = recipe.encoding
+    if encoding.family not in (Family.BIAS, Family.RELATIVE):
+        raise BadParameter("queries", queries or align, f"is for biases: {encoding.name} is {encoding.family.word}")
+    if align is not None and align not in ALIGNMENTS:
+        raise UnknownName("align", align, ALIGNMENTS)
+    count = None if queries is None else parse_integer("queries", queries)
+    if count is not None and count < 1:
+        raise BadParameter("queries", count, "must be at least 1")
+    return replace(request, queries=count, align=align or "last")
 
 
 def check_domain(name: str, domain: Domain, positions: Positions) -> None:

@@ -91,6 +91,9 @@ def _table(recipe: Recipe, given: Options, layer: LayerReading | None) -> Table:
         layout=layout,
         form=given.get("form"),
         shard=given["shard"],
+        queries=given.get("queries"),
+        keys=given.get("keys"),
+        align=given.get("align"),
     )
 
 

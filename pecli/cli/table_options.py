@@ -61,7 +61,7 @@ def table_options(family: Family) -> dict[str, Any]:
     """Return the options that every encoding of a family has beside its own."""
     from pecli.formats import FORMATS
     from pecli.layouts import LAYOUTS
-    from pecli.table import FORMS
+    from pecli.table import ALIGNMENTS, FORMS
     from pecli.tabular import DTYPES
 
     options = {
@@ -87,8 +87,17 @@ def table_options(family: Family) -> dict[str, Any]:
         )
     if family in (Family.BIAS, Family.RELATIVE):
         options["form"] = text_option(
-            "--form", f"Form: {', '.join(FORMS)} (default dense).", metavar="WORD", panel=TABLE, words=FORMS
+            "--form", f"Form: {', '.join(FORMS)} (default dense: all arrays).", metavar="WORD", panel=TABLE, words=FORMS
         )
+        options["queries"] = text_option(
+            "--queries", "Number of queries, the last of the keys' positions (default: as many as keys).",
+            metavar="N", panel=TABLE,
+        )  # fmt: skip
+        options["keys"] = text_option("--keys", "Number of keys: another word for --len.", metavar="N", panel=TABLE)
+        options["align"] = text_option(
+            "--align", "Whether the queries are the last or the first of the positions (default last).",
+            metavar="WORD", panel=TABLE, words=ALIGNMENTS,
+        )  # fmt: skip
     names = list(FORMATS)
     options |= {
         "config": text_option(

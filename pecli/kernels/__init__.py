@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from pecli.kernels.bias import BiasTable
+from pecli.kernels.conditional import ConditionalTable
+from pecli.kernels.relative import RelativeTable
 from pecli.kernels.values import ValueTable
 from pecli.kernels.waves import WaveTable
-from pecli.plan import Bias, Plan, Values, Waves
+from pecli.plan import Bias, Conditional, Plan, Relative, Values, Waves
 from pecli.table import Table
 
 
 def table_class(plan: Plan) -> type[Table]:
     """Return the class of table that fills rows of this kind of plan."""
-    if isinstance(plan, Waves):
-        return WaveTable
-    return ValueTable if isinstance(plan, Values) else BiasTable
+    match plan:
+        case Waves():
+            return WaveTable
+        case Values():
+            return ValueTable
+        case Bias():
+            return BiasTable
+        case Relative():
+            return RelativeTable
+        case Conditional():
+            return ConditionalTable
 
 
-__all__ = ["BiasTable", "ValueTable", "WaveTable", "table_class"]
+__all__ = ["BiasTable", "ConditionalTable", "RelativeTable", "ValueTable", "WaveTable", "table_class"]
