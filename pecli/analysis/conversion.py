@@ -82,7 +82,7 @@ class Rearranged(Tabular):
             have = ", ".join(f"{a.name} {a.shape}" for a in source.arrays)
             raise BadParameter("from-layout", before, f"does not fit the arrays {have}")
         self._names = [a.name for a in expected]
-        self.recipe = rewritten(source.recipe, layout=after)
+        self.recipe = rewritten(source.recipe, layout=None if after == "split" else after)
         self.metadata = source.metadata
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
@@ -148,12 +148,12 @@ def source_layout(source: Tabular) -> str:
     raise BadRecipe("the layout of this table is not known: say which it has with --from-layout, such as split or half")
 
 
-def rewritten(recipe: str | None, **keys: str) -> str | None:
-    """Return a table's recipe with some of its own keys changed."""
+def rewritten(recipe: str | None, **keys: str | None) -> str | None:
+    """Return a table's recipe with some of its own keys changed; None leaves one out."""
     if recipe is None:
         return None
     name, have = split_recipe(recipe)
-    return join_recipe(name, {**have, **keys})
+    return join_recipe(name, {key: value for key, value in {**have, **keys}.items() if value is not None})
 
 
 def convert_into(values: NDArray[Any], before: str, after: str, out: NDArray[Any]) -> None:

@@ -35,11 +35,12 @@ def recognised(source: Source, formats: Iterable[Format]) -> str | None:
     for form in formats:
         if any(head.startswith(magic) for magic in form.magic):
             return form.name
+    # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does
+    if len(head) > 8 and int.from_bytes(head[:8], "little") < source.size and head[8:9] == b"{":
+        return "safetensors"
     for pattern, what in _FOREIGN:
         if pattern.match(head):
             raise source.bad(f"is {what}")
-    if len(head) > 8 and int.from_bytes(head[:8], "little") < source.size and head[8:9] == b"{":
-        return "safetensors"
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if text[:1] in (b"{", b"["):
         return "json"
