@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pecli.errors import BadFile, UnknownName
 
@@ -34,6 +34,8 @@ class LayerReading:
         the rotary table of a model that has it switched off.
     notes : tuple of str
         What a reader should know.
+    double : bool
+        Whether the model's class makes its angles in double precision.
     """
 
     encoding: str
@@ -44,6 +46,7 @@ class LayerReading:
     first: int = 0
     also: Mapping[str, Params] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    double: bool = False
 
     def of(self, encoding: str) -> LayerReading | None:
         """Return the reading as this encoding, if the keys describe one."""
@@ -51,9 +54,7 @@ class LayerReading:
             return self
         if encoding not in self.also:
             return None
-        return LayerReading(
-            encoding, self.also[encoding], self.layout, self.pairing, self.length, self.first, {}, self.notes
-        )
+        return replace(self, encoding=encoding, params=self.also[encoding], also={})
 
 
 @dataclass(frozen=True)

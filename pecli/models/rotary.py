@@ -70,7 +70,9 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
     recipe.update(SCALED[rope.kind](rope, d))
     notes = tuple(_remarks(rope, d))
     length = keys.integer("max_position_embeddings", family.length)
-    return LayerReading("rope", recipe, family.layout, family.pairs, length, notes=notes)
+    return LayerReading(
+        "rope", recipe, family.layout, family.pairs, length, notes=notes, double=bool(family.option("double"))
+    )
 
 
 def _share(rope: Rope, share: Any) -> Number:
