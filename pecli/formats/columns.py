@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.formats.base import Options, Rules, numbered
 from pecli.formats.facts import KEY, facts_json
-from pecli.formats.pump import Buffer, Ordered, Task, fill, tasks
+from pecli.formats.pump import Buffer, Ordered, Task, fill, groups
 from pecli.tabular import ITEM_BYTES, Array, Tabular
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def batches(columns: Columns, wide: bool, options: Options) -> Iterator[Iterator
         return _batch(columns, plan, wide, task, values), sum(v.nbytes for v in values.values())
 
     size = rows * sum(array.row_bytes for array in columns.arrays)
-    with Ordered(tasks(columns.arrays, max(size, 1) * 2, rows), make, options.threads, size) as results:
+    with Ordered(groups(columns.arrays, rows), make, options.threads, size) as results:
         yield _reported(results, options)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pecli.formats.safe import Output
 
-AHEAD_BYTES = 32 << 20  # of all buffers that wait to be written in order
+AHEAD_BYTES = 24 << 20  # of all buffers that wait to be written in order
 
 Result = TypeVar("Result")
 
@@ -56,20 +56,31 @@ class Buffer:
 
 
 def fill(table: Tabular, task: Task, buffer: Buffer) -> dict[str, NDArray[Any]]:
-    """Compute the rows of a task into the buffer."""
+    """Compute the rows of a task into the buffer, in pieces that keep small what the computation itself takes."""
     views = buffer.views(task)
-    table.fill(task.start, task.stop, views)
+    for piece in tasks(task.arrays, BLOCK_BYTES, task.start, task.stop):
+        part = slice(piece.start - task.start, piece.stop - task.start)
+        table.fill(piece.start, piece.stop, {name: view[part] for name, view in views.items()})
     return views
 
 
-def tasks(arrays: Sequence[Array], block_bytes: int = BLOCK_BYTES, most_rows: int | None = None) -> Iterator[Task]:
-    """Split arrays of equal length into tasks of about `block_bytes`; at most `most_rows` rows each."""
+def tasks(
+    arrays: Sequence[Array], block_bytes: int = BLOCK_BYTES, start: int = 0, stop: int | None = None
+) -> Iterator[Task]:
+    """Split rows of arrays of equal length into tasks of at most `block_bytes`, or one row."""
     step = max(1, block_bytes // max(1, sum(array.row_bytes for array in arrays)))
     step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
-    step = min(step, most_rows or step)
-    rows = arrays[0].rows
-    for start in range(0, rows, step):
-        yield Task(tuple(arrays), start, min(start + step, rows))
+    yield from _split(tuple(arrays), step, start, arrays[0].rows if stop is None else stop)
+
+
+def groups(arrays: Sequence[Array], rows: int) -> Iterator[Task]:
+    """Split arrays of equal length into tasks of so many rows."""
+    yield from _split(tuple(arrays), rows, 0, arrays[0].rows)
+
+
+def _split(arrays: tuple[Array, ...], step: int, start: int, stop: int) -> Iterator[Task]:
+    for first in range(start, stop, step):
+        yield Task(arrays, first, min(first + step, stop))
 
 
 def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int, options: Options) -> None:
