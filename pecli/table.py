@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
-KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align")
+ARITHMETICS = ("exact", "float32", "bfloat16")
+KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic")
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,14 @@ class Request:
     shard: str | None = None
     queries: int | None = None
     align: str = "last"
+    arithmetic: str = "exact"
 
     def keys(self) -> dict[str, str]:
         """Return what differs from the defaults, as a recipe's text holds it; the type always."""
         found = {"dtype": self.dtype}
-        defaults = (("layout", "split"), ("form", "dense"), ("shard", None), ("queries", None), ("align", "last"))
-        for name, default in defaults:
+        for name in ("layout", "form", "shard", "queries", "align", "arithmetic"):
             value = getattr(self, name)
-            if value != default:
+            if value != getattr(type(self), name):
                 found[name] = str(value)
         return found
 
@@ -112,6 +113,7 @@ class Table(Tabular):
         queries: object = None,
         keys: object = None,
         align: str | None = None,
+        arithmetic: str = "exact",
     ) -> Table:
         """Return the table of a recipe at these positions.
 
@@ -138,6 +140,8 @@ class Table(Tabular):
             positions, as in decoding (``align="first"``: the first).
         align : {"last", "first"}, optional
             Which positions the queries have.
+        arithmetic : {"exact", "float32", "bfloat16"}
+            Of a rotary table: the real values, or what a framework's arithmetic makes of them.
 
         Raises
         ------
@@ -152,13 +156,16 @@ class Table(Tabular):
         request = _request(recipe, dtype, layout, form, shard)
         if queries is not None or keys is not None or align is not None:
             request = _with_queries(recipe, request, queries, align)
+        if arithmetic not in ARITHMETICS:
+            raise UnknownName("arithmetic", arithmetic, ARITHMETICS)
+        request = replace(request, arithmetic=arithmetic)
         rows = request.rows(where.count)
         whole = shard is None and where.start == 0
         last = -((-where.highest.numerator) // where.highest.denominator)
         resolved = recipe.resolve(length=where.count, last=last, whole=whole)
         from pecli.kernels import table_class
 
-        made = table_class(resolved.plan)(resolved, where, request, rows)
+        made = table_class(resolved.plan, arithmetic)(resolved, where, request, rows)
         made.check()
         return made
 

@@ -91,6 +91,7 @@ def _table(recipe: Recipe, given: Options, layer: LayerReading | None) -> Table:
         layout=layout,
         form=given.get("form"),
         shard=given["shard"],
+        arithmetic=given.get("arithmetic") or "exact",
         queries=given.get("queries"),
         keys=given.get("keys"),
         align=given.get("align"),

@@ -61,7 +61,7 @@ def table_options(family: Family) -> dict[str, Any]:
     """Return the options that every encoding of a family has beside its own."""
     from pecli.formats import FORMATS
     from pecli.layouts import LAYOUTS
-    from pecli.table import ALIGNMENTS, FORMS
+    from pecli.table import ALIGNMENTS, ARITHMETICS, FORMS
     from pecli.tabular import DTYPES
 
     options = {
@@ -85,6 +85,10 @@ def table_options(family: Family) -> dict[str, Any]:
             panel=TABLE,
             words=(*LAYOUTS, "model"),
         )
+        options["arithmetic"] = text_option(
+            "--arithmetic", f"Arithmetic: {', '.join(ARITHMETICS)} (default exact; the others as a framework computes).",
+            metavar="WORD", panel=TABLE, words=ARITHMETICS,
+        )  # fmt: skip
     if family in (Family.BIAS, Family.RELATIVE):
         options["form"] = text_option(
             "--form", f"Form: {', '.join(FORMS)} (default dense: all arrays).", metavar="WORD", panel=TABLE, words=FORMS
