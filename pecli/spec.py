@@ -77,6 +77,10 @@ class Param:
     file : bool
         Whether the text names a file to read; a list of numbers may then be
         one of text, JSON or npy, and becomes its numbers.
+    matrix : bool
+        Whether such a file may hold rows; the list is theirs, one after the other.
+    off : str, optional
+        The option that switches a flag off, where it is not ``no-`` and the name.
     when : (name, values), optional
         The parameter has an effect only while the parameter of that name has
         one of these values (``GIVEN``: any); given otherwise it is refused,
@@ -94,6 +98,8 @@ class Param:
     separator: str = "+"
     items: tuple[int, ...] = ()
     file: bool = False
+    matrix: bool = False
+    off: str | None = None
     when: tuple[str, tuple[Value, ...] | Given] | None = None
 
     @property
@@ -195,7 +201,7 @@ class Parameter:
                 raise
         from pecli.vectors import read_vector
 
-        return read_vector(given)
+        return read_vector(given, rows=self.param.matrix)
 
     def _flag(self, given: object) -> bool:
         if isinstance(given, bool):

@@ -15,7 +15,8 @@ def own_option(parameter: Parameter) -> tuple[str, Any]:
     """Return the option of an encoding's parameter."""
     text = option_help(parameter)
     if parameter.kind == "flag":
-        return parameter.name, flag_option(f"--{parameter.option}/--no-{parameter.option}", text)
+        off = parameter.param.off or f"no-{parameter.option}"
+        return parameter.name, flag_option(f"--{parameter.option}/--{off}", text)
     return parameter.name, text_option(
         f"--{parameter.option}", text, metavar=metavar(parameter), words=parameter.choices
     )

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pecli.errors import UnknownName
 from pecli.spec import REGISTRY, Encoding, Family
 
-for _module in ("absolute", "learned", "rotary", "bias", "none"):
+for _module in ("absolute", "learned", "grids", "features", "fourier", "rotary", "bias", "smooth", "buckets", "none"):
     import_module(f"pecli.encodings.{_module}")
 
 _order = list(Family)
