@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 
 from pecli.encodings.frequencies import CONTEXT, TAU
 
-BITS = 256
-TURN = 1 << BITS
+TURN = 1 << 256
+TAU_UNIT = 10**110
+TAU_INTEGER = int(CONTEXT.multiply(TAU, Decimal(TAU_UNIT)))
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,14 @@ class Coverage:
 
 
 def cover(
-    frequencies: Sequence[Decimal], train: int, test: int, trained: Sequence[Decimal] | None = None, *,
-    turns: bool = False,
-) -> tuple[Coverage, ...]:  # fmt: skip
+    frequencies: Sequence[Decimal], train: int, test: int, trained: Sequence[Decimal] | None = None
+) -> tuple[Coverage, ...]:
     """Return the coverage of each frequency.
 
     Parameters
     ----------
     frequencies : sequence of Decimal
-        At the test length, radians per position (turns, if `turns`).
+        At the test length, radians per position.
     train, test : int
         Lengths: positions 0 .. train-1 were seen, train .. test-1 are new.
     trained : sequence of Decimal, optional
@@ -75,7 +74,7 @@ def cover(
     """
     olds = frequencies if trained is None else trained
     pairs = zip(frequencies, olds, strict=True)
-    return tuple(_cover_one(i, new, old, train, test, turns) for i, (new, old) in enumerate(pairs))
+    return tuple(_cover_one(i, new, old, train, test) for i, (new, old) in enumerate(pairs))
 
 
 def critical_dimension(frequencies: Sequence[Decimal], train: int) -> int:
@@ -87,42 +86,30 @@ def critical_dimension(frequencies: Sequence[Decimal], train: int) -> int:
     return 2 * sum(CONTEXT.multiply(abs(w), Decimal(train)) > TAU for w in frequencies)
 
 
-def _cover_one(index: int, new: Decimal, old: Decimal, train: int, test: int, in_turns: bool) -> Coverage:
-    step, seen_step = _fraction(new, in_turns), _fraction(old, in_turns)
-    arc = min(train * (seen_step if seen_step <= TURN // 2 else TURN - seen_step), TURN)
-    reach = min(test * (step if step <= TURN // 2 else TURN - step), TURN)
+def _cover_one(index: int, new: Decimal, old: Decimal, train: int, test: int) -> Coverage:
+    step, seen_step = turn_fraction(new), turn_fraction(old)
+    arc = min(train * min(seen_step, TURN - seen_step), TURN)
+    reach = min(test * min(step, TURN - step), TURN)
     if seen_step > TURN // 2:  # more than half a turn a position is, at whole positions, less than that backwards
         step = (TURN - step) % TURN
     outside = _outside(train, test, step, arc)
-    radians = CONTEXT.multiply(new, TAU) if in_turns else new
     return Coverage(
         index=index,
-        frequency=float(radians),
-        trained=float(CONTEXT.multiply(old, TAU) if in_turns else old),
-        wavelength=float(CONTEXT.divide(TAU, abs(radians))) if radians else float("inf"),
-        turns=float(CONTEXT.divide(CONTEXT.multiply(abs(old), Decimal(train)), Decimal(1) if in_turns else TAU)),
-        seen=_share(arc),
-        unseen=_share(max(0, reach - arc)),
+        frequency=float(new),
+        trained=float(old),
+        wavelength=float(CONTEXT.divide(TAU, abs(new))) if new else float("inf"),
+        turns=float(CONTEXT.divide(CONTEXT.multiply(abs(old), Decimal(train)), TAU)),
+        seen=arc / TURN,
+        unseen=max(0, reach - arc) / TURN,
         outside=outside,
         first=_first(train, test, step, arc) if outside else None,
     )
 
 
-@lru_cache(maxsize=1)
-def _tau_bits() -> int:
-    return int(CONTEXT.scaleb(TAU, 110))
-
-
-def _fraction(frequency: Decimal, in_turns: bool) -> int:
-    """Return a frequency as a fraction of a turn in units of 2^-256, whole turns left out."""
+def turn_fraction(frequency: Decimal) -> int:
+    """Return radians as a fraction of a turn in units of 2^-256, whole turns left out."""
     numerator, denominator = frequency.as_integer_ratio()
-    if in_turns:
-        return (numerator * TURN // denominator) % TURN
-    return (numerator * TURN * 10**110 // (denominator * _tau_bits())) % TURN
-
-
-def _share(arc: int) -> float:
-    return arc / TURN
+    return (numerator * TURN * TAU_UNIT // (denominator * TAU_INTEGER)) % TURN
 
 
 def _outside(train: int, test: int, step: int, arc: int) -> int:

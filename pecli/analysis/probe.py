@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +22,7 @@ from pecli.table import Table
 
 DEFAULTS = ("learned", "sinusoidal", "rope", "alibi", "none")
 TRAIN, TIMES = 64, 4
+TESTED = 1_000_003  # seed of the text that all are tried on
 HOLDS, LOSES = 1.05, 1.25
 """Loss beyond over loss inside: up to the first it holds, from the second it loses clearly."""
 RULES = {
@@ -101,41 +105,63 @@ LANGUAGE = (
 )
 
 
+Scaled = Callable[[Recipe], Sequence[Recipe]]
+DEFAULT = Settings()
+
+
 def run_probe(
-    sources: Sequence[Recipe], settings: Settings = Settings(), scaled: Callable[[Recipe], Sequence[Recipe]] | None = None,
+    recipes: Sequence[Recipe],
+    settings: Settings = DEFAULT,
+    scaled: Scaled = lambda _: (),
     report: Callable[[str], None] | None = None,
-) -> Probe:  # fmt: skip
+) -> Probe:
     """Train each encoding once per seed, and measure the loss by position inside and beyond.
 
     Parameters
     ----------
-    sources : sequence of Recipe
+    recipes : sequence of Recipe
         Fitted to the model by `fitted`.
     settings : Settings
         Budget.
-    scaled : callable, optional
-        Gives further recipes that a trained one is tested with, untrained.
+    scaled : callable
+        Gives further recipes that a trained one is tested with, without training.
     report : callable, optional
-        Told what is being trained.
+        Told what has been trained.
     """
-    text = speak(np.random.default_rng(1_000_003), settings.tried, settings.test)
-    trials: list[Trial] = []
-    for recipe in sources:
-        tests = [recipe, *(scaled(recipe) if scaled else ())]
-        losses: list[list[NDArray[np.float64]]] = [[] for _ in tests]
-        for seed in settings.seeds:
-            if report:
-                report(f"training {recipe.short}, seed {seed}")
-            model = _trained(recipe, settings, seed)
-            for found, test in zip(losses, tests, strict=True):
-                found.append(_tried(model, recipe, test, text, settings))
-        trials += [_trial(recipe, test, found, settings) for test, found in zip(tests, losses, strict=True)]
+    text = speak(np.random.default_rng(TESTED), settings.tried, settings.test)
+    tests = [(recipe, *scaled(recipe)) for recipe in recipes]
+    stop = threading.Event()
+
+    def job(which: int, seed: int) -> list[NDArray[np.float64]]:
+        model = _trained(recipes[which], settings, seed, stop)
+        if report:
+            report(f"trained {recipes[which].short}, seed {seed}")
+        return [_tried(model, test, text, settings) for test in tests[which]]
+
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        jobs = [[pool.submit(job, which, seed) for seed in settings.seeds] for which in range(len(recipes))]
+        try:
+            losses = [[one.result() for one in row] for row in jobs]
+        except BaseException:  # an interrupt: the trainings stop at their next step
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    trials = [
+        _trial(recipe, test, [seed[i] for seed in found], settings)
+        for recipe, found, tried in zip(recipes, losses, tests, strict=True)
+        for i, test in enumerate(tried)
+    ]
     floor = text.floor.mean(0)
     inside, beyond = _windows(settings)
     return Probe(
-        settings, LANGUAGE, list(range(0, settings.test, 2)), floor.tolist(), float(floor[inside].mean()),
-        float(floor[beyond].mean()), tuple(trials),
-    )  # fmt: skip
+        settings=settings,
+        language=LANGUAGE,
+        positions=list(range(0, settings.test, 2)),
+        floor=floor.tolist(),
+        floor_inside=float(floor[inside].mean()),
+        floor_beyond=float(floor[beyond].mean()),
+        trials=tuple(trials),
+    )
 
 
 def fitted(recipe: Recipe, train: int = TRAIN) -> Recipe:
@@ -147,10 +173,9 @@ def fitted(recipe: Recipe, train: int = TRAIN) -> Recipe:
         If the model has no place for the encoding.
     """
     encoding = recipe.encoding
-    given: dict[str, Any] = recipe.keys()
-    for name, value in (("dim", HEAD if encoding.family is Family.ROTARY else WIDTH), ("heads", HEADS)):
-        if name in encoding.parameters:
-            given[name] = value
+    sizes = {"dim": HEAD if encoding.family is Family.ROTARY else WIDTH, "heads": HEADS}
+    own = {name: size for name, size in sizes.items() if name in encoding.parameters}
+    given: dict[str, Any] = {**recipe.keys(), **own}
     if encoding.facts.learned and "max_len" in encoding.parameters:
         given["max-len"] = train
     made = Recipe.bind(encoding.name, **given)
@@ -184,7 +209,12 @@ def placing(recipe: Recipe, length: int, train: int) -> Placing:
     plan = recipe.plan
     table = Table.make(recipe, length=length)
     names = tuple(array.name for array in table.arrays)
-    if family is Family.ABSOLUTE and isinstance(plan, Waves | Values) and names == ("pe",) and table.arrays[0].shape[1] == WIDTH:
+    if (
+        family is Family.ABSOLUTE
+        and isinstance(plan, Waves | Values)
+        and names == ("pe",)
+        and table.arrays[0].shape[1] == WIDTH
+    ):
         return Placing(vectors=table.read("pe"), trained=recipe.encoding.facts.learned)
     if family is Family.ROTARY and names == ("cos", "sin") and table.arrays[0].shape[1] <= HEAD // 2:
         cos, sin = np.ones((length, HEAD // 2), np.float32), np.zeros((length, HEAD // 2), np.float32)
@@ -199,18 +229,20 @@ def placing(recipe: Recipe, length: int, train: int) -> Placing:
     raise BadParameter("SOURCE", recipe.encoding.name, f"is {family.word} with {', '.join(names)}: {rule}")
 
 
-def _trained(recipe: Recipe, settings: Settings, seed: int) -> Model:
+def _trained(recipe: Recipe, settings: Settings, seed: int, stop: threading.Event) -> Model:
     """Train one model; weights and data of a seed are the same for every encoding."""
     where = placing(recipe, settings.train, settings.train)
     model = Model(np.random.default_rng(seed), where)
     data = np.random.default_rng(10_000 + seed)
     adam = Adam(model.weights, settings.steps)
     for _ in range(settings.steps):
+        if stop.is_set():
+            break
         adam.update(model.gradients(speak(data, settings.batch, settings.train).tokens, where))
     return model
 
 
-def _tried(model: Model, recipe: Recipe, test: Recipe, text: Text, settings: Settings) -> NDArray[np.float64]:
+def _tried(model: Model, test: Recipe, text: Text, settings: Settings) -> NDArray[np.float64]:
     """Return the mean loss by position, as far as there are values."""
     length = settings.test
     try:
@@ -231,7 +263,9 @@ def _windows(settings: Settings) -> tuple[slice, slice]:
 
 
 def _trial(recipe: Recipe, test: Recipe, losses: list[NDArray[np.float64]], settings: Settings) -> Trial:
-    inside, beyond = ([float(loss[part].mean()) for loss in losses if len(loss) >= part.stop] for part in _windows(settings))
+    inside, beyond = (
+        [float(loss[part].mean()) for loss in losses if len(loss) >= part.stop] for part in _windows(settings)
+    )
     name = recipe.short if test is recipe else f"{recipe.short}, tried with {test.short}"
     made = Trial(
         name, str(recipe), str(test), [loss.tolist() for loss in losses], float(np.mean(inside)),

@@ -86,7 +86,8 @@ class Model:
         """Return the loss in nats of each value, (batch, n/2)."""
         chance = self._forward(tokens, placing).chance
         target = tokens[:, 1::2] - KEYS
-        return -np.log(np.take_along_axis(chance, target[..., None], -1)[..., 0] + TINY)
+        losses: Floats = -np.log(np.take_along_axis(chance, target[..., None], -1)[..., 0] + TINY)
+        return losses
 
     def _forward(self, tokens: NDArray[np.int64], placing: Placing) -> _Pass:
         w, (batch, n) = self.weights, tokens.shape
@@ -138,7 +139,7 @@ class Model:
         found["previous"] = _summed(p.previous, of_x, TOKENS + 1)
         if placing.trained:
             found["position"] = np.zeros_like(w["position"])
-            found["position"][:n] = of_x.sum(0)
+            found["position"][:n] = np.asarray(of_x.sum(0), np.float32)
         return found
 
 
@@ -166,9 +167,10 @@ class Adam:
             weights -= np.float32(rate) * mean / (np.sqrt(square) + np.float32(1e-8))
 
 
-def _heads(x: Floats) -> Floats:
+def _heads(x: Any) -> Floats:
     """Return (batch, n, WIDTH) as (batch, HEADS, n, HEAD)."""
-    return x.reshape(*x.shape[:2], HEADS, HEAD).transpose(0, 2, 1, 3)
+    split: Floats = x.reshape(*x.shape[:2], HEADS, HEAD).transpose(0, 2, 1, 3)
+    return split
 
 
 def _turn(x: Floats, placing: Placing, back: bool = False) -> Floats:

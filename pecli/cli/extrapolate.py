@@ -1,64 +1,71 @@
-"""``pecli extrapolate SOURCE...``: what happens past the training length."""
+"""``pecli extrapolate SOURCE...``: what happens past the training length, and tables that reach there."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from pecli.cli.options import Json, Quiet, text_option
-from pecli.cli.output import print_json
-from pecli.errors import BadParameter
+from pecli.cli import extrapolate_options as own
+from pecli.cli.options import Dtype, FormatWord, Json, Layout, NoClobber, Output, Quiet
+
+LONGEST = 1 << 53
 
 
 def command(
-    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Recipes or files.")],
-    train_len: text_option("--train-len", "Positions seen in training.", metavar="N") = None,  # type: ignore[valid-type]
-    test_len: text_option("--test-len", "Positions wanted.", metavar="M") = None,  # type: ignore[valid-type]
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SOURCE...", help="Recipes, models' config.json, or files.", show_default=False),
+    ] = None,
+    train_len: own.TrainLen = None,
+    test_len: own.TestLen = None,
+    threshold: own.Threshold = None,
+    tuned: own.Tuned = False,
+    scaling: own.Scaling = None,
+    factor: own.Factor = None,
+    extend: own.Extend = None,
+    prefix: own.Prefix = None,
+    grid: own.GridSize = None,
+    to_grid: own.ToGrid = None,
+    antialias: own.Antialias = False,
+    alpha: own.Alpha = None,
+    probe: own.Probe = False,
+    output: Output = None,
+    format_: FormatWord = None,
+    dtype: Dtype = None,
+    layout: Layout = None,
+    no_clobber: NoClobber = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Measure what an encoding does beyond the length it was trained on."""
-    from pecli.analysis.extrapolation import RULES, extrapolate
-    from pecli.analysis.sources import read_source
+    """Measure what an encoding does beyond the length it was trained on, and write longer tables.
+
+    Training saw positions 0 to N-1; positions N to M-1 are new.
+    """
+    from pecli.cli.extrapolate_run import Options, run
+    from pecli.cli.extrapolate_trial import run_trial
     from pecli.cli.screen import whole_number
 
-    train = whole_number("train-len", train_len, 1, 1 << 53)
-    test = whole_number("test-len", test_len, 2, 1 << 53)
-    if train is None or test is None:
-        raise BadParameter("train-len" if train is None else "test-len", "(none)", "must be given")
-    found = []
-    for text in sources:
-        source = read_source(text)
-        recipe = source.recipe
-        if recipe is None:
-            from pecli.recipe import Recipe, split_recipe
-
-            stored = source.open().recipe
-            if stored is None:
-                raise BadParameter("SOURCE", text, "is a table without a recipe: its rows end where the file ends")
-            name, keys = split_recipe(stored)
-            from pecli.table import KEYS
-
-            recipe = Recipe.bind(name, **{k: v for k, v in keys.items() if k not in KEYS})
-        found.append(extrapolate(text, recipe, train, test))
-    if json:
-        print_json({"reports": [asdict(f) for f in found], "rules": RULES})
-    elif not quiet:
-        for report in found:
-            _show(report)
-    return 0
-
-
-def _show(report: Any) -> None:
-    from pecli.cli.render import grid, show
-
-    show(f"{report.source}: {report.verdict}: {report.finding}")
-    if report.pairs:
-        columns = [(name, "right") for name in ("pair", "wavelength", "seen", "outside", "first")]
-        rows = [
-            (p.index, f"{p.wavelength:.1f}", f"{p.seen:.3f}", p.outside, "" if p.first is None else p.first)
-            for p in report.pairs
-        ]
-        show(grid(columns, rows))
+    options = Options(
+        train=whole_number("train-len", train_len, 1, LONGEST),
+        test=whole_number("test-len", test_len, 2, LONGEST),
+        threshold=own.share("threshold", threshold, 0.01),
+        tuned=tuned,
+        scaling=scaling,
+        factor=factor,
+        extend=extend,
+        prefix=whole_number("prefix", prefix, 0, LONGEST) or 0,
+        grid=own.grid_size("grid", grid),
+        to_grid=own.grid_size("to-grid", to_grid),
+        antialias=antialias,
+        alpha=own.share("alpha", alpha, 0.4),
+        output=output,
+        format=format_,
+        dtype=dtype,
+        layout=layout,
+        clobber=not no_clobber,
+        json=json,
+        quiet=quiet,
+    )
+    own.check_together(sources or [], options, probe, prefix is not None, alpha is not None)
+    return run_trial(sources or [], options) if probe else run(sources or [], options)

@@ -1,0 +1,271 @@
+"""What ``extrapolate`` does with its options: report, or write a longer table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from pecli.cli.output import print_json
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from pecli.analysis.extrapolation import Extrapolation
+    from pecli.analysis.sources import Source
+    from pecli.recipe import Recipe
+    from pecli.tabular import Tabular
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, checked one by one."""
+
+    train: int | None
+    test: int | None
+    threshold: float
+    tuned: bool
+    scaling: str | None
+    factor: str | None
+    extend: str | None
+    prefix: int
+    grid: tuple[int, int] | None
+    to_grid: tuple[int, int] | None
+    antialias: bool
+    alpha: float
+    output: str | None
+    format: str | None
+    dtype: str | None
+    layout: str | None
+    clobber: bool
+    json: bool
+    quiet: bool
+
+    @property
+    def exact_factor(self) -> Decimal | None:
+        """The factor as written."""
+        if self.factor is None:
+            return None
+        from pecli.text import parse_number
+
+        value = parse_number("factor", self.factor)
+        if not 0 < value <= 10**9:
+            raise BadParameter("factor", self.factor, "must be above 0 and at most 1e9")
+        return value
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A source, read but without lengths.
+
+    Attributes
+    ----------
+    source : Source
+    recipe : Recipe or None
+        The encoding; None for a table that does not say what it is.
+    table : Tabular or None
+        What a file holds.
+    """
+
+    source: Source
+    recipe: Recipe | None
+    table: Tabular | None
+
+    @property
+    def text(self) -> str:
+        """What the user called it."""
+        return self.source.text
+
+
+def run(texts: list[str], options: Options) -> int:
+    """Report on sources, or write the longer table of one; return the exit status."""
+    subjects = [read_subject(text) for text in texts]
+    if options.output is not None:
+        return _write(subjects[0], options)
+    if options.extend is not None:
+        return _show_extensions(subjects, options)
+    reports = [_report(subject, options) for subject in subjects]
+    if options.json:
+        from pecli.analysis.extrapolation import rules_of
+
+        print_json({"reports": [asdict(report) for report in reports], "rules": rules_of(reports)})
+    elif not options.quiet:
+        from pecli.cli.extrapolate_view import show_reports
+
+        show_reports(reports)
+    return 0
+
+
+def read_subject(text: str) -> Subject:
+    """Read a source; a file that holds its recipe counts as that recipe."""
+    from pecli.analysis.sources import read_source
+    from pecli.recipe import Recipe, split_recipe
+    from pecli.table import KEYS
+
+    source = read_source(text)
+    if source.recipe is not None:
+        return Subject(source, source.recipe, None)
+    table = source.open()
+    if table.recipe is None:
+        return Subject(source, None, table)
+    name, keys = split_recipe(table.recipe)
+    return Subject(source, Recipe.bind(name, **{k: v for k, v in keys.items() if k not in KEYS}), table)
+
+
+def _lengths(subject: Subject, options: Options) -> tuple[int, int]:
+    """Return the training length, given or stated by the source, and the test length."""
+    from pecli.analysis.extrapolation import check_lengths, trained_length
+
+    train, rows = options.train, None
+    if subject.recipe is None:
+        from pecli.analysis.resize import trained_rows
+
+        assert subject.table is not None
+        rows = trained_rows(subject.table)[0].shape[0]
+        _check_rows(train, rows)
+    elif train is None:
+        rows = trained_length(subject.recipe)
+        if rows is None and subject.table is not None:
+            rows = subject.table.arrays[0].rows
+    train = rows if train is None else train
+    if train is None:
+        raise BadParameter("train-len", "(none)", f"must be given: {subject.text} does not say how long it was trained")
+    if options.test is None:
+        raise BadParameter("test-len", "(none)", "must be given: how many positions are wanted")
+    check_lengths(train, options.test)
+    return train, options.test
+
+
+def _check_rows(train: int | None, rows: int) -> None:
+    if train not in (None, rows):
+        raise BadParameter("train-len", train, f"must be {rows}, the rows of the table, or be left out")
+
+
+def _report(subject: Subject, options: Options) -> Extrapolation:
+    from pecli.analysis.extrapolation import extrapolate, stored_rows
+    from pecli.analysis.scalings import chosen
+
+    train, test = _lengths(subject, options)
+    if subject.recipe is None:
+        if options.scaling is not None:
+            raise BadParameter("scaling", options.scaling, "is for recipes: trained rows have no frequencies to scale")
+        return stored_rows(subject.text, train, test)
+    names = chosen(options.scaling, subject.recipe) if options.scaling else ()
+    return extrapolate(
+        subject.text, subject.recipe, train, test, scalings=names, factor=options.exact_factor,
+        strict=options.scaling not in (None, "all"), threshold=options.threshold, tuned=options.tuned,
+    )  # fmt: skip
+
+
+def _write(subject: Subject, options: Options) -> int:
+    """Write the longer table."""
+    from pecli.cli.writing import Delivery, deliver
+
+    assert options.output is not None
+    table, label = _longer(subject, options)
+    where = Delivery(
+        options.output, options.format, clobber=options.clobber, json=options.json, quiet=options.quiet
+    )  # fmt: skip
+    return deliver(table, label, where)
+
+
+def _longer(subject: Subject, options: Options) -> tuple[Tabular, str]:
+    """Return the longer table and what to call it.
+
+    Raises
+    ------
+    BadParameter
+        If the encoding has no values there and no way to extend it is given.
+    """
+    from pecli.analysis.extrapolation import extrapolate
+    from pecli.analysis.scalings import chosen, scaled_recipe
+    from pecli.analysis.sources import make_table
+
+    if options.extend is not None:
+        return _extended(subject, options), f"{subject.text} extended by {options.extend}"
+    train, test = _lengths(subject, options)
+    if subject.recipe is None:
+        rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
+        raise BadParameter("SOURCE", subject.text, rule)
+    recipe = subject.recipe
+    if options.scaling is not None:
+        names = chosen(options.scaling, recipe)
+        if len(names) > 1:
+            rule = f"is {len(names)} scalings, and -o writes one table: name one"
+            raise BadParameter("scaling", options.scaling, rule)
+        recipe = scaled_recipe(recipe, names[0], train, test, options.exact_factor)
+    found = extrapolate(subject.text, recipe, train, test)
+    if found.verdict in ("ends", "untrained", "fixed"):
+        rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
+        raise BadParameter("SOURCE", subject.text, rule)
+    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "positions", "shard")}
+    table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
+    return table, f"{recipe.short} ({found.verdict})"
+
+
+def _extended(subject: Subject, options: Options) -> Tabular:
+    """Return trained rows, of a file or a learned recipe, as another number of rows."""
+    from pecli.analysis.resize import Extension, Resized, trained_rows
+
+    assert options.extend is not None
+    for name, value in (("scaling", options.scaling), ("layout", options.layout), ("dtype", options.dtype)):
+        if value is not None:
+            raise BadParameter(
+                name, value, "cannot stand with --extend: trained rows keep their type and have no recipe"
+            )
+    rows, array = trained_rows(_trained_table(subject, options))
+    _check_rows(options.train, len(rows))
+    new = _new_rows(options)
+    extension = Extension(
+        options.extend, options.prefix, options.grid, options.to_grid, options.antialias, options.alpha
+    )  # fmt: skip
+    return Resized(rows, array, extension, new, subject.text)
+
+
+def _new_rows(options: Options) -> int:
+    """Return how many rows are wanted: the test length, or what the grid and the prefix make."""
+    if options.grid is not None and options.to_grid is not None:
+        new = options.prefix + options.to_grid[0] * options.to_grid[1]
+        if options.test not in (None, new):
+            raise BadParameter(
+                "test-len", options.test, f"must be {new}, as --to-grid and --prefix say, or be left out"
+            )
+        return new
+    for name, other, value in (("grid", "to-grid", options.grid), ("to-grid", "grid", options.to_grid)):
+        if value is not None:
+            raise BadParameter(name, "x".join(map(str, value)), f"needs --{other} beside it")
+    if options.test is None:
+        raise BadParameter("test-len", "(none)", "must be given: how many rows are wanted; or --grid and --to-grid")
+    return options.test
+
+
+def _trained_table(subject: Subject, options: Options) -> Tabular:
+    """Return the rows that are to be extended."""
+    if subject.table is not None:
+        return subject.table
+    recipe = subject.recipe
+    assert recipe is not None
+    if recipe.encoding.name != "learned":
+        rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
+        raise BadParameter("extend", options.extend, rule)
+    length = options.train if options.train is not None else recipe.values.get("max_len")
+    if length is None:
+        raise BadParameter("train-len", "(none)", "must be given: how many rows were trained")
+    return subject.source.open(length=length)
+
+
+def _show_extensions(subjects: list[Subject], options: Options) -> int:
+    """Say what the longer tables would be like."""
+    from pecli.analysis.extension import extension_reach
+
+    found = [
+        extension_reach(s.text, _trained_table(s, options), _extended(s, options), options.extend or "")
+        for s in subjects
+    ]  # fmt: skip
+    if options.json:
+        print_json({"extensions": [asdict(f) for f in found]})
+    elif not options.quiet:
+        from pecli.cli.extrapolate_view import show_extensions
+
+        show_extensions(found)
+    return 0
