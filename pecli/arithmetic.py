@@ -139,12 +139,13 @@ def rope_frequencies(values: Mapping[str, Value]) -> Float32:
             case "proportional":
                 moving = one / _powers(float(base), dim, 2 * (d // 2))
                 still = np.zeros(dim // 2 - len(moving), np.float32)
-                padded = np.concatenate([moving, still])
-                return np.divide(padded, np.float32(1 if factor is None else factor), dtype=np.float32)
+                padded: Float32 = np.concatenate([moving, still], dtype=np.float32)
+                padded /= np.float32(1 if factor is None else factor)
+                return padded
         plain: Float32 = one / _powers(float(base), d)
         if scaling == "linear":
             assert factor is not None
-            return np.divide(plain, np.float32(factor), dtype=np.float32)
+            plain /= np.float32(factor)
         return _llama3(values, plain) if scaling == "llama3" else plain
 
 

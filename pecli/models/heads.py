@@ -102,3 +102,10 @@ def rotating(head: int, share: Any, keys: Keys) -> int:
     if width > head:
         raise keys.bad(f"has partial_rotary_factor {shown(share)}: it rotates {width} of the {head} columns of a head")
     return width
+
+
+def rotating_or_none(head: int, share: Any) -> int | None:
+    """Return int(head * share), or None where it is no part of a head."""
+    value = number(share)
+    width = None if value is None else int(head * float(value))
+    return width if width is not None and 1 <= width <= head else None

@@ -15,11 +15,11 @@ from pecli.models.notes import Notes
 from pecli.models.others import lookup, other_layers
 from pecli.models.reading import LayerReading, Reading
 from pecli.models.rotary import rotary_layers
+from pecli.models.stacks import STACKS, as_stack
 
 ABOUT_POSITIONS = re.compile(r"rope|rotary|alibi|yarn|ntk|theta|position_embedding_type|head_dim$|kv_channels|mscale")
 SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "partial_rotary_factor")
 SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
-STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 
 
 def read_config(path: str | Path, *, layer_type: str | None = None, stack: str = "transformers") -> Reading:
@@ -32,7 +32,7 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
     layer_type : str, optional
         Keep one kind of layer, or one part, alone.
     stack : str
-        Whose reading: transformers 5.23, or one of `STACKS`.
+        Whose reading: transformers 5.23, or one of ``pecli.models.stacks.STACKS``.
 
     Raises
     ------
@@ -46,8 +46,6 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
         raise UnknownName("stack", stack, STACKS)
     reading = read_data(load_config(path), path)
     if stack != "transformers":
-        from pecli.models.stacks import as_stack
-
         reading = as_stack(reading, stack)
     if layer_type is not None:
         reading = replace(reading, layers={layer_type: reading.select(layer_type)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pecli.errors import BadFile, UnknownName
 
@@ -36,6 +37,9 @@ class LayerReading:
         What a reader should know.
     double : bool
         Whether the model's class makes its angles in double precision.
+    raw : mapping of str to object
+        Rope parameters as the config's keys fold, before the framework's own
+        choices: what another stack would read.
     """
 
     encoding: str
@@ -47,6 +51,7 @@ class LayerReading:
     also: Mapping[str, Params] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     double: bool = False
+    raw: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def of(self, encoding: str) -> LayerReading | None:
         """Return the reading as this encoding, if the keys describe one."""

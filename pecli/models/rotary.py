@@ -71,7 +71,14 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
     notes = tuple(_remarks(rope, d))
     length = keys.integer("max_position_embeddings", family.length)
     return LayerReading(
-        "rope", recipe, family.layout, family.pairs, length, notes=notes, double=bool(family.option("double"))
+        "rope",
+        recipe,
+        family.layout,
+        family.pairs,
+        length,
+        notes=notes,
+        double=bool(family.option("double")),
+        raw={**params, "model_type": family.name, "head": head.width, "length": length},
     )
 
 
