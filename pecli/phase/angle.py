@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -21,13 +22,19 @@ ERROR = 2.0**-98
 
 def frequencies(wheel: Wheel) -> Doubled:
     """Radians per multiple, doubled."""
-    ratios = [wheel.exact.ratio(j) for j in range(wheel.count)]
-    if not wheel.exact.turns:
-        return from_decimal(ratios)
-    scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
-    return from_decimal(
-        [r * Fraction(pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
-    )
+    if wheel.exact.turns:
+        ratios = [wheel.exact.ratio(j) for j in range(wheel.count)]
+        scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
+        return from_decimal(
+            [r * Fraction(pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
+        )
+    unit = wheel.exact.unit
+    context = Context(prec=160, Emin=-999999, Emax=999999)
+    factor = context.divide(Decimal(unit.numerator), Decimal(unit.denominator))
+    values = [
+        context.multiply(f, factor) if isinstance(f, Decimal) else f * unit for f in wheel.exact.frequencies
+    ]
+    return from_decimal(values)
 
 
 def fill_angles(wheel: Wheel, multiples: Integers | range, out: NDArray[Any], dtype: str) -> None:

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 1 << 17
-"""Pairs per call of NumPy: small calls lose to the interpreter's lock, large ones leave the cache."""
-
 INNER = 512
 """Pairs that NumPy's innermost loop should have at least."""
 
@@ -27,17 +24,22 @@ class Block:
     start: int
 
     @property
-    def rows(self) -> slice:
-        """The rows filled."""
-        return slice(self.start, self.start + self.count * (self.high - self.low))
+    def size(self) -> int:
+        """How many rows it has."""
+        return self.count * (self.high - self.low)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """What two blocks that use the same arrays have in common."""
+        return self.count, self.low, self.high
 
 
-def blocks(size: int, columns: int, first: int, last: int) -> Iterator[Block]:
+def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[Block]:
     """Cut rows first..last-1: whole anchors of ``size`` rows in groups, parts of one at the ends.
 
-    Anchors count from the first one needed.
+    A block has ``pairs`` pairs or fewer, but at least one anchor's.  Anchors count from the first needed.
     """
-    group = max(1, BLOCK // (size * columns))
+    group = max(1, pairs // (size * columns))
     base, at = first // size, first
     while at < last:
         anchor, row = divmod(at, size)
@@ -46,22 +48,31 @@ def blocks(size: int, columns: int, first: int, last: int) -> Iterator[Block]:
         else:
             found = Block(anchor - base, min(group, (last - at) // size), 0, size, at - first)
         yield found
-        at += found.rows.stop - found.rows.start
+        at += found.size
 
 
-def outer(combine: np.ufunc, left: NDArray[Any], right: NDArray[Any], block: Block, out: NDArray[Any]) -> NDArray[Any]:
-    """Combine anchors' rows ``left`` with offsets' rows ``right`` into a flat array; (rows, columns) of it.
+class Outer:
+    """Combines each of some anchors' rows with the same offsets' rows, into one flat array.
 
     Narrow rows are taken several at a time: the anchor is repeated beside itself.
     """
-    width = left.shape[1]
-    rows = block.high - block.low
-    left = left[block.anchor : block.anchor + block.count, None]
-    right = right[block.low : block.high]
-    tile = 1 << (max(1, INNER // width).bit_length() - 1)
-    if tile > 1 and rows % tile == 0:
-        shape = (block.count, 1, tile, width)
-        left = np.broadcast_to(left[:, :, None], shape).reshape(block.count, 1, tile * width)
-        right = right.reshape(-1, tile * width)
-    combine(left, right, out=out.reshape(block.count, *right.shape))
-    return out.reshape(-1, width)
+
+    def __init__(
+        self, combine: np.ufunc, left: NDArray[Any], right: NDArray[Any], block: Block, out: NDArray[Any]
+    ) -> None:
+        width = left.shape[1]
+        tile = 1 << (max(1, INNER // width).bit_length() - 1)
+        if (block.high - block.low) % tile:
+            tile = 1
+        self._combine, self._tile = combine, tile
+        self._left = left[:, None, None]
+        self._right = right[block.low : block.high].reshape(-1, tile * width)
+        self._count = block.count
+        self._out = out.reshape(block.count, *self._right.shape)
+
+    def __call__(self, anchor: int) -> None:
+        """Combine the rows of ``count`` anchors from this one."""
+        left = self._left[anchor : anchor + self._count]
+        if self._tile > 1:
+            left = left.repeat(self._tile, axis=2)
+        self._combine(left.reshape(self._count, 1, -1), self._right, self._out)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -114,9 +114,15 @@ def from_decimal(value: Exact | Iterable[Exact]) -> Doubled:
     return Doubled(pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
+_WIDE = Context(prec=1200, Emin=-999999, Emax=999999)
+"""Enough digits to write any float64 exactly, so differences lose nothing that matters."""
+
+
 def _halves(value: Exact) -> tuple[float, float]:
-    # Converting a Decimal by its text and an integer ratio by division are both correctly rounded;
-    # a Fraction's own float() reduces to the latter.
+    # Converting a Decimal by its text and an integer ratio by division are both correctly rounded.
+    if isinstance(value, Decimal):
+        hi = float(value)
+        return hi, float(_WIDE.subtract(value, Decimal(hi)))
     exact = Fraction(value)
     hi = exact.numerator / exact.denominator
     rest = exact - Fraction(hi)

@@ -26,6 +26,9 @@ Integers = NDArray[np.int64]
 TASK = 1 << 20
 """Pairs that one thread takes at a time."""
 
+CALL = 1 << 18
+"""Pairs per call of NumPy: small calls lose to the interpreter's lock, large ones cost memory (4 MiB a thread)."""
+
 _local = threading.local()
 
 
@@ -173,6 +176,7 @@ def _long_tasks(
     unit = block_rows(wheel.count)
     rows = block or max(unit, min(TASK // wheel.count, share) // unit * unit)
     ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias)
+    pairs = CALL if threads <= 4 else CALL // 2
     at = run.first
     while at < run.last:
         stop = min((at // rows + 1) * rows, run.last)
@@ -180,9 +184,9 @@ def _long_tasks(
         def long(scratch: Scratch, at: int = at, stop: int = stop) -> None:
             layout = run.layout.rows(slice(at - run.first, stop - run.first))
             if wide:
-                WideRun(ladder, at, stop, layout, run.mirrored, scratch).fill()
+                WideRun(ladder, at, stop, layout, run.mirrored, scratch, pairs // 2).fill()
             else:
-                NarrowRun(ladder, at, stop, layout, dtype, run.mirrored, scratch).fill()
+                NarrowRun(ladder, at, stop, layout, dtype, run.mirrored, scratch, pairs).fill()
 
         yield long
         at = stop

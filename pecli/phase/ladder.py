@@ -27,11 +27,16 @@ T = TypeVar("T")
 SPAN = 1 << 15
 """Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
 
-GROUP = 16
-"""How many D rows there are, and how many C rows are made at a time."""
+STRIDES = 16
+"""How many D rows there are."""
 
-KEPT_GROUPS = 8
-KEPT_LADDERS = 4
+GROUP = 8
+"""How many C rows are made at a time."""
+
+KEPT_ROWS = 1 << 17
+"""Pairs of C rows that are kept, in groups and at least two of those: 4 MiB."""
+
+KEPT_LADDERS = 2
 LIMIT = 1 << 63
 
 
@@ -76,7 +81,7 @@ class Ladder:
         self.block = block_rows(wheel.count)
         fine = 1 << ((self.block.bit_length() - 1) // 2)
         many = self.block // fine
-        made = self._make([*range(fine), *range(0, self.block, fine), *range(0, self.block * GROUP, self.block)])
+        made = self._make([*range(fine), *range(0, self.block, fine), *range(0, self.block * STRIDES, self.block)])
         self._low, self._high = made.pick(slice(0, fine)), made.pick(slice(fine, fine + many))
         self._strides = made.pick(slice(fine + many, None))
         self._stride_split = self._strides.rows.split()
@@ -89,7 +94,7 @@ class Ladder:
         if not self.wide:
             hi, lo, quarters = self.wheel.tailed_rows(given)
             return Made(Rows(hi, lo), quarters)
-        cosine, sine = self.wheel.doubled_rows(given)
+        cosine, sine = self.wheel.doubled_rows(given, precision=84)
         return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
@@ -161,19 +166,19 @@ class Ladder:
     def _strides_of(self, first: int, last: int) -> list[tuple[int, slice]]:
         """Which D rows go with which C."""
         return [
-            (q, slice(max(first - q * GROUP, 0), min(last - q * GROUP, GROUP)))
-            for q in range(first // GROUP, -(-last // GROUP))
+            (q, slice(max(first - q * STRIDES, 0), min(last - q * STRIDES, STRIDES)))
+            for q in range(first // STRIDES, -(-last // STRIDES))
         ]
 
     def _group(self, group: int) -> Made:
         with self.wheel.lock:
             found = self._groups.get(group)
             if found is None:
-                span = self.block * GROUP
+                span = self.block * STRIDES
                 found = self._make([span * (group * GROUP + i) for i in range(GROUP)], self.offset)
                 if self.factor is not None:
                     found = Made(found.rows.scaled(self.factor), found.quarters)
-                while len(self._groups) >= KEPT_GROUPS:
+                while len(self._groups) >= max(2, KEPT_ROWS // (GROUP * self.wheel.count)):
                     del self._groups[next(iter(self._groups))]
                 self._groups[group] = found
             return found

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase.blocks import blocks, outer
+from pecli.phase.blocks import Block, Outer, blocks
 from pecli.phase.ladder import Ladder
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Scratch, Window, hits, put, store
+from pecli.phase.narrowing import Rounder, Scratch, Window, hits, put
 from pecli.phase.rounding import narrow
 
 Integers = NDArray[np.int64]
@@ -45,8 +45,8 @@ every integer, neither sine nor cosine is small.  In 2^-16, rounded up."""
 CUT = 4
 """Four phases, each rounded down by less than 1, are added up."""
 
-SMALLEST = {"float16": 2.0**-13.9, "bfloat16": 2.0**-125.9, "float32": 2.0**-125.9}
-"""Just above the smallest normal number: the window holds for normal ones."""
+SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125.8}
+"""Angles whose sine is a normal number, for which alone the windows hold: below pi/4 it is at least 0.9 of them."""
 
 
 def ordinary(magnitude: float, dtype: str) -> bool:
@@ -60,10 +60,18 @@ class NarrowRun:
     """Rows n = first..last-1 of a ladder; ``mirrored``: of the negative multiples."""
 
     def __init__(
-        self, ladder: Ladder, first: int, last: int, layout: Layout, dtype: str, mirrored: bool, scratch: Scratch
+        self,
+        ladder: Ladder,
+        first: int,
+        last: int,
+        layout: Layout,
+        dtype: str,
+        mirrored: bool,
+        scratch: Scratch,
+        pairs: int,
     ) -> None:
         self.ladder, self.first, self.last, self.layout = ladder, first, last, layout
-        self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
+        self.dtype, self.mirrored, self.scratch, self.pairs = dtype, mirrored, scratch, pairs
         self.wheel = ladder.wheel
         self.swapped = layout.pair is not None and layout.sine_first
         self.base, self.top = first // ladder.block, -(-last // ladder.block)
@@ -77,18 +85,34 @@ class NarrowRun:
         left = self.anchors.conj() if self.conjugate else self.anchors
         if self.swapped:
             left = left * 1j
-        right = self.ladder.offsets(self.conjugate)
-        near_left, near_right = self._quarters()
-        width = self.wheel.count
-        doubtful: list[Integers] = []
-        for block in blocks(self.ladder.block, width, self.first, self.last):
-            size = (block.rows.stop - block.rows.start) * width
-            z = outer(np.multiply, left, right, block, self.scratch.get("product", size, np.complex128))
-            found = store(z, self.layout.rows(block.rows), self.swapped, self.dtype, WINDOW, self.scratch)
-            near = outer(np.add, near_left, near_right, block, self.scratch.get("near", size, np.uint16))
-            small = hits(near.reshape(-1), 2 * NEAR + CUT)
-            doubtful += [found + block.start * width, small + block.start * width]
+        width, size = self.wheel.count, self.ladder.block
+        doubtful = self._small()
+        made: dict[tuple[int, int, int], tuple[Outer, Rounder]] = {}
+        for block in blocks(size, width, self.first, self.last, self.pairs):
+            if block.shape not in made:
+                made[block.shape] = self._tools(left, block)
+            product, rounder = made[block.shape]
+            product(block.anchor)
+            doubtful.append(rounder(block.start) + block.start * width)
         self._settle(np.concatenate(doubtful))
+
+    def _tools(self, left: NDArray[np.complex128], block: Block) -> tuple[Outer, Rounder]:
+        width = self.wheel.count
+        z = self.scratch.get("product", block.size * width, np.complex128)
+        product = Outer(np.multiply, left, self.ladder.offsets(self.conjugate), block, z)
+        rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
+        return product, rounder
+
+    def _small(self) -> list[Integers]:
+        """Places of small sines and cosines."""
+        width = self.wheel.count
+        left, right = self._quarters()
+        found = []
+        for block in blocks(self.ladder.block, width, self.first, self.last, self.pairs):
+            near = self.scratch.get("near", block.size * width, np.uint16)
+            Outer(np.add, left, right, block, near)(block.anchor)
+            found.append(hits(near, 2 * NEAR + CUT) + block.start * width)
+        return found
 
     def _quarters(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
         """Four times the phases, so that their sum is small near an integer.

@@ -5,11 +5,12 @@ close to a midpoint of the narrow type.  That is read off the bits below the nar
 integers, a few passes over a block.  It flags some pairs in ten thousand, which the caller
 decides by the absolute bound and, where that fails too, exactly.  What is not flagged is right.
 
-Widths of the windows: see each function.  They hold for normal numbers of the narrow type.
+The windows hold for normal numbers of the narrow type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +22,6 @@ from pecli.phase.layout import Layout
 Complex = NDArray[np.complex128]
 Indices = NDArray[np.int64]
 SEGMENT = 1024
-
-_SHIFT35 = np.uint64(35)
 
 
 @dataclass(frozen=True)
@@ -37,17 +36,18 @@ class Window:
 
     relative: float
     bias: float = field(init=False)
-    """The candidates are to be multiplied by this before they come here (float32 only)."""
-    places: int = field(init=False)
-    """Length of the float32 window in units of the float64's last place."""
+    """The candidates come multiplied by this."""
+    bound: int = field(init=False)
+    """Greatest doubtful number among the bits that float32 lacks, shifted to the top."""
 
     def __post_init__(self) -> None:
         # The bias moves every candidate outwards by more than its error, so that a doubtful one
         # lies on or beyond the midpoint, by at most twice the bias: one comparison instead of two.
         # A unit of the last place is at least 2^-53 of the value.
         bias = self.relative * 1.0625 + 2.0**-51
+        places = int(2.125 * bias * 2.0**53) + 4
         object.__setattr__(self, "bias", 1.0 + bias)
-        object.__setattr__(self, "places", int(2.125 * bias * 2.0**53) + 4)
+        object.__setattr__(self, "bound", (places << 35) - (1 << 63))
 
 
 def hits(values: NDArray[Any], bound: int) -> Indices:
@@ -58,7 +58,7 @@ def hits(values: NDArray[Any], bound: int) -> Indices:
     whole = values.size // SEGMENT
     parts = values[: whole * SEGMENT].reshape(whole, SEGMENT)
     near = (np.minimum.reduce(parts, axis=1) <= bound).nonzero()[0]
-    found: Indices = (parts[near] <= bound).reshape(-1).nonzero()[0]
+    found: Indices = (parts.take(near, axis=0).reshape(-1) <= bound).nonzero()[0]
     found += ((near - np.arange(near.size)) * SEGMENT)[found // SEGMENT]
     if whole * SEGMENT == values.size:
         return found
@@ -90,70 +90,120 @@ class Scratch:
         return have[:size]
 
 
-def store(z: Complex, layout: Layout, swapped: bool, dtype: str, window: Window, scratch: Scratch) -> Indices:
-    """Round a block of candidates into its outputs and flag the doubtful ones.
+Store = tuple[NDArray[Any], NDArray[Any]]
+
+
+class Rounder:
+    """Rounds blocks of candidates of one shape from a scratch array into the outputs.
 
     Parameters
     ----------
     z : ndarray of complex128
-        (rows, columns), contiguous: cos + i sin, or sin + i cos if ``swapped``; overwritten.
+        (rows, columns), contiguous: cos + i sin, or sin + i cos if ``swapped``.
     layout : Layout
-        The block's rows of the outputs.
+        Outputs, of which a block takes as many rows as z has.
+    dtype : str
+        float16, bfloat16 or float32.
+    window : Window
+        The test for float32.  The others' is wide enough for any window.
 
-    Returns
-    -------
-    ndarray of int64
-        Places row * columns + column of doubtful pairs, some of them twice.
+    Notes
+    -----
+    Every view is made here, once: between NumPy's calls the threads contend for the interpreter.
     """
-    if dtype == "float32":
-        return _store_single(z, layout, swapped, window)
-    return _store_half(z, layout, swapped, dtype, scratch)
+
+    def __init__(
+        self, z: Complex, layout: Layout, swapped: bool, dtype: str, window: Window, scratch: Scratch
+    ) -> None:
+        self.rows = len(z)
+        self._bits = z.reshape(-1).view(np.uint64)
+        self._integers = self._bits.view(np.int64)
+        self._window = window
+        self._run: Callable[[slice], Indices] = {
+            "float32": self._to_single, "float16": self._to_half, "bfloat16": self._to_brain
+        }[dtype]
+        if dtype == "float32":
+            self._stores = _single_stores(z, layout, swapped)
+            return
+        size = 2 * z.size
+        self._wide = z.reshape(-1).view(np.float64)
+        self._single = scratch.get("single", size, np.float32)
+        self._word = self._single.view(np.uint32)
+        self._low = scratch.get("low", size, np.uint32)
+        self._stores = _half_stores(self._word.reshape(*z.shape, 2), layout, swapped)
+
+    def __call__(self, at: int) -> Indices:
+        """Round the block into the rows from ``at``; z is overwritten.
+
+        Returns
+        -------
+        ndarray of int64
+            Places row * columns + column of doubtful pairs, some of them twice.
+        """
+        return self._run(slice(at, at + self.rows))
+
+    def _store(self, rows: slice) -> None:
+        for source, target in self._stores:
+            np.copyto(target[rows], source, casting="unsafe")
+
+    def _to_single(self, rows: slice) -> Indices:
+        """The 29 bits that float32 lacks are 2^28 at a midpoint: shifted to the top, the most negative integer."""
+        self._store(rows)
+        np.left_shift(self._bits, _35, out=self._bits)
+        return hits(self._integers, self._window.bound) >> 1
+
+    def _to_brain(self, rows: slice) -> Indices:
+        """By way of float32 bits x, whose rounding moves a value by at most half a unit of x.
+
+        The candidate errs by far less (2^-30), and midpoints are multiples of a unit of x: of a
+        doubtful value x is the midpoint itself.  Half a narrow unit is added, so that the cut low
+        bits of the doubtful are 0; the rest is truncation.
+        """
+        np.copyto(self._single, self._wide, casting="same_kind")
+        np.add(self._word, _BRAIN_HALF, out=self._word)
+        np.left_shift(self._word, _16, out=self._low)
+        doubtful = hits(self._low, 0)
+        np.right_shift(self._word, _16, out=self._word)
+        self._store(rows)
+        return doubtful >> 1
+
+    def _to_half(self, rows: slice) -> Indices:
+        """The same; the exponent's offset changes from 127 to 15, and the sign moves next to it."""
+        np.copyto(self._single, self._wide, casting="same_kind")
+        np.add(self._word, _HALF_HALF, out=self._word)
+        np.left_shift(self._word, _19, out=self._low)
+        doubtful = hits(self._low, 0)
+        np.right_shift(self._word, _16, out=self._low)
+        np.bitwise_and(self._low, _SIGN, out=self._low)
+        np.right_shift(self._word, _13, out=self._word)
+        np.bitwise_or(self._word, self._low, out=self._word)
+        self._store(rows)
+        return doubtful >> 1
 
 
-def _store_single(z: Complex, layout: Layout, swapped: bool, window: Window) -> Indices:
-    """The 29 bits that float32 lacks are 2^28 at a midpoint: shifted to the top, the most negative integer."""
+_35 = np.uint64(35)
+_13, _16, _19 = np.uint32(13), np.uint32(16), np.uint32(19)
+_SIGN = np.uint32(0x8000)
+_BRAIN_HALF = np.uint32(0x8000)
+_HALF_HALF = np.uint32(0x1000 - 0x38000000 + (1 << 32))
+
+
+def _single_stores(z: Complex, layout: Layout, swapped: bool) -> list[Store]:
+    """Sources in z and targets, of equal columns."""
+    stores: list[Store] = []
     if layout.pair is not None:
-        width = layout.pair.shape[1] // 2
-        np.copyto(layout.pair.view(np.complex64), z[:, :width], casting="same_kind")
+        stores.append((z[:, : layout.pair.shape[1] // 2], layout.pair.view(np.complex64)))
     for part, view in layout.singles:
         source = z.imag if (part == "sin") != swapped else z.real
-        np.copyto(view, source[:, : view.shape[1]], casting="same_kind")
-    bits = z.reshape(-1).view(np.uint64)
-    np.left_shift(bits, _SHIFT35, out=bits)
-    return hits(bits.view(np.int64), (window.places << 35) - (1 << 63)) >> 1
+        stores.append((source[:, : view.shape[1]], view))
+    return stores
 
 
-def _store_half(z: Complex, layout: Layout, swapped: bool, dtype: str, scratch: Scratch) -> Indices:
-    """By way of float32 bits x, whose rounding moves a value by at most half a unit of x.
-
-    The candidate errs by less than another half (2^-26 of it), so a doubtful value's x lies
-    within one unit of the midpoint: three patterns of the low bits.  Half a narrow unit and one
-    more are added, the cut low bits of the doubtful are then 0, 1, 2; the rest is truncation.
-    float16: the exponent's offset changes from 127 to 15, and the sign moves next to it.
-    """
-    x = scratch.get("single", 2 * z.size, np.float32)
-    np.copyto(x, z.reshape(-1).view(np.float64), casting="same_kind")
-    bits = x.view(np.uint32)
-    low = scratch.get("low", bits.size, np.uint32)
-    if dtype == "bfloat16":
-        np.add(bits, np.uint32(0x8001), out=bits)
-        np.left_shift(bits, np.uint32(16), out=low)
-        doubtful = hits(low, 2 << 16)
-        np.right_shift(bits, np.uint32(16), out=bits)
-    else:
-        sign = scratch.get("sign", bits.size, np.uint32)
-        np.right_shift(bits, np.uint32(16), out=sign)
-        np.bitwise_and(sign, np.uint32(0x8000), out=sign)
-        np.add(bits, np.uint32(0x1001 - 0x38000000 + (1 << 32)), out=bits)
-        np.left_shift(bits, np.uint32(19), out=low)
-        doubtful = hits(low, 2 << 19)
-        np.right_shift(bits, np.uint32(13), out=bits)
-        np.bitwise_or(bits, sign, out=bits)
-    both = bits.reshape(*z.shape, 2)
+def _half_stores(words: NDArray[np.uint32], layout: Layout, swapped: bool) -> list[Store]:
+    stores: list[Store] = []
     if layout.pair is not None:
-        width = layout.pair.shape[1]
-        np.copyto(layout.pair.view(np.uint16), both.reshape(len(z), -1)[:, :width], casting="unsafe")
+        stores.append((words.reshape(len(words), -1)[:, : layout.pair.shape[1]], layout.pair.view(np.uint16)))
     for part, view in layout.singles:
-        source = both[:, : view.shape[1], int((part == "sin") != swapped)]
-        np.copyto(view.view(np.uint16), source, casting="unsafe")
-    return doubtful >> 1
+        source = words[:, : view.shape[1], int((part == "sin") != swapped)]
+        stores.append((source, view.view(np.uint16)))
+    return stores

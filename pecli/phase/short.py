@@ -29,9 +29,9 @@ def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) ->
 
 def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) -> None:
     """Candidates of relative error SINGLE_ERROR and what the fixed point and the magnitude add."""
-    points = wheel.single_rows(multiples)
+    points, bits = wheel.single_rows(multiples)
     magnitude = float(wheel.magnitude.hi)
-    absolute = (wheel.phase_error(multiples) * abs(magnitude))[:, None]
+    absolute = (wheel.phase_error(multiples, bits) * abs(magnitude))[:, None]
     for part, number in (("cos", points.real), ("sin", points.imag)):
         if not any(kind == part for kind, _ in layout.views()):
             continue
@@ -53,8 +53,9 @@ def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) -> No
 
 def _wide(wheel: Wheel, multiples: Integers, layout: Layout) -> None:
     point = wheel.doubled_rows(multiples)
+    bits = wheel.kept_bits(multiples, 100)
     magnitude = float(wheel.magnitude.hi)
-    absolute = (wheel.phase_error(multiples) * abs(magnitude))[:, None]
+    absolute = (wheel.phase_error(multiples, bits) * abs(magnitude))[:, None]
     for part, number in zip(("cos", "sin"), point, strict=True):
         if not any(kind == part for kind, _ in layout.views()):
             continue

@@ -16,7 +16,7 @@ from pecli.phase.circle import DOUBLED_ERROR, Rest, doubled_point, reduce, singl
 from pecli.phase.doubled import Doubled, from_decimal, multiply, quick_two_sum
 from pecli.phase.exact import FIRST, Exact
 from pecli.phase.rounding import GRIDS, to_grid
-from pecli.phase.turns import check_frequencies, fixed_turns, fraction_bits, limbs_of, phases
+from pecli.phase.turns import LIMB, check_frequencies, fixed_turns, fraction_bits, limbs_of, phases
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -80,22 +80,27 @@ class Wheel:
         self.lock = threading.RLock()
         self.ladders: dict[tuple[object, ...], object] = {}
 
-    def _signed(self, multiples: Integers) -> tuple[NDArray[np.uint64], Floats | None]:
-        """Sizes and, where there are negative ones, signs."""
-        size = np.abs(multiples).view(np.uint64)
-        if multiples.size and multiples.min() < 0:
-            return size, np.where(multiples < 0, -1.0, 1.0)
-        return size, None
+    def kept_bits(self, multiples: Integers, precision: int) -> int:
+        """Bits of the frequencies that make a phase good to 2^-precision, and relative to a small one."""
+        largest = max(1, int(np.abs(multiples).max(initial=0)))
+        moving = self.speed[self.speed > 0]
+        slowest = float(moving.min()) if moving.size else 1.0
+        spare = max(largest.bit_length(), 1 - int(np.frexp(slowest)[1])) + 4
+        return min(self.bits, -(-(precision + spare) // LIMB) * LIMB)
 
-    def _rest(self, multiples: Integers, columns: Integers | None) -> tuple[Rest, NDArray[np.uint64], Floats | None]:
+    def _rest(
+        self, multiples: Integers, columns: Integers | None, bits: int
+    ) -> tuple[Rest, NDArray[np.uint64], Floats | None]:
         """Phases of all columns at each multiple, or of one column at each; their top limbs; sines' signs."""
-        size, sign = self._signed(multiples)
+        size = np.abs(multiples).view(np.uint64)
+        sign = np.where(multiples < 0, -1.0, 1.0) if multiples.min(initial=0) < 0 else None
         own = self.sign
+        limbs = self.limbs[(self.bits - bits) // LIMB :]
         if columns is None:
-            limbs, size = self.limbs, size[:, None]
+            size = size[:, None]
             sign = sign if sign is None else sign[:, None]
         else:
-            limbs = self.limbs[:, columns]
+            limbs = limbs[:, columns]
             own = own if own is None else own[columns]
         if own is not None:
             sign = own if sign is None else own * sign
@@ -103,15 +108,19 @@ class Wheel:
         top = phase[-1].copy()
         return reduce(phase), top, sign
 
-    def single_rows(self, multiples: Integers) -> Complex:
-        """Rows of cos + i sin, each part within SINGLE_ERROR of itself, without magnitude."""
+    def single_rows(self, multiples: Integers) -> tuple[Complex, int]:
+        """Rows of cos + i sin, without magnitude; and the bits for `phase_error`.
+
+        Each part is within SINGLE_ERROR of itself, and `phase_error` besides.
+        """
         rows = np.empty((len(multiples), self.count), dtype=np.complex128)
+        bits = self.kept_bits(multiples, 60)
         for here in self._chunks(len(multiples)):
-            rest, _, sign = self._rest(multiples[here], None)
+            rest, _, sign = self._rest(multiples[here], None, bits)
             point = single_point(rest)
             rows.real[here] = point.cosine
             rows.imag[here] = point.sine if sign is None else point.sine * sign
-        return rows
+        return rows, bits
 
     def tailed_rows(self, multiples: Integers) -> tuple[Complex, Complex, NDArray[np.uint16]]:
         """Rows of cos + i sin and their tails, within TAILED_ERROR, for multiples of at least 0.
@@ -121,8 +130,9 @@ class Wheel:
         shape = (len(multiples), self.count)
         rows, tails = np.empty(shape, dtype=np.complex128), np.empty(shape, dtype=np.complex128)
         quarters = np.empty(shape, dtype=np.uint16)
+        bits = self.kept_bits(multiples, 64)
         for here in self._chunks(len(multiples)):
-            rest, top, sign = self._rest(multiples[here], None)
+            rest, top, sign = self._rest(multiples[here], None, bits)
             quarters[here] = (top >> np.uint64(14)).astype(np.uint16)
             point = single_point(rest, tails=True)
             rows.real[here], tails.real[here] = point.cosine, point.cosine_tail
@@ -135,18 +145,21 @@ class Wheel:
         step = max(1, CHUNK // max(1, self.count))
         return (slice(at, at + step) for at in range(0, rows, step))
 
-    def doubled_rows(self, multiples: Integers, columns: Integers | None = None) -> tuple[Doubled, Doubled]:
+    def doubled_rows(
+        self, multiples: Integers, columns: Integers | None = None, precision: int = 100
+    ) -> tuple[Doubled, Doubled]:
         """Cosine and sine of whole rows, or of one column at each multiple, without magnitude.
 
-        Each is within DOUBLED_ERROR of itself and `phase_error` besides.
+        Each is within DOUBLED_ERROR of itself and `phase_error` of ``kept_bits(precision)`` besides.
         """
         width = self.count if columns is None else 1
         shape = (len(multiples), self.count) if columns is None else (len(multiples),)
         parts = [np.empty(shape) for _ in range(4)]
+        bits = self.kept_bits(multiples, precision)
         step = max(1, CHUNK // max(1, width))
         for at in range(0, len(multiples), step):
             here = slice(at, at + step)
-            rest, _, sign = self._rest(multiples[here], None if columns is None else columns[here])
+            rest, _, sign = self._rest(multiples[here], None if columns is None else columns[here], bits)
             cosine, sine = doubled_point(rest)
             if sign is not None:
                 sine = Doubled(sine.hi * sign, sine.lo * sign)
@@ -154,21 +167,22 @@ class Wheel:
                 whole[here] = part
         return Doubled(parts[0], parts[1]), Doubled(parts[2], parts[3])
 
-    def phase_error(self, multiples: Integers) -> Floats:
+    def phase_error(self, multiples: Integers, bits: int) -> Floats:
         """Bound on what the fixed point's truncation does to a sine or cosine, without magnitude.
 
         A frequency is known to 2 units, a rest to one more: (2 |multiple| + 1) 2^-bits turns, 6.3 radians each.
         """
-        return (np.abs(multiples).astype(np.float64) * 2.0 + 2.0) * (2.0**-self.bits * 8.0)
+        return (np.abs(multiples).astype(np.float64) * 2.0 + 2.0) * (2.0**-bits * 8.0)
 
     def settle(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
         """The correctly rounded cosine or sine of each pair, magnitude included, as float64."""
         if len(multiples) < FEW:
             return self._settle_exactly(multiples, columns, part, dtype)
+        bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
         factor = Doubled(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
         value = multiply(point, factor)
-        error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + self.phase_error(multiples) * abs(float(self.magnitude.hi))
+        error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + self.phase_error(multiples, bits) * abs(float(self.magnitude.hi))
         certain = value.hi == 0.0
         certain &= (multiples == 0) | (self.is_exact | (self.speed[columns] == 0.0))
         error[certain] = 0.0

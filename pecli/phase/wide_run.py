@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase.blocks import Block, blocks, outer
+from pecli.phase.blocks import Block, Outer, blocks
 from pecli.phase.ladder import Ladder
 from pecli.phase.layout import Layout
 from pecli.phase.narrowing import Scratch, put
@@ -31,10 +31,17 @@ class WideRun:
     """Rows n = first..last-1 of a ladder; ``mirrored``: of the negative multiples."""
 
     def __init__(
-        self, ladder: Ladder, first: int, last: int, layout: Layout, mirrored: bool, scratch: Scratch
+        self,
+        ladder: Ladder,
+        first: int,
+        last: int,
+        layout: Layout,
+        mirrored: bool,
+        scratch: Scratch,
+        pairs: int,
     ) -> None:
         self.ladder, self.first, self.last, self.layout = ladder, first, last, layout
-        self.mirrored, self.scratch = mirrored, scratch
+        self.mirrored, self.scratch, self.pairs = mirrored, scratch, pairs
         self.wheel: Wheel = ladder.wheel
         self.swapped = layout.pair is not None and layout.sine_first
         conjugate = mirrored != self.swapped
@@ -47,9 +54,9 @@ class WideRun:
     def fill(self) -> None:
         """Compute, round, and settle what is doubtful."""
         width = self.wheel.count
-        for block in blocks(self.ladder.block, width, self.first, self.last):
+        for block in blocks(self.ladder.block, width, self.first, self.last, self.pairs):
             low, high = self._bounds(block)
-            layout = self.layout.rows(block.rows)
+            layout = self.layout.rows(slice(block.start, block.start + block.size))
             both = low.reshape(-1, 2 * width)
             if layout.pair is not None:
                 np.copyto(layout.pair, both[:, : layout.pair.shape[1]])
@@ -62,12 +69,12 @@ class WideRun:
 
     def _bounds(self, block: Block) -> tuple[Flat, Flat]:
         """The block's values, rounded down to and up from the bound."""
-        size = (block.rows.stop - block.rows.start) * self.wheel.count
+        size = block.size * self.wheel.count
         main, rest, other = (self.scratch.get(name, size, np.complex128) for name in ("product", "rest", "other"))
         a, b = self.anchors, self.offsets
-        outer(np.multiply, a.coarse, b.coarse, block, main)
-        outer(np.multiply, a.coarse, b.rest, block, rest)
-        outer(np.multiply, a.rest, b.whole, block, other)
+        Outer(np.multiply, a.coarse, b.coarse, block, main)(block.anchor)
+        Outer(np.multiply, a.coarse, b.rest, block, rest)(block.anchor)
+        Outer(np.multiply, a.rest, b.whole, block, other)(block.anchor)
         whole, low, high = (z.view(np.float64) for z in (main, other, rest))
         bound = ERROR * 2.0**self.ladder.exponent
         high += low
