@@ -1,0 +1,103 @@
+"""What an unknown table is, found from its values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from pecli.analysis.arithmetics import Arithmetic
+from pecli.analysis.guesses import Guess, Trial, try_guess
+from pecli.analysis.samples import Sample, take
+from pecli.tabular import Tabular
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What was found.
+
+    Attributes
+    ----------
+    recipe : str or None
+        Text that reproduces the table.
+    confidence : {"sure", "likely", "unknown"}
+        "sure": every value is reproduced to the bit and the numbers in the recipe are determined by the
+        values; "likely": within the errors of a known arithmetic.
+    residual : float or None
+        Largest absolute difference from the recipe's values.
+    equal : float
+        Share of the values that are equal.
+    arithmetic : str
+        How the values were computed.
+    notes : tuple of str
+        What else was seen.
+    """
+
+    recipe: str | None
+    confidence: str
+    residual: float | None
+    equal: float
+    arithmetic: str
+    notes: tuple[str, ...] = ()
+    guess: Guess | None = field(default=None, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what --json prints."""
+        return {
+            "recipe": self.recipe,
+            "confidence": self.confidence,
+            "residual": self.residual,
+            "equal_share": self.equal,
+            "arithmetic": self.arithmetic,
+            "notes": self.notes,
+        }
+
+
+Explain = Callable[[Guess], Arithmetic | None]
+UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
+
+
+def identify(table: Tabular) -> Identification:
+    """Return the recipe that reproduces a table, or say that none is known."""
+    sample = take(table)
+    if not sample.planes:
+        return UNKNOWN
+    best: Identification | None = None
+    for guess, explain in _guesses(sample):
+        trial = try_guess(guess, sample)
+        if trial is None:
+            continue
+        found = _judged(guess, trial, sample, explain)
+        if found.confidence == "sure":
+            return found
+        if found.confidence == "likely" and (best is None or found.equal > best.equal):
+            best = found
+    return best or UNKNOWN
+
+
+def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Identification:
+    """Return how much a guess is worth."""
+    if trial.equal == 1.0:
+        how = "exact" if sample.grain == _real(sample.dtype) else f"exact, rounded to {sample.grain}"
+        return Identification(trial.recipe, "sure", trial.residual, 1.0, how, guess.notes, guess)
+    how = explain(guess)
+    if how is None:
+        return UNKNOWN
+    notes = (*guess.notes, how.words())
+    double = sample.grain == "float64" and guess.arithmetic in ("exact", "float64")  # as near as doubles get
+    confidence = "sure" if how.fits or double else "likely" if guess.arithmetic in ("float64", "float32") else "unknown"
+    return Identification(trial.recipe, confidence, trial.residual, trial.equal, how.name, notes, guess)
+
+
+def _real(dtype: str) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+def _guesses(sample: Sample) -> Iterator[tuple[Guess, Explain]]:
+    from pecli.analysis import waves_found
+
+    rows = sample.planes[0].rows
+    for wave in waves_found.waves(sample):
+        for guess in waves_found.guesses(wave):
+            yield replace(guess, table={**guess.table, "length": str(rows)}), partial(waves_found.arithmetic, wave, sample)

@@ -1,0 +1,309 @@
+"""Scaled rotary frequencies: plain at the fast end, slowed by a factor at the slow end, a ramp between."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.analysis.shortest import digits, shortest
+from pecli.analysis.spectra import LARGEST_LOG, SHORT, Line, Measured, Spectrum, fit_line, steps_near, text
+
+Floats = NDArray[np.float64]
+TURN = 2 * math.pi
+NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
+BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0, 1.0), (64.0, 2.0), (4.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Slowing:
+    """How much each pair is slowed against the plain series.
+
+    Attributes
+    ----------
+    base : Decimal
+        Of the plain series.
+    step : Fraction
+        Distance of rows.
+    plain : (m,) float64
+        The plain frequencies.
+    ratio : (m,) float64
+        Measured frequency over the plain one.
+    errors : (m,) float64
+        Uncertainty of the ratio, relative.
+    """
+
+    base: Decimal
+    step: Fraction
+    plain: Floats
+    ratio: Floats
+    errors: Floats
+
+
+def ramps(measured: Measured) -> Iterator[Spectrum]:
+    """Yield the scalings whose ramp fits, cheapest numbers first within each kind."""
+    for slowing in slowings(measured):
+        still = np.abs(np.log(slowing.ratio)) <= slowing.errors
+        if still.all():
+            continue
+        for factor in _factors(slowing):
+            yield from _index_ramps(measured, slowing, factor)
+            yield from _rotation_ramps(measured, slowing, factor)
+
+
+def slowings(measured: Measured) -> Iterator[Slowing]:
+    """Yield plain series that pairs of one end follow: the base is what makes it short."""
+    m = len(measured.steps)
+    if m < 3:
+        return
+    i = np.arange(m, dtype=np.float64)
+    seen: set[Decimal] = set()
+    for line in _ends(measured):
+        for width in (1.0, 3.0, 10.0):
+            spread = width * line.slope_error * measured.half
+            if not spread < 0.7 or line.slope <= 0 or line.slope * measured.half > LARGEST_LOG:
+                continue
+            middle = math.exp(line.slope * measured.half)
+            base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
+            if base in seen or digits(base) > SHORT or base <= 1:
+                continue
+            seen.add(base)
+            plain = np.exp(-i / measured.half * math.log(float(base)))
+            step = steps_near(float(measured.logs[0]), float(measured.errors[0]))[0][0]
+            ratio = measured.steps / (plain * float(step))
+            yield Slowing(base, step, plain, ratio, measured.errors)
+
+
+def _ends(measured: Measured) -> Iterator[Line]:
+    """Yield lines through the fast end, the slow end, and both with one slope."""
+    m = len(measured.steps)
+    fast = longest_line(measured, from_start=True)
+    slow = longest_line(measured, from_start=False)
+    if fast >= 2 and slow >= 2 and fast + slow <= m:
+        yield _parallel(measured, fast, slow)
+    if fast >= 3:
+        yield fit_line(measured.logs, measured.errors, 0, fast)
+    if slow >= 3:
+        yield fit_line(measured.logs, measured.errors, m - slow, m)
+
+
+def longest_line(measured: Measured, *, from_start: bool) -> int:
+    """Return how many pairs of one end follow a line, by bisection: more pairs never fit better."""
+    m = len(measured.steps)
+    low, high = min(2, m), m
+    while low < high:
+        middle = (low + high + 1) // 2
+        first, stop = (0, middle) if from_start else (m - middle, m)
+        if fit_line(measured.logs, measured.errors, first, stop).misfit <= 1.0:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _parallel(measured: Measured, fast: int, slow: int) -> Line:
+    """Return the line of the fast end, its slope shared with the slow end."""
+    m = len(measured.steps)
+    i = np.arange(m, dtype=np.float64)
+    weights = (measured.errors.min() / measured.errors) ** 2
+    above, below = 0.0, 0.0
+    for part in (slice(0, fast), slice(m - slow, m)):
+        w, x, y = weights[part], i[part], measured.logs[part]
+        mx, my = (w @ x) / w.sum(), (w @ y) / w.sum()
+        above += w @ ((x - mx) * (y - my))
+        below += w @ (x - mx) ** 2
+    error = float(measured.errors.min()) / math.sqrt(below)
+    return Line(float(measured.logs[0]), float(-above / below), float(measured.errors[0]), error, 0.0)
+
+
+def _factors(slowing: Slowing) -> list[Decimal]:
+    """Return what the slowest pairs may be slowed by; where the ramp does not end, the usual factors too."""
+    last, error = slowing.ratio[-1], slowing.errors[-1]
+    seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
+    found = [seen] if digits(seen) <= SHORT + 2 and seen > 1 else []
+    found += [Decimal(f) for f in (2, 4, 8, 16, 32, 40, 64, 128) if f > 1.001 / last and f not in found]
+    return found
+
+
+def _index_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Iterator[Spectrum]:
+    """Yield YaRN's ramp over the index of the pair, its ends whole numbers or not."""
+    f, m = float(factor), len(slowing.ratio)
+    along = (1 - slowing.ratio) / (1 - 1 / f)
+    loose = slowing.ratio * slowing.errors / (1 - 1 / f)
+    inside = np.flatnonzero((along > 2 * loose) & (along < 1 - 2 * loose))
+    done = np.flatnonzero(along >= 1 - 2 * loose)
+    zero = np.flatnonzero(along <= 2 * loose)
+    low = int(zero[zero < (inside[0] if len(inside) else m)].max()) if len(zero) else 0
+    high = int(done[0]) if len(done) else m
+    if len(done) == 0 and len(inside) >= 2:  # the ramp ends beyond the last pair
+        rise = float(np.polyfit(inside, along[inside], 1)[0])
+        high = round(low + 1 / rise) if rise > 0 else m
+    if len(inside) or high - low <= 1:
+        for keys, cost in _whole_ends(slowing, low, high, m):
+            yield from _tested(measured, slowing, factor, _index_ratio(m, low, high, f), keys, cost)
+    if len(inside) >= 2:
+        rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
+        if rise > 0:
+            ends = (-start / rise, (1 - start) / rise)
+            spread = 3 * float(loose[inside].max()) / rise
+            for keys, cost in _fractional_ends(slowing, ends, spread, m):
+                yield from _tested(measured, slowing, factor, None, keys, cost)
+
+
+def _index_ratio(m: int, low: float, high: float, f: float) -> Floats:
+    ramp = np.clip((np.arange(m) - low) / max(high - low, 1e-3), 0, 1)
+    return 1 - ramp + ramp / f
+
+
+def _whole_ends(slowing: Slowing, low: int, high: int, m: int) -> Iterator[tuple[dict[str, str], float]]:
+    """Yield original lengths (and betas) whose correction dimensions round outwards to these ends."""
+    log = math.log(float(slowing.base))
+    turns = partial(_wavelength, log / m)
+    for cost, (fast, slow) in enumerate(BETAS):
+        least = max(fast * turns(low) if low > 0 else 0.0, slow * turns(high - 1) * (1 + 1e-12))
+        most = min(fast * turns(low + 1), slow * turns(high) if high < 2 * m - 1 else math.inf)
+        length = nice_length(least, most)
+        if length is not None:
+            yield _lengths(length, fast, slow, {}), float(cost)
+    # other betas: a nice length for the slow end, and what the fast end then means
+    for slow in (1.0, 2.0):
+        length = nice_length(slow * turns(high - 1) * (1 + 1e-12), slow * turns(high))
+        if length is not None:
+            fast_beta = shortest(length / turns(low + 1) * (1 + 1e-12), length / turns(low) if low > 0 else length)
+            if float(fast_beta) > slow:
+                yield _lengths(length, float(fast_beta), slow, {}), 10.0
+
+
+def _fractional_ends(
+    slowing: Slowing, ends: tuple[float, float], spread: float, m: int
+) -> Iterator[tuple[dict[str, str], float]]:
+    """Yield original lengths and betas for ends that were not rounded."""
+    log = math.log(float(slowing.base))
+    turns = partial(_wavelength, log / m)
+    for fast, slow in BETAS:
+        least = max(fast * turns(ends[0] - spread), slow * turns(ends[1] - spread))
+        most = min(fast * turns(ends[0] + spread), slow * turns(ends[1] + spread))
+        length = nice_length(least, most)
+        if length is not None:
+            yield _lengths(length, fast, slow, {"truncate": "false"}), 1.0
+    for slow in (1.0, 2.0):
+        length = nice_length(slow * turns(ends[1] - spread), slow * turns(ends[1] + spread))
+        if length is None:
+            continue
+        beta = shortest(length / turns(ends[0] + spread), length / turns(ends[0] - spread))
+        if digits(beta) <= SHORT and float(beta) > slow:
+            yield _lengths(length, float(beta), slow, {"truncate": "false"}), digits(beta) + 1.0
+
+
+def _wavelength(slope: float, index: float) -> float:
+    """Return the positions that a turn of a plain pair takes, at a fractional index."""
+    return TURN * math.exp(min(index * slope, LARGEST_LOG))
+
+
+def _lengths(length: int, fast: float, slow: float, more: dict[str, str]) -> dict[str, str]:
+    keys = {"original-max": str(length), **more}
+    if fast != 32:
+        keys["beta-fast"] = f"{fast:g}"
+    if slow != 1:
+        keys["beta-slow"] = f"{slow:g}"
+    return keys
+
+
+def nice_length(least: float, most: float) -> int | None:
+    """Return the length in an interval that somebody would have trained on; None if it holds no whole number."""
+    if not most >= least or most < 1:
+        return None
+    usual = [n for n in NICE if least <= n <= most]
+    if usual:
+        return usual[0] if 4096 not in usual else 4096
+    if math.isinf(most):
+        return math.ceil(least)
+    for unit in (1024, 1000, 512, 256, 100, 64, 10, 1):
+        n = math.ceil(max(least, 1) / unit) * unit
+        if n <= most:
+            return n
+    return None
+
+
+def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Iterator[Spectrum]:
+    """Yield the ramp over rotations, as Llama 3 and the paper of YaRN have it."""
+    f = float(factor)
+    share = (slowing.ratio - 1 / f) / (1 - 1 / f)  # 1 where the pair is left alone, 0 where it is slowed whole
+    loose = slowing.ratio * slowing.errors / (1 - 1 / f)
+    inside = np.flatnonzero((share > 2 * loose) & (share < 1 - 2 * loose))
+    w = slowing.plain
+    alone, whole = np.flatnonzero(share >= 1 - 2 * loose), np.flatnonzero(share <= 2 * loose)
+    for low, high, length in _rotation_ends(w, share, loose, inside, alone, whole):
+        ramp = np.clip((length * w / TURN - low) / (high - low), 0, 1)
+        keys = {"original-max": str(length)}
+        cost = 0.5 * (len(f"{high:g}") - 1)
+        if low != 1:
+            keys["low-freq-factor"] = f"{low:g}"
+        if high != 4:
+            keys["high-freq-factor"] = f"{high:g}"
+        yield from _tested(measured, slowing, factor, ramp + (1 - ramp) / f, {"scaling": "llama3", **keys}, cost)
+
+
+def _rotation_ends(
+    w: Floats, share: Floats, loose: Floats, inside: NDArray[np.intp], alone: NDArray[np.intp], whole: NDArray[np.intp]
+) -> Iterator[tuple[float, float, int]]:
+    """Yield rotations at the slow and the fast end, and the length they count in."""
+    if len(inside) >= 2:
+        slope, start = (float(v) for v in np.polyfit(w[inside], share[inside], 1))
+        if slope <= 0:
+            return
+        foot, top = -start / slope, (1 - start) / slope  # frequencies at which the ramp begins and ends
+        if foot <= 0:
+            return
+        spread = max(3 * float(loose[inside].max()) / slope, 1e-12)
+        for low in (1.0, 2.0):
+            length = nice_length(TURN * low / (foot + spread), TURN * low / max(foot - spread, foot / 2))
+            if length is None:
+                continue
+            high = shortest(length * (top - spread) / TURN, length * (top + spread) / TURN)
+            if float(high) > low:
+                yield low, float(high), length
+        return
+    # no two pairs on the ramp: any usual ends that leave the right pairs alone
+    for low, high in ((1.0, 4.0), (1.0, 32.0)):
+        least = TURN * high / w[alone[-1]] if len(alone) else 0.0
+        most = TURN * low / w[whole[0]] if len(whole) else math.inf
+        if len(inside) == 1:
+            at = low + float(share[inside[0]]) * (high - low)
+            middle, error = TURN * at / w[inside[0]], TURN * float(loose[inside[0]]) * (high - low) / w[inside[0]]
+            least, most = max(least, middle - 2 * error), min(most, middle + 2 * error)
+        length = nice_length(least, most)
+        if length is not None:
+            yield low, high, length
+
+
+def _tested(
+    measured: Measured, slowing: Slowing, factor: Decimal, ratio: Floats | None, keys: dict[str, str], cost: float
+) -> Iterator[Spectrum]:
+    """Yield a scaling if its frequencies are those measured."""
+    keys = {"scaling": "yarn", **keys, "factor": text(factor)}
+    if slowing.base != 10000:
+        keys["base"] = text(slowing.base)
+    if ratio is None:
+        frequencies = np.array([float(v) for v in _exact(keys, len(slowing.plain))])
+    else:
+        frequencies = slowing.plain * ratio
+    if measured.fits(frequencies, float(slowing.step)):
+        total = cost + digits(factor) + digits(slowing.base) + (0 if slowing.step == 1 else 2)
+        yield Spectrum(keys, slowing.step, frequencies, total, float(factor))
+
+
+def _exact(keys: dict[str, str], m: int) -> tuple[Decimal, ...]:
+    """Return the frequencies of a rotary recipe."""
+    from pecli.plan import Waves
+    from pecli.recipe import Recipe
+
+    plan = Recipe.bind("rope", dim=2 * m, **keys).plan
+    assert isinstance(plan, Waves)
+    return plan.frequencies
