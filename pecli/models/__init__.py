@@ -5,7 +5,6 @@ others.txt (everything else), composites.txt (text, vision and audio parts).
 """
 
 from pecli.models.reader import read_config
-from pecli.models.reading import Key, LayerReading, Reading
-from pecli.models.stacks import STACKS, StackReading, by_stack
+from pecli.models.reading import STACKS, Key, LayerReading, Reading
 
-__all__ = ["STACKS", "Key", "LayerReading", "Reading", "StackReading", "by_stack", "read_config"]
+__all__ = ["STACKS", "Key", "LayerReading", "Reading", "read_config"]

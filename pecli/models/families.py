@@ -12,7 +12,7 @@ from typing import Any
 DATA = Path(__file__).parent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Family:
     """How one model type reads its config; the columns of families.txt.
 
@@ -51,7 +51,7 @@ class Family:
     forced: bool = False
     layout: str = "half"
     pairs: str = "half"
-    options: dict[str, str] = field(default_factory=dict, hash=False)
+    options: dict[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> dict[str, str]:

@@ -8,8 +8,7 @@ configuration classes.  A ``fold`` of families.txt names one of the functions he
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.models.families import Family, load_json, pairs_of
 from pecli.models.heads import head_of
@@ -21,8 +20,7 @@ WITH_ORIGINAL = ("llama3", "yarn", "longrope")  # types whose original length ma
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(NamedTuple):
     """Rope parameters by kind of layer ("all" for one table; None: no positions).
 
     ``truncate`` is the key that YaRN reads: of the outer dictionary, which for

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.models.families import Family
 from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """The width of a head, and whether the config class holds it under ``head_dim``.
 
     transformers takes ``hidden_size // num_attention_heads`` where a class

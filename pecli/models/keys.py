@@ -81,6 +81,12 @@ class Keys:
                 return self.data[key]
         return default
 
+    def lookup(self, name: str) -> Any:
+        """Return a key's value, of a key inside an object by its dotted path."""
+        outer, dot, inner = name.partition(".")
+        value = self.get(outer)
+        return value if not dot else value.get(inner) if isinstance(value, dict) else None
+
     def integer(self, name: str, default: int | None = None, least: int = 1) -> int | None:
         """Return a whole number; null counts as absent.
 

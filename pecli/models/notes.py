@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pecli.models.reading import Key
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Notes:
     """Collected while a config is read; the words are for people."""
 

@@ -87,19 +87,10 @@ def _whole(text: str | None) -> int | None:
 def _holds(condition: str, keys: Keys, notes: Notes) -> bool:
     """Whether a setting has a value: KEY (anything that is true), or KEY:VALUE."""
     key, _, wanted = condition.partition(":")
-    value = lookup(keys, key)
+    value = keys.lookup(key)
     if value is not None:
         notes.use(key, "which encoding the model has")
     return shown(value).strip('"') == wanted if wanted else bool(value)
-
-
-def lookup(keys: Keys, name: str) -> Any:
-    """Return a key's value, of an object by its dotted path."""
-    outer, dot, inner = name.partition(".")
-    if not dot:
-        return keys.get(name)
-    part = keys.get(outer)
-    return part.get(inner) if isinstance(part, dict) else None
 
 
 def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
@@ -131,7 +122,7 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
         return number(int(term))
     names, _, default = term[1:].partition(":")
     for name in names.split("|"):
-        value = lookup(keys, name)
+        value = keys.lookup(name)
         if value is None:
             continue
         found = number(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +11,12 @@ from pecli.errors import BadFile, UnknownName
 from pecli.models.families import Family, known_types, lines, pairs_of, rotary_family
 from pecli.models.keys import Keys, load_config, shown
 from pecli.models.notes import Notes
-from pecli.models.others import lookup, other_layers
-from pecli.models.reading import LayerReading, Reading
+from pecli.models.reading import STACKS, LayerReading, Reading
 from pecli.models.rotary import rotary_layers
-from pecli.models.stacks import STACKS, as_stack
 
-ABOUT_POSITIONS = re.compile(r"rope|rotary|alibi|yarn|ntk|theta|position_embedding_type|head_dim$|kv_channels|mscale")
+ABOUT_POSITIONS = (
+    "rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "kv_channels", "mscale",
+)  # fmt: skip
 SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "partial_rotary_factor")
 SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
 
@@ -32,7 +31,7 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
     layer_type : str, optional
         Keep one kind of layer, or one part, alone.
     stack : str
-        Whose reading: transformers 5.23, or one of ``pecli.models.stacks.STACKS``.
+        Whose reading: transformers 5.23, or one of ``pecli.models.STACKS``.
 
     Raises
     ------
@@ -46,6 +45,8 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
         raise UnknownName("stack", stack, STACKS)
     reading = read_data(load_config(path), path)
     if stack != "transformers":
+        from pecli.models.stacks import as_stack
+
         reading = as_stack(reading, stack)
     if layer_type is not None:
         reading = replace(reading, layers={layer_type: reading.select(layer_type)})
@@ -129,15 +130,13 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
 
 def _layers(keys: Keys, model_type: str, family: Family | None, notes: Notes) -> dict[str, LayerReading]:
     """Return the layers: rotary, or another encoding, or one with the other beside it."""
-    if family is None:
-        found = other_layers(model_type, keys, notes)
-        assert found is not None
-        return found
-    if _switched_off(keys, family, notes):
+    if family is None or _switched_off(keys, family, notes):
+        from pecli.models.others import other_layers
+
         found = other_layers(model_type, keys, notes)
         if found is None:
             raise keys.bad(f"switches the rotary table of {model_type} off and says nothing of what stands instead")
-        if family.option("only"):
+        if family is not None and family.option("only"):
             return _with_rotary(found, keys, family)
         return found
     from pecli.models.extras import with_extras
@@ -165,7 +164,7 @@ def _switched_off(keys: Keys, family: Family, notes: Notes) -> bool:
     only = family.option("only")
     if only:
         key, _, wanted = only.partition(":")
-        value = lookup(keys, key)
+        value = keys.lookup(key)
         notes.use(key, "whether the model is rotary")
         return str(value) != wanted if wanted else not value
     for condition in filter(None, family.option("unless").split(",")):
@@ -174,7 +173,7 @@ def _switched_off(keys: Keys, family: Family, notes: Notes) -> bool:
                 return True
             continue
         key, _, wanted = condition.partition(":")
-        value = lookup(keys, key)
+        value = keys.lookup(key)
         if value is not None:
             notes.use(key, "which encoding the model has")
         if str(value) == wanted if wanted else bool(value):
@@ -209,7 +208,8 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
 def _leftovers(keys: Keys, notes: Notes, model_type: str) -> None:
     """Name the keys about positions that nothing read."""
     for name, value in keys.data.items():
-        if not ABOUT_POSITIONS.search(name) or name in notes.used or name in notes.ignored or value in (None, False):
+        about = name.endswith("head_dim") or any(word in name for word in ABOUT_POSITIONS)
+        if not about or name in notes.used or name in notes.ignored or value in (None, False):
             continue
         if name in keys.used:
             notes.use(name, "read for the table")

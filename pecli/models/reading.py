@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, UnknownName
 
 Params = Mapping[str, str]
+STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LayerReading:
     """The encoding of one kind of layer, as a recipe's name and parameters.
 
@@ -51,7 +52,7 @@ class LayerReading:
     also: Mapping[str, Params] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     double: bool = False
-    raw: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def of(self, encoding: str) -> LayerReading | None:
         """Return the reading as this encoding, if the keys describe one."""
@@ -62,15 +63,14 @@ class LayerReading:
         return replace(self, encoding=encoding, params=self.also[encoding], also={})
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """A key of a config, with what became of it."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reading:
     """Everything a config says about positions.
 

@@ -13,7 +13,7 @@ from pecli.models.notes import Notes
 from pecli.text import join_list, number_text
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Rope:
     """One kind of layer on its way to a recipe."""
 

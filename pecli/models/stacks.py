@@ -14,10 +14,9 @@ from typing import Any
 from pecli.errors import BadFile
 from pecli.models.heads import rotating_or_none
 from pecli.models.keys import number
-from pecli.models.reading import LayerReading, Params, Reading
+from pecli.models.reading import STACKS, LayerReading, Params, Reading
 from pecli.text import join_list, number_text
 
-STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 DEEPSEEK = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2")
 
 Change = Callable[[Params, Mapping[str, Any]], Params | None]
