@@ -77,6 +77,8 @@ class Param:
     file : bool
         Whether the text names a file to read; a list of numbers may then be
         one of text, JSON or npy, and becomes its numbers.
+    number : bool
+        Whether a number may stand instead of one of a choice's words.
     matrix : bool
         Whether such a file may hold rows; the list is theirs, one after the other.
     off : str, optional
@@ -99,6 +101,7 @@ class Param:
     items: tuple[int, ...] = ()
     file: bool = False
     matrix: bool = False
+    number: bool = False
     off: str | None = None
     when: tuple[str, tuple[Value, ...] | Given] | None = None
 
@@ -185,6 +188,8 @@ class Parameter:
                 return self._flag(given)
             case "choice":
                 if str(given) not in self.choices:
+                    if self.param.number:
+                        return parse_number(self.option, given)
                     raise UnknownName(self.option, str(given), self.choices)
                 return str(given)
             case "text":
@@ -462,9 +467,10 @@ def _parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
-    """Return the kind of a type hint, and the choices of a Literal."""
+    """Return the kind of a type hint, and the choices of a Literal (beside which a number may stand)."""
     if get_origin(hint) in (Union, UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+        parts = [part for part in get_args(hint) if part is not NoneType]
+        (hint,) = [part for part in parts if get_origin(part) is Literal] or parts
     if get_origin(hint) is Literal:
         return "choice", tuple(get_args(hint))
     if get_origin(hint) is tuple:

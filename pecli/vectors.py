@@ -12,7 +12,7 @@ from pecli.text import parse_number, shorten
 LARGEST_FILE = 16 << 20  # bytes; a vector of 2^20 exact doubles as text
 
 
-def read_vector(path: str) -> tuple[Decimal, ...]:
+def read_vector(path: str, rows: bool = False) -> tuple[Decimal, ...]:
     """Return the numbers of a file, exactly as they are written or stored.
 
     Parameters
@@ -20,6 +20,8 @@ def read_vector(path: str) -> tuple[Decimal, ...]:
     path : str
         A JSON list, an npy file with one axis longer than 1, or text with one
         number a line (blanks and commas separate too, ``#`` starts a comment).
+    rows : bool
+        Whether it may hold a matrix, which is read row by row.
 
     Returns
     -------
@@ -40,13 +42,13 @@ def read_vector(path: str) -> tuple[Decimal, ...]:
         raise BadFile(
             path, f"is larger than {LARGEST_FILE >> 20} MiB, too large for a vector of frequencies or factors"
         )
-    items = _npy(path) if data.startswith(b"\x93NUMPY") else _text(path, data)
+    items = _npy(path, rows) if data.startswith(b"\x93NUMPY") else _text(path, data, rows)
     if not items:
         raise BadFile(path, "holds no numbers")
     return items
 
 
-def _text(path: str, data: bytes) -> tuple[Decimal, ...]:
+def _text(path: str, data: bytes, rows: bool) -> tuple[Decimal, ...]:
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -59,7 +61,8 @@ def _text(path: str, data: bytes) -> tuple[Decimal, ...]:
             raise BadFile(path, f"is not JSON: {error}") from error
         if not isinstance(loaded, list):
             raise BadFile(path, "is JSON but no list: a vector is one flat list of numbers")
-        items = loaded
+        nested = rows and all(isinstance(item, list) for item in loaded)
+        items = [number for row in loaded for number in row] if nested else loaded
     else:
         items = [word for line in text.splitlines() for word in line.partition("#")[0].replace(",", " ").split()]
     try:
@@ -70,15 +73,17 @@ def _text(path: str, data: bytes) -> tuple[Decimal, ...]:
         ) from error
 
 
-def _npy(path: str) -> tuple[Decimal, ...]:
+def _npy(path: str, rows: bool) -> tuple[Decimal, ...]:
     import numpy as np
 
     try:
         values = np.load(path, allow_pickle=False)
     except (ValueError, OSError) as error:
         raise BadFile(path, f"is no npy file that can be read: {error}") from error
-    if values.size != max(values.shape, default=1) or values.dtype.kind not in "iuf":
-        raise BadFile(path, f"holds {values.dtype} of shape {values.shape}: a vector has one axis and real numbers")
+    flat = values.size == max(values.shape, default=1) or (rows and values.ndim == 2)
+    if not flat or values.dtype.kind not in "iuf":
+        what = "a matrix has two axes" if rows else "a vector has one axis"
+        raise BadFile(path, f"holds {values.dtype} of shape {values.shape}: {what} and real numbers")
     if not np.isfinite(values).all():
         raise BadFile(path, "holds a value that is not finite")
     return tuple(

@@ -9,7 +9,24 @@ from types import MappingProxyType
 from pecli.errors import UnknownName
 from pecli.spec import REGISTRY, Encoding, Family
 
-for _module in ("absolute", "learned", "grids", "features", "fourier", "rotary", "bias", "smooth", "buckets", "none"):
+MODULES = (
+)
+for _module in MODULES:
+    "absolute",
+    "learned",
+    "grids",
+    "features",
+    "fourier",
+    "rotary",
+    "rotary_axes",
+    "rotary_decay",
+    "mrope",
+    "bias",
+    "smooth",
+    "buckets",
+    "relative",
+    "none",
+):
     import_module(f"pecli.encodings.{_module}")
 
 _order = list(Family)

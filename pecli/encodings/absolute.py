@@ -174,7 +174,7 @@ def integer(
     scales: Annotated[Decimal | None, Param("Exponent a of the column's scale (i/(dim-1))^a.", gt=0, le=1e6)] = None,
     raw: Annotated[bool, Param("Leave the position as it is.")] = False,
 ) -> Values:
-    """The position itself, divided by the last one, in every column."""
+    """Position itself, divided by the last one, in every column."""
     if scales is not None and dim == 1:
         raise BadParameter("dim", dim, "must be at least 2 with --scales: column i is scaled by (i/(dim-1))^a")
     columns = [Fraction(1)] * dim if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]
@@ -215,7 +215,7 @@ def binary(
     ] = "binary",
     signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.")] = False,
 ) -> Values:
-    """The bits of the position, one column each."""
+    """Bits of the position, one column each."""
 
     def at(points: Points) -> NDArray[Any]:
         import numpy as np
