@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pecli.errors import UnknownName
 from pecli.spec import REGISTRY, Encoding, Family
 
-MODULES = (
+for _module in (
 )
 for _module in MODULES:
     "absolute",

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pecli.layouts import layout_views
 from pecli.phase import Part
 from pecli.plan import Band, Waves
-from pecli.tabular import ITEM_BYTES
 
 Views = list[tuple[Part, NDArray[Any]]]
 Arrays = Mapping[str, NDArray[Any]]
@@ -78,11 +77,9 @@ class Places:
     def columns(self, bands: Iterable[Band], extra: Iterable[int], name: str, shape: tuple[int, ...]) -> list[slice]:
         """Return the places along axis 1 of an array that these bands and single columns fill, as few as possible."""
         marks = np.zeros((1, *shape), np.bool_)
-        slices = []
         for band in bands:
             for view in self._marked(band, name, marks):
                 view[...] = True
-                slices.append(view)
         for column in extra:
             marks[:, column] = True
         flat: NDArray[np.bool_] = np.any(marks.reshape(shape[0], -1), axis=1)
@@ -118,8 +115,3 @@ def _strided(columns: list[int]) -> list[slice]:
         found.append(slice(columns[0], last + 1, step))
         columns = [c for c in columns if c not in taken]
     return found
-
-
-def row_bytes(arrays: Iterable[tuple[str, tuple[int, ...]]]) -> int:
-    """Return the bytes of a row of arrays, each its type and row shape."""
-    return sum(int(np.prod(shape)) * ITEM_BYTES[dtype] for dtype, shape in arrays)
