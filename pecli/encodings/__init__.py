@@ -10,8 +10,6 @@ from pecli.errors import UnknownName
 from pecli.spec import REGISTRY, Encoding, Family
 
 for _module in (
-)
-for _module in MODULES:
     "absolute",
     "learned",
     "grids",
