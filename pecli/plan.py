@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -300,6 +300,8 @@ class Bias:
         What the rows and columns are, with ``by == "entry"``; the array ``index`` holds the entries then.
     fixed : tuple of Fixed
         The trained values, which ``--form parameters`` gives.
+    beside : tuple of Fixed
+        Further arrays of the dense table that do not depend on the positions asked for.
     prepare : callable
         Reads files and checks what they hold; called before anything is written.
     domain : Domain
@@ -315,6 +317,7 @@ class Bias:
     shared: Callable[[Points, Points], Real] | None = None
     window: Window | None = None
     fixed: tuple[Fixed, ...] = ()
+    beside: tuple[Fixed, ...] = ()
     prepare: Callable[[], None] = nothing
     domain: Domain = field(default_factory=Domain)
 
@@ -322,6 +325,14 @@ class Bias:
     def rows(self) -> int | None:
         """Length of the table where the plan fixes it."""
         return self.window.tokens if self.window else None
+
+
+class Frame(NamedTuple):
+    """How many queries and keys a table has, and the step of its positions as a multiple of their unit."""
+
+    queries: int
+    keys: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -333,11 +344,11 @@ class Relative:
     fixed : tuple of Fixed
         Arrays that do not depend on the positions: ``vector`` first, where it is drawn or read.
     index : callable, optional
-        Of distances key - query and the numbers of queries and keys, giving rows of ``vector``, (m,) int64.
+        Of distances key - query and the frame, giving rows of ``vector``, (m,) int64.
     waves : Waves, optional
         Gives ``vector`` as sines and cosines of distances.
     distances : callable, optional
-        With `waves`: of the numbers of queries and keys, the distance of each row in steps, a range or int64.
+        With `waves`: of the frame, the distance of each row in steps, a range or int64.
     prepare : callable
         Reads files and checks what they hold; called before anything is written.
     rows : int, optional
@@ -347,9 +358,9 @@ class Relative:
     """
 
     fixed: tuple[Fixed, ...] = ()
-    index: Callable[[Points, int, int], NDArray[np.int64]] | None = None
+    index: Callable[[Points, Frame], NDArray[np.int64]] | None = None
     waves: Waves | None = None
-    distances: Callable[[int, int], range | NDArray[np.int64]] | None = None
+    distances: Callable[[Frame], range | NDArray[np.int64]] | None = None
     prepare: Callable[[], None] = nothing
     rows: int | None = None
     domain: Domain = field(default_factory=Domain)

@@ -47,7 +47,7 @@ class BiasTable(PairTable):
             raise BadParameter("form", form, f"needs buckets or entries, and {name} has none: use dense")
         if form == "x" and plan.shared is None:
             raise BadParameter("form", form, f"is fire's normalised distance, and {name} has none: use dense")
-        if form == "parameters" and not plan.fixed:
+        if form == "parameters" and not (plan.fixed or plan.beside):
             raise BadParameter("form", form, f"needs trained values, and {name} has none here: use dense")
         if form == "vector":
             raise BadParameter("form", form, f"is for relative vectors: {name} is a bias")
@@ -59,7 +59,7 @@ class BiasTable(PairTable):
         if form == "slopes":
             return (Array("slopes", (plan.heads,), self.dtype, ("head",)),)
         if form == "parameters":
-            return fixed_arrays(plan.fixed, self.dtype)
+            return fixed_arrays((*plan.beside, *plan.fixed), self.dtype)
         found = []
         if form == "distance":
             span = queries + keys - 1
@@ -74,6 +74,8 @@ class BiasTable(PairTable):
             found.append(Array("x", (queries, keys), self.dtype, pairs))
         if (plan.index is not None or plan.window is not None) and form in ("dense", "index"):
             found.append(Array("index", (queries, keys), "int64", pairs))
+        if form == "dense":
+            found += fixed_arrays(plan.beside, self.dtype)
         return tuple(found)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
@@ -92,7 +94,7 @@ class BiasTable(PairTable):
                     assert self.bias.slopes is not None
                     round_into(from_decimal(self.bias.slopes()[start:stop]), self.dtype, target)
                 case _:
-                    fixed_rows(self.bias.fixed, name, start, stop, self.dtype, target)
+                    fixed_rows((*self.bias.beside, *self.bias.fixed), name, start, stop, self.dtype, target)
 
     def _fill_bias(self, start: int, stop: int, target: NDArray[Any]) -> None:
         """Write rows head by head."""

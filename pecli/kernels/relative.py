@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter
 from pecli.kernels.pairs import PairTable, Vectors, fixed_arrays, fixed_rows
 from pecli.phase import Wheel, default_threads, fill
-from pecli.plan import Relative
+from pecli.plan import Frame, Relative
 from pecli.points import Points
 from pecli.tabular import Array, storage
 
@@ -46,7 +46,7 @@ class RelativeTable(PairTable):
         vectors = tuple(array for array in fixed if array.axes[-1] == "channel" and array.axes[0] != "head")
         found: tuple[Array, ...] = ()
         if plan.waves is not None and form in ("dense", "vector"):
-            found += (Array("vector", (len(self._rows), plan.waves.width), self.dtype, ("distance", "channel")),)
+            found += (Array("vector", (len(self._rows), plan.waves.width), self.dtype, ("row", "channel")),)
         if form in ("dense", "vector"):
             found += vectors
         if plan.index is not None and form in ("dense", "index"):
@@ -95,21 +95,20 @@ class RelativeTable(PairTable):
 
     def _index(self, distances: Points) -> NDArray[np.int64]:
         assert self.relative.index is not None
-        return self.relative.index(distances, *self._whole)
+        return self.relative.index(distances, self._frame)
 
-    @property
-    def _whole(self) -> tuple[int, int]:
-        """Numbers of queries and keys of the whole table, of which this one may be a shard."""
-        return self.request.queries or self.positions.count, self.positions.count
+    @cached_property
+    def _frame(self) -> Frame:
+        """Queries and keys of the whole table, of which this one may be a shard."""
+        step = self.positions.step
+        by = 1 if step is None else int(step / self.positions.unit)
+        return Frame(self.request.queries or self.positions.count, self.positions.count, by)
 
     @cached_property
     def _rows(self) -> range | NDArray[np.int64]:
         """The distance of each row of ``vector``, in multiples of the unit."""
         assert self.relative.distances is not None
-        found = self.relative.distances(*self._whole)
-        step = self.positions.step
-        assert step is not None
-        by = int(step / self.positions.unit)
+        found, by = self.relative.distances(self._frame), self._frame.step
         if isinstance(found, range):
             return range(found.start * by, found.stop * by, found.step * by)
         return found * by
