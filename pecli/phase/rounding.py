@@ -93,10 +93,11 @@ def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None =
 def widen(values: NDArray[Any], dtype: str) -> Floats:
     """Turn stored values into float64, exactly (from their bits where the type is bfloat16)."""
     storage(dtype)
-    if dtype != "bfloat16":
-        return np.asarray(values).astype(np.float64)
-    bits = np.asarray(values).astype(np.uint32) << np.uint32(16)
-    return _single(bits).astype(np.float64)
+    given = np.asarray(values)
+    with np.errstate(invalid="ignore"):  # a signalling NaN is a value too
+        if dtype != "bfloat16":
+            return given.astype(np.float64)
+        return _single(given.astype(np.uint32) << np.uint32(16)).astype(np.float64)
 
 
 def _single(bits: NDArray[np.uint32]) -> NDArray[np.float32]:
@@ -108,10 +109,11 @@ def _encode(values: Floats, dtype: str) -> NDArray[Any]:
     if dtype != "bfloat16":
         with np.errstate(over="ignore", under="ignore"):
             return values.astype(STORAGE[dtype])
-    bits = np.ascontiguousarray(values.astype(np.float32)).view(np.uint32) >> np.uint32(16)
-    # The payload of a NaN may stand in the low half alone; without this it would become an infinity.
-    quiet = bits | np.uint32(0x40)
-    return np.where(np.isnan(values), quiet, bits).astype(np.uint16).reshape(values.shape)
+    nan = np.isnan(values)
+    # A NaN's payload may stand in the low half alone, and converting a signalling one is reported.
+    numbers = np.where(nan, np.copysign(0.0, values), values).astype(np.float32)
+    bits = np.atleast_1d(numbers).view(np.uint32) >> np.uint32(16)
+    return (bits.reshape(values.shape) | np.where(nan, np.uint32(0x7FC0), np.uint32(0))).astype(np.uint16)
 
 
 def to_grid(hi: Floats, lo: Floats | None, grid: Grid) -> Floats:

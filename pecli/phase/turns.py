@@ -63,13 +63,18 @@ def inverse_turn(bits: int) -> int:
     return (1 << (2 * bits + 16)) // (pi_bits(bits + 16) << 1)
 
 
+def _size(number: Decimal | Fraction) -> Decimal | Fraction:
+    # abs() of a Decimal rounds to the caller's context
+    return number.copy_abs() if isinstance(number, Decimal) else abs(number)
+
+
 def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> int:
     """How many bits after the point keep 100 significant ones of the slowest frequency; at least 256.
 
     The spare ones (a phase is below 1, so its error of |multiple| 2^-bits is at most the share
     2^-bits / frequency of it) serve the relative accuracy of the smallest sines.
     """
-    smallest = min((abs(f) for f in frequencies if f), default=None)
+    smallest = min((_size(f) for f in frequencies if f), default=None)
     if smallest is None:
         return 256
     exponent = (
@@ -96,7 +101,7 @@ def fixed_turns(
         Decimal(inverse_turn(wide) * unit.numerator), Decimal((1 << (wide - bits)) * unit.denominator)
     )
     fixed = [
-        int(context.multiply(abs(f), factor))
+        int(context.multiply(f.copy_abs(), factor))
         if isinstance(f, Decimal)
         else int(context.multiply(context.divide(Decimal(abs(f.numerator)), Decimal(f.denominator)), factor))
         for f in frequencies

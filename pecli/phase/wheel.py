@@ -62,7 +62,7 @@ class Wheel:
         check_frequencies(frequencies, magnitude)
         if unit <= 0:
             raise BadParameter("unit", unit, "must be above 0: give the sign to the multiples")
-        if magnitude and not Decimal("1e-200") <= abs(magnitude) <= Decimal("1e200"):
+        if magnitude and not Decimal("1e-200") <= magnitude.copy_abs() <= Decimal("1e200"):
             raise BadParameter("magnitude", magnitude, "must be 0 or between 1e-200 and 1e200 in size")
         self.count = len(frequencies)
         self.exact = Exact(list(frequencies), turns, unit, magnitude)
