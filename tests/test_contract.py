@@ -19,6 +19,8 @@ def contents(table):
 @pytest.mark.parametrize("encoding", EXAMPLES)
 def test_any_slice_equals_the_same_rows_of_the_whole(encoding, dtype):
     table = example_table(encoding, 37)
+    if dtype in ("float16", "bfloat16") and table.arrays[0].dtype.startswith("complex"):
+        pytest.skip("there are no complex numbers of half the width")
     table = Table.parse(table.recipe, dtype=dtype)
     for array in table.arrays:
         whole = table.rows([array.name], 0, array.rows)[array.name]
@@ -51,6 +53,8 @@ def test_the_recipe_of_a_table_reproduces_it(encoding):
 @pytest.mark.parametrize("encoding", EXAMPLES)
 def test_narrow_types_are_the_nearest_to_the_float64_value(encoding):
     wide = example_table(encoding, 25)
+    if wide.arrays[0].dtype.startswith("complex"):
+        pytest.skip("tested part by part, beside the sinusoid that it equals")
     for dtype in ("float16", "float32"):
         narrow = Table.parse(wide.recipe, dtype=dtype)
         for array in narrow.arrays:

@@ -120,7 +120,7 @@ def bands(
     include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "first",
     sine_only: Annotated[bool, Param("Leave the cosines out.")] = False,
 ) -> Waves:
-    """Sines and cosines of evenly spaced frequencies up to Nyquist's; small k is the slow end."""
+    """Sines and cosines of evenly spaced frequencies, small k the slow end."""
     where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
     found = []
@@ -155,7 +155,7 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
         no-pi: sin(2^k x), cos(2^k x), as the authors' code has it
     """,
     source=Source("Mildenhall et al. 2020", "arXiv:2003.08934", "equation 4; the authors' code has no pi"),
-    facts=Facts(beyond="ends", longest="prod(grid)", cost="n * 2 * bands"),
+    facts=Facts(beyond="ends", unique=False, longest="prod(grid)", cost="n * 2 * bands"),
     users="NeRF, nerfstudio, coordinate networks",
     example="nerf:bands=4,grid=64",
     presets=(
@@ -196,7 +196,7 @@ def nerf(
     ] = "in-turn",
     include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "none",
 ) -> Waves:
-    """Sines and cosines of frequencies that double; small k is the slow end."""
+    """Sines and cosines of frequencies that double, small k the slow end."""
     where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = Columns(where.count, bands, 2, include_input, order)
     top, gaps = Decimal(bands - 1) if max_exponent is None else max_exponent, max(1, bands - 1)

@@ -83,7 +83,7 @@ def fourier(
     point_axes: PointAxes = 1,
     extent: Extent = None,
 ) -> Waves:
-    """Sines and cosines of random frequencies; the matrix B is an array of the table."""
+    """Sines and cosines of random frequencies, with their matrix B beside."""
     where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and coordinates != "given":
         raise BadParameter("log", "true", f"takes the logarithm of positions: it cannot stand with {coordinates=!s}")

@@ -242,7 +242,7 @@ def detr(
         ),
     ] = None,
 ) -> Waves:
-    """Sines and cosines of row and column in turn, the row first, coordinates counted from 1."""
+    """Sines and cosines of row and column, counted from 1, the row first."""
     quarter = _share(dim, 4, "two axes with sine and cosine each")
     lattice = Lattice(grid)
     inside = grid if valid is None else valid

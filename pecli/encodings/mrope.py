@@ -66,7 +66,7 @@ def mrope(
     ] = None,
     **turning: Any,
 ) -> Waves:
-    """Rotation by several positions of a token: time, row and column share the frequencies.
+    """Rotation by several positions of a token, such as time, row and column.
 
     Text has the same position in all streams and is rotated as by rope.  All
     that rope takes is taken here too.

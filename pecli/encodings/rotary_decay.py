@@ -36,7 +36,7 @@ LONGEST = 1 << 31
     source=Source("Sun et al. 2022", "arXiv:2212.10554", "section 3.2 and the authors' torchscale"),
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
     users="torchscale, x-transformers, rotary-embedding-torch, flash-attention",
-    example="xpos:dim=4,centre=0",
+    example="xpos:dim=4,max-len=8",
 )
 def xpos(
     *,
@@ -127,7 +127,7 @@ def retnet(
         bool, Param("Divide each query's row by the square root of its sum.", when=("apply", ("multiply",)))
     ] = False,
 ) -> Waves:
-    """Rotation with frequencies down to 1/base, and a decay that each head has of its own."""
+    """Rotation with frequencies down to 1/base, and a decay for each head."""
     half = dim // 2
     every = slice(0, half)
     band = Band(geometric(base, Fraction(1, max(1, half - 1)), half), every, every)
