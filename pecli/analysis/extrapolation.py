@@ -18,11 +18,11 @@ from pecli.spec import Family
 LONGEST = 1 << 53
 RULES = {
     "inside": "all phases, values, biases or rows that the new positions need were seen in training",
-    "falls": "new distances get biases below every bias seen: a new key weighs less than any key did in training",
+    "falls": "no new distance gets a larger bias than training showed, and some get a smaller one",
     "unseen": "new positions bring phases, values, biases or rows that training never showed",
     "untrained": "new positions have rows, but rows that training never touched",
     "ends": "new positions have no value",
-    "fixed": "the length of the table is fixed by its grid: a longer one is another grid",
+    "fixed": "the encoding's own parameters fix the length, as a grid does: a longer table is another encoding",
     "nothing": "no positions enter: the causal mask alone carries order",
 }
 ARC = (
@@ -129,8 +129,10 @@ def extrapolate(
     if scalings:
         found = compare_scalings(resolved, scalings, train, test, factor, strict=strict)
         made = replace(made, scalings=found)
-    if getattr(plan, "rows", None) is not None:
-        return replace(made, verdict="fixed", finding=f"its grid has {plan.rows} rows", remedy="give a larger grid")  # type: ignore[union-attr]
+    rows = getattr(plan, "rows", None)
+    if rows is not None:
+        finding = f"its own parameters fix its {rows} rows"
+        return replace(made, verdict="fixed", finding=finding, remedy="give a larger grid, or more points")
     if recipe.encoding.family is Family.NONE:
         return replace(made, verdict="nothing", finding="it has no values to run out of")
     last = _last_position(resolved, test)
@@ -139,7 +141,7 @@ def extrapolate(
     if isinstance(plan, Waves):
         return _of_waves(made, resolved, plan, tuned)
     if isinstance(plan, Bias | Relative):
-        return _of_distances(made, plan, threshold)
+        return _of_distances(made, plan, threshold, resolved.values.get("apply") == "multiply")
     if isinstance(plan, Conditional):
         return _of_content(made, plan, train, test)
     return _of_values(made, recipe, plan)
@@ -195,7 +197,7 @@ def _judged(made: Extrapolation, reach: WaveReach, scales: bool) -> Extrapolatio
     return replace(made, verdict="unseen", finding=finding, remedy=remedy)
 
 
-def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float) -> Extrapolation:
+def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, multiplies: bool) -> Extrapolation:
     index = index_reach(plan, made.train, made.test)
     if isinstance(plan, Relative) and plan.waves is not None:
         frequencies = plan.waves
@@ -204,7 +206,7 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float) 
     bias = None
     if isinstance(plan, Bias) and (plan.value is not None or plan.shared is not None):
         plan.prepare()
-        bias = bias_reach(plan, made.train, made.test, threshold)
+        bias = bias_reach(plan, made.train, made.test, threshold, multiplies=multiplies)
     if index is not None:
         made = replace(made, bias=bias, index=index)
         if index.new:

@@ -7,6 +7,7 @@ Gradients are written out by hand; everything is float32.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from pecli.analysis.probe_language import KEYS, TOKENS, VALUES
 Floats = NDArray[np.float32]
 WIDTH, HEADS = 64, 4
 HEAD = WIDTH // HEADS
-TINY = np.float32(1e-12)
+TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Model:
         if placing.cos is not None:
             q, k = _turn(q, placing), _turn(k, placing)
         q = q[:, :, ::2]  # only keys predict: what follows a value is random
-        logits = q @ k.transpose(0, 1, 3, 2) * np.float32(HEAD**-0.5)
+        logits = q @ k.transpose(0, 1, 3, 2) * HEAD**-0.5
         if placing.bias is not None:
             logits += placing.bias[:, :n:2, :n]
         logits += np.where(np.arange(n) > np.arange(0, n, 2)[:, None], np.float32(-1e9), np.float32(0))
@@ -122,7 +123,7 @@ class Model:
         of_mixed = _heads(of_out @ w["out"].T)
         of_weights = of_mixed @ p.v.transpose(0, 1, 3, 2)
         of_logits = p.weights * (of_weights - (of_weights * p.weights).sum(-1, keepdims=True))
-        of_logits *= np.float32(HEAD**-0.5)
+        of_logits *= HEAD**-0.5
         of_q = np.zeros_like(p.k)
         of_q[:, :, ::2] = of_logits @ p.k
         of_k = of_logits.transpose(0, 1, 3, 2) @ p.q
@@ -139,7 +140,7 @@ class Model:
         found["previous"] = _summed(p.previous, of_x, TOKENS + 1)
         if placing.trained:
             found["position"] = np.zeros_like(w["position"])
-            found["position"][:n] = np.asarray(of_x.sum(0), np.float32)
+            found["position"][:n] = of_x.sum(0)
         return found
 
 
@@ -154,17 +155,17 @@ class Adam:
     def update(self, gradients: Mapping[str, Floats]) -> None:
         """Take one step."""
         self.step += 1
-        rate = self.rate * min(1.0, self.step / 50) * 0.5 * (1 + np.cos(np.pi * self.step / self.steps))
-        norm = float(np.sqrt(sum(float((g * g).sum()) for g in gradients.values())))
-        clip = np.float32(min(1.0, 1.0 / max(norm, 1e-12)))
-        a, b = np.float32(0.9), np.float32(0.98)
+        rate = self.rate * min(1.0, self.step / 50) * 0.5 * (1 + math.cos(math.pi * self.step / self.steps))
+        norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
+        clip = 1.0 / max(norm, 1.0)
+        a, b = 0.9, 0.98
         for name, weights in self.weights.items():
             g = gradients[name] * clip
             self.first[name] = self.first[name] * a + g * (1 - a)
-            self.second[name] = self.second[name] * b + g * g * (1 - b)
-            mean = self.first[name] / np.float32(1 - 0.9**self.step)
-            square = self.second[name] / np.float32(1 - 0.98**self.step)
-            weights -= np.float32(rate) * mean / (np.sqrt(square) + np.float32(1e-8))
+            self.second[name] = self.second[name] * b + np.square(g) * (1 - b)
+            mean = self.first[name] / (1 - a**self.step)
+            square = self.second[name] / (1 - b**self.step)
+            np.subtract(weights, rate * mean / (np.sqrt(square) + 1e-8), out=weights)
 
 
 def _heads(x: Any) -> Floats:
@@ -178,7 +179,7 @@ def _turn(x: Floats, placing: Placing, back: bool = False) -> Floats:
     assert placing.cos is not None
     assert placing.sin is not None
     n, half = x.shape[2], HEAD // 2
-    cos, sin = placing.cos[:n], placing.sin[:n] * np.float32(-1 if back else 1)
+    cos, sin = placing.cos[:n], placing.sin[:n] * (-1 if back else 1)
     a, b = x[..., :half], x[..., half:]
     return np.concatenate([a * cos - b * sin, a * sin + b * cos], -1)
 

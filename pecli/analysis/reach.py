@@ -120,8 +120,8 @@ class ValueReach:
     test: tuple[float, float]
 
 
-def bias_reach(plan: Bias, train: int, test: int, threshold: float) -> BiasReach:
-    """Return what a bias does between two lengths."""
+def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplies: bool = False) -> BiasReach:
+    """Return what a bias does between two lengths; `multiplies` where it is a factor of the weight, not a logit."""
     import numpy as np
 
     sampled = test > ALL
@@ -133,7 +133,9 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float) -> BiasReach
         values = row(test - 1, distances)
         seen = distances[distances < train]
         known = row(train - 1, seen) if plan.by == "pair" or plan.value is None else values[: len(seen)]
-        heads.append(_head(head, row, distances, values, known, train, test, threshold))
+        top = float(values.max())
+        limit = top * threshold if multiplies else top + math.log(threshold)
+        heads.append(_head(head, row, distances, values, known, train, test, limit))
         curves.append(Curve(tuple(distances[shown].tolist()), tuple(values[shown].tolist())))
     return BiasReach(threshold, sampled, tuple(heads), tuple(curves))
 
@@ -162,11 +164,10 @@ def _row(plan: Bias, head: int) -> Row:
 
 def _head(
     head: int, row: Row, distances: NDArray[np.int64], values: NDArray[np.float64], known: NDArray[np.float64],
-    train: int, test: int, threshold: float,
+    train: int, test: int, limit: float,
 ) -> HeadReach:  # fmt: skip
     import numpy as np
 
-    limit = float(values.max()) + math.log(threshold)
     window = _last(row, test, distances, values >= limit, lambda v: v >= limit)
     last = float(values[-1])
     other = _last(row, test, distances, values != last, lambda v: v != last)

@@ -1,0 +1,130 @@
+"""What biases, learned rows and plain values do beyond the training length."""
+
+import time
+
+import pytest
+
+from pecli import PecliError, Recipe
+from pecli.analysis.extrapolation import RULES, extrapolate, rules_of, stored_rows
+
+
+def reach(text, train, test, **options):
+    return extrapolate(text, Recipe.parse(text), train, test, **options)
+
+
+def test_alibi_falls_and_reaches_as_far_as_its_slopes_say():
+    found = reach("alibi:heads=8", 1024, 4096)
+    assert found.verdict == "falls"
+    # weight exp(-m D) >= 0.01 up to D = ln(100) / m = 4.605 * 2^h
+    assert [h.window for h in found.bias.heads] == [9, 18, 36, 73, 147, 294, 589, 1178]
+    assert [h.last for h in found.bias.heads] == [-4095 / 2**h for h in range(1, 9)]
+    assert all((h.below, h.above, h.shared) == (1.0, 0.0, 1) for h in found.bias.heads)
+    assert "needs no longer table" in found.finding
+
+
+def test_every_form_of_alibi_says_the_same():
+    plain = reach("alibi:heads=4", 100, 400).bias.heads
+    for form in ("key-position", "last-key"):
+        assert reach(f"alibi:heads=4,bias={form}", 100, 400).bias.heads == plain
+
+
+def test_a_window_is_found_between_the_distances_of_a_sample():
+    found = reach("alibi:heads=32,slopes=paper", 1 << 18, 1 << 20)
+    assert found.bias.sampled
+    assert found.bias.heads[31].window == 1178
+    assert found.bias.heads[0].window == int(4.605170185988092 / 2**-0.25)
+
+
+def test_t5_shares_one_bucket_from_its_last_boundary_on():
+    found = reach("t5:heads=2,bidirectional=false", 1024, 100_000)
+    assert found.verdict == "inside"
+    assert (found.index.shared_from, found.index.shared) == (113, 99_887)
+    assert (found.index.rows_trained, found.index.rows_test, found.index.new) == (32, 32, 0)
+    both = reach("t5:heads=2,bidirectional=true", 1024, 4096)
+    assert both.index.shared_from == 91
+
+
+def test_t5_trained_on_few_distances_meets_new_buckets():
+    found = reach("t5:heads=2,bidirectional=false", 20, 4096)
+    assert found.verdict == "unseen"
+    assert found.index.new == 32 - found.index.rows_trained
+    assert found.index.rows_trained == 18  # 0 .. 15 each their own, 16 to 18 and 19 to 20 share
+
+
+def test_integer_positions_leave_the_unit_range():
+    found = reach("integer:dim=2", 101, 201)
+    assert found.verdict == "unseen"
+    assert found.values.trained == (0.0, 1.0)
+    assert found.values.test == (1.01, 2.0)
+    assert (found.values.columns, found.values.outside, found.values.first) == (2, 2, 101)
+
+
+def test_binary_ends_with_its_last_bit_and_has_bits_never_set_in_training():
+    assert reach("binary:dim=8", 100, 200).values.outside == 1  # 128 needs bit 7
+    assert reach("binary:dim=8", 100, 200).values.first == 128
+    ended = reach("binary:dim=8", 100, 300)
+    assert ended.verdict == "ends"
+    assert "position with a value is 255; positions 256 to 299 have none" in ended.finding
+
+
+def test_learned_rows_end_or_were_never_trained():
+    ended = reach("learned:dim=4", 512, 1024)
+    assert ended.verdict == "ends"
+    assert "511; positions 512 to 1023" in ended.finding
+    assert "--extend" in ended.remedy
+    assert reach("learned:dim=4,max-len=2048", 512, 1024).verdict == "untrained"
+
+
+def test_trained_rows_of_a_file_end():
+    found = stored_rows("pe.npy", 512, 600)
+    assert (found.verdict, found.train) == ("ends", 512)
+    assert "511; positions 512 to 599" in found.finding
+
+
+def test_no_positions_have_nothing_to_run_out_of():
+    assert reach("none:dim=8", 10, 20).verdict == "nothing"
+
+
+def test_a_grid_has_the_length_that_it_has():
+    found = reach("sincos2d:dim=16,grid=4x4", 10, 30)
+    assert found.verdict == "fixed"
+    assert "16 rows" in found.finding
+
+
+def test_a_scaling_counts_as_added_after_training_unless_it_was_trained():
+    text = "rope:dim=64,scaling=linear,factor=4"
+    assert reach(text, 100, 400).verdict == "inside"
+    assert reach(text, 100, 400, tuned=True).verdict == "unseen"
+
+
+def test_the_score_of_two_rotated_vectors_of_ones_is_the_mean_cosine():
+    found = reach("rope:dim=4", 8, 16).waves
+    from math import cos
+
+    assert found.score.at(3) == pytest.approx((cos(3) + cos(0.03)) / 2, abs=1e-15)
+    assert found.score.at(15) == pytest.approx((cos(15) + cos(0.15)) / 2, abs=1e-15)
+
+
+def test_the_magnitude_squared_scales_the_score():
+    text = "rope:dim=8,scaling=yarn,factor=4,original-max=10,attention-factor=1.5"
+    assert reach(text, 10, 40).waves.score.at(0) == pytest.approx(2.25)
+
+
+def test_the_rules_of_the_words_used_are_printed():
+    found = [reach("alibi:heads=2", 10, 20), reach("rope:dim=8", 10, 20, scalings=("none", "linear"))]
+    rules = rules_of(found)
+    assert rules["falls"] == RULES["falls"]
+    assert set(rules) == {"falls", "unseen", "phases", "kept", "blended", "interpolated"}
+
+
+def test_a_test_length_within_the_training_is_refused():
+    with pytest.raises(PecliError, match="test-len=100 must be above the training length 100"):
+        reach("rope:dim=8", 100, 100)
+
+
+def test_a_million_positions_take_less_than_a_second():
+    started = time.perf_counter()
+    reach(
+        "rope:dim=128", 4096, 1_000_000, scalings=("none", "linear", "ntk", "dynamic", "ntk-by-parts", "yarn", "llama3")
+    )
+    assert time.perf_counter() - started < 1

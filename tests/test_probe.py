@@ -1,0 +1,122 @@
+"""The trial: its language, its gradients, and (slow) the order that it shows."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from pecli import PecliError, Recipe
+from pecli.analysis import probe
+from pecli.analysis.probe_language import CHANGE, KEYS, VALUES, speak
+from pecli.analysis.probe_model import HEADS, WIDTH, Model, Placing
+
+
+def test_the_language_shows_the_last_value_of_a_key_unless_it_changes():
+    text = speak(np.random.default_rng(3), 200, 64)
+    assert text.tokens.shape == (200, 64)
+    same = new = 0
+    for row, floor in zip(text.tokens, text.floor, strict=True):
+        bound = {}
+        for key, value, loss in zip(row[::2], row[1::2], floor, strict=True):
+            if key in bound:
+                chance = 1 - CHANGE + CHANGE / VALUES if value == bound[key] else CHANGE / VALUES
+                same, new = same + (value == bound[key]), new + (value != bound[key])
+            else:
+                chance = 1 / VALUES
+            assert loss == pytest.approx(-np.log(chance))
+            bound[key] = value
+    assert new / (same + new) == pytest.approx(CHANGE * (1 - 1 / VALUES), abs=0.01)
+    assert text.tokens[:, ::2].max() < KEYS <= text.tokens[:, 1::2].min()
+
+
+@pytest.mark.parametrize("name", ["learned", "sinusoidal", "rope", "alibi", "none"])
+def test_gradients_are_those_of_the_loss(name):
+    recipe = probe.fitted_by_name(name, 16)
+    where = probe.placing(recipe, 16, 16)
+    model = Model(np.random.default_rng(0), where)
+    # float64 throughout, so that a difference quotient means something
+    wide = {f: None if v is None else v.astype(np.float64) for f, v in vars(where).items() if f != "trained"}
+    where = Placing(**wide, trained=where.trained)
+    model.weights = {k: v.astype(np.float64) for k, v in model.weights.items()}
+    tokens = speak(np.random.default_rng(1), 3, 16).tokens
+    found = model.gradients(tokens, where)
+    draw = np.random.default_rng(2)
+    for key, weights in model.weights.items():
+        for _ in range(4):
+            spot = tuple(draw.integers(0, side) for side in weights.shape)
+            kept, step = weights[spot], 1e-5
+            sides = []
+            for sign in (1, -1):
+                weights[spot] = kept + sign * step
+                sides.append(model.loss(tokens, where).mean())
+            weights[spot] = kept
+            assert found[key][spot] == pytest.approx((sides[0] - sides[1]) / (2 * step), abs=3e-7), key
+
+
+def test_a_model_does_not_see_what_comes_later():
+    where = probe.placing(probe.fitted_by_name("alibi"), 32, 64)
+    model = Model(np.random.default_rng(0), where)
+    tokens = speak(np.random.default_rng(1), 2, 32).tokens
+    changed = tokens.copy()
+    changed[:, 20:] = speak(np.random.default_rng(9), 2, 32).tokens[:, 20:]
+    np.testing.assert_allclose(model.loss(tokens, where)[:, :10], model.loss(changed, where)[:, :10], rtol=1e-6)
+
+
+def test_positions_come_from_the_tables():
+    assert probe.placing(probe.fitted_by_name("sinusoidal"), 8, 64).vectors.shape == (8, WIDTH)
+    rope = probe.placing(Recipe.parse("rope:dim=16,partial=0.5"), 8, 64)
+    np.testing.assert_array_equal(rope.sin[:, 4:], 0)  # pairs beyond the rotary width stand still
+    assert rope.sin[:, :4].any()
+    bias = probe.placing(probe.fitted_by_name("alibi"), 8, 64).bias
+    assert bias.shape == (HEADS, 8, 8)
+    assert bias[0, 5, 3] == -2 / 4
+
+
+def test_learned_positions_end_and_the_others_do_not():
+    settings = probe.Settings(train=16, test=32, steps=2, batch=2, seeds=(0,), tried=4)
+    found = probe.run_probe([probe.fitted_by_name(n, 16) for n in ("learned", "none")], settings)
+    learned, none = found.trials
+    assert (learned.verdict, learned.beyond, len(learned.losses[0])) == ("ends", None, 8)
+    assert none.beyond is not None
+    assert len(none.losses[0]) == len(found.floor) == len(found.positions) == 16
+
+
+def test_a_trained_model_is_tried_with_scalings_too():
+    settings = probe.Settings(train=16, test=32, steps=1, batch=2, seeds=(0, 1), tried=4)
+    linear = Recipe.parse("rope:dim=16,scaling=linear,factor=2")
+    found = probe.run_probe([probe.fitted_by_name("rope", 16)], settings, lambda _: [linear])
+    assert [t.tried_with for t in found.trials] == [str(Recipe.parse("rope:dim=16")), str(linear)]
+    assert found.trials[1].name == "rope:dim=16, tried with rope:dim=16,scaling=linear,factor=2"
+    assert len(found.trials[1].losses) == 2
+
+
+def test_a_seed_starts_every_encoding_from_the_same_weights():
+    one, other = (
+        Model(np.random.default_rng(5), probe.placing(probe.fitted_by_name(n), 8, 64)) for n in ("rope", "learned")
+    )
+    np.testing.assert_array_equal(one.weights["query"], other.weights["query"])
+    assert set(other.weights) - set(one.weights) == {"position"}
+
+
+def test_an_interrupted_training_stops_at_its_next_step():
+    stop = threading.Event()
+    stop.set()
+    settings = probe.Settings(steps=10**9)
+    probe._trained(probe.fitted_by_name("none"), settings, 0, stop)
+
+
+def test_an_encoding_without_a_place_in_the_model_is_refused():
+    with pytest.raises(PecliError, match="has no place in the probe"):
+        probe.fitted(Recipe.parse("sincos2d:dim=16,grid=4x4"))
+
+
+@pytest.mark.exhaustive
+def test_the_trial_shows_the_known_order():
+    found = probe.run_probe([probe.fitted_by_name(name) for name in probe.DEFAULTS])
+    learned, sinusoidal, rope, alibi, none = found.trials
+    assert learned.verdict == "ends"
+    assert sinusoidal.verdict == rope.verdict == none.verdict == "loses"
+    assert abs(alibi.beyond / alibi.inside - 1) <= 0.05
+    assert sinusoidal.spread_beyond[0] > rope.spread_beyond[1] > alibi.spread_beyond[1]
+    for trial in (learned, sinusoidal, rope, alibi):  # all but the one without positions learn the language
+        assert trial.inside < 1.05 * found.floor_inside
