@@ -155,7 +155,7 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
         no-pi: sin(2^k x), cos(2^k x), as the authors' code has it
     """,
     source=Source("Mildenhall et al. 2020", "arXiv:2003.08934", "equation 4; the authors' code has no pi"),
-    facts=Facts(beyond="ends", unique=False, longest="prod(grid)", cost="n * 2 * bands"),
+    facts=Facts(beyond="ends", unique=False, relative="rotation", longest="prod(grid)", cost="n * 2 * bands"),
     users="NeRF, nerfstudio, coordinate networks",
     example="nerf:bands=4,grid=64",
     presets=(
