@@ -7,15 +7,13 @@ a file of that name.  A bare ``config.json`` is a model's configuration.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pecli.encodings import CATALOGUE
-from pecli.errors import BadRecipe
 from pecli.recipe import Recipe, split_recipe
-from pecli.table import KEYS, Table
+from pecli.table import Table, take_table_keys
 from pecli.tabular import Tabular
 
 LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
@@ -73,7 +71,7 @@ def read_source(text: str) -> Source:
     if name in CATALOGUE:
         return _recipe_source(text)
     if is_config(text):
-        return _config_source(text, text, {})
+        return _config_source(text, text, None, {})
     return Source(text)
 
 
@@ -97,8 +95,8 @@ def _recipe_source(text: str) -> Source:
     name, keys = split_recipe(text)
     config = keys.pop("config", None)
     if config is not None:
-        return _config_source(text, config, keys)
-    own = {key: keys.pop(key) for key in KEYS if key in keys}
+        return _config_source(text, config, name, keys)
+    own = take_table_keys(name, keys)
     return Source(text, Recipe.bind(name, **keys), own)
 
 
@@ -121,16 +119,19 @@ def is_config(text: str) -> bool:
 _CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}
 
 
-def _config_source(text: str, path: str, keys: dict[str, str]) -> Source:
-    """Read a model's configuration; what stands beside it in the recipe wins."""
-    try:
-        from pecli import models
-    except ImportError:
-        raise BadRecipe(f"{path}: model configurations cannot be read by this version: write the recipe") from None
-    read: Callable[..., Any] = models.read_config
-    own = {key: keys.pop(key) for key in KEYS if key in keys}
-    found = read(path)
-    recipe: Recipe = found.recipe if hasattr(found, "recipe") else found
-    if keys:
-        recipe = Recipe.bind(recipe.encoding.name, **{**recipe.keys(), **keys})
-    return Source(text, recipe, own)
+def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, str]) -> Source:
+    """Read a model's configuration; what stands beside it in the recipe wins.
+
+    ``layer-type`` and ``stack`` choose what is read of it.  Without a length
+    the table has the positions that the model declares.
+    """
+    from pecli.analysis.configs import configured
+
+    choice = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
+    own = take_table_keys(encoding or "", keys)
+    found = configured(path, encoding=encoding, given=keys, **choice)
+    if found.layer.length is not None and not own.keys() & {"len", "positions"}:
+        own["len"] = str(found.layer.length)
+    if own.get("layout") == "model":
+        own["layout"] = found.layer.layout or "split"
+    return Source(text, found.recipe, own, f"{found.reading.model_type}, as {found.reading.stack} reads it")

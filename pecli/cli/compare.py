@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pecli.cli.options import Atol, Json, Quiet, Rtol, Ulp
+from pecli.cli.options import Atol, Json, LayerType, Quiet, Rtol, Ulp
 from pecli.cli.output import clean, print_json, say
 from pecli.errors import BadParameter
 
@@ -17,6 +17,10 @@ def command(
     atol: Atol = None,
     rtol: Rtol = None,
     ulp: Ulp = None,
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Of a model's config.json: which stacks agree, and on what it hangs.")
+    ] = False,
+    layer_type: LayerType = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -25,6 +29,12 @@ def command(
     from pecli.analysis.sources import read_source
     from pecli.text import parse_integer, parse_number
 
+    if stacks:
+        from pecli.cli.stacks_view import show_stacks
+
+        if len(sources) != 1:
+            raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
+        return show_stacks(sources[0], layer_type=layer_type, json=json, quiet=quiet)
     if len(sources) != 2:
         raise BadParameter("SOURCE", len(sources), "must be two: give two files, or a file and a recipe")
     first, second = (read_source(text) for text in sources)

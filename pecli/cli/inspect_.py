@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pecli.cli.options import Json, Quiet, flag_option, text_option
+from pecli.cli.options import Json, LayerType, Quiet, Stack, flag_option, text_option
 from pecli.cli.output import print_json
 from pecli.errors import BadRecipe
 
@@ -23,14 +23,20 @@ def command(
     source: SourceArgument,
     length: text_option("--len", "Rows of a recipe (default 128).", metavar="N") = None,  # type: ignore[valid-type]
     sha256: flag_option("--sha256", "Print the hash of the little-endian values.") = None,  # type: ignore[valid-type]
+    layer_type: LayerType = None,
+    stack: Stack = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
     """Say what a table holds: arrays, recipe, statistics; identify it, verify it, draw it."""
     from pecli.analysis.inspection import inspect_table
     from pecli.analysis.preview import preview
-    from pecli.analysis.sources import read_source
+    from pecli.analysis.sources import is_config, read_source
 
+    if is_config(source):
+        from pecli.cli.explain import explain
+
+        return explain(source, layer_type=layer_type, stack=stack or "transformers", json=json)
     table = open_for_inspection(read_source(source), length=length)
     found = inspect_table(source, table, sha256=bool(sha256))
     if json:

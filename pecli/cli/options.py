@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pecli.layouts import LAYOUTS
+from pecli.models import STACKS
 from pecli.tabular import DTYPES
 
 
@@ -23,6 +24,17 @@ def completer(words: Iterable[str]) -> Callable[[str], list[str]]:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.", show_default=False)]
+LayerType = Annotated[
+    str | None,
+    typer.Option("--layer-type", metavar="NAME", help="Kind of layer, where a config's differ.", show_default=False),
+]
+Stack = Annotated[
+    str | None,
+    typer.Option(
+        "--stack", metavar="WORD", help=f"Whose reading of a config: {', '.join(STACKS)} (default {STACKS[0]}).",
+        show_default=False, autocompletion=completer(STACKS),
+    ),
+]  # fmt: skip
 Atol = Annotated[str | None, typer.Option("--atol", metavar="X", help="Absolute tolerance.", show_default=False)]
 Rtol = Annotated[
     str | None, typer.Option("--rtol", metavar="X", help="Tolerance relative to the second value.", show_default=False)

@@ -48,18 +48,24 @@ def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, 
     if given["config"] is None:
         if given["layer_type"] is not None:
             raise BadParameter("layer-type", given["layer_type"], "has no effect without --config")
+        if given["stack"] is not None:
+            raise BadParameter("stack", given["stack"], "has no effect without --config")
         table = _table(Recipe.bind(encoding.name, **own), given, None)
         return table, table.source.short
     from pecli.analysis.configs import configured, every_layer
     from pecli.grouped import Grouped
+    from pecli.models import STACKS
 
+    stack = given["stack"] or STACKS[0]
     if given["layer_type"] == "all":
-        found = every_layer(given["config"], encoding.name, own)
+        found = every_layer(given["config"], encoding.name, own, stack)
         reading = next(iter(found.values())).reading
         made: Tabular = Grouped({name: _table(one.recipe, given, one.layer) for name, one in found.items()})
         label = given["config"]
     else:
-        one = configured(given["config"], encoding=encoding.name, given=own, layer_type=given["layer_type"])
+        one = configured(
+            given["config"], encoding=encoding.name, given=own, layer_type=given["layer_type"], stack=stack
+        )
         reading = one.reading
         made = _table(one.recipe, given, one.layer)
         label = one.recipe.short

@@ -62,6 +62,7 @@ def table_options(family: Family) -> dict[str, Any]:
     """Return the options that every encoding of a family has beside its own."""
     from pecli.formats import FORMATS
     from pecli.layouts import LAYOUTS
+    from pecli.models import STACKS
     from pecli.table import ALIGNMENTS, ARITHMETICS, FORMS
     from pecli.tabular import DTYPES
 
@@ -113,6 +114,10 @@ def table_options(family: Family) -> dict[str, Any]:
             "Kind of layer, where a model's layers differ; all for every one as a group.",
             metavar="NAME",
             panel=MODEL,
+        ),
+        "stack": text_option(
+            "--stack", f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).",
+            metavar="WORD", panel=MODEL, words=STACKS,
         ),
         "shard": text_option("--shard", "Part K of N of the rows, K from 0.", metavar="K/N", panel=TABLE),
         "threads": text_option("--threads", "Threads (default: all cores up to eight).", metavar="T", panel=OUTPUT),
