@@ -87,7 +87,7 @@ class Ramp:
 class Cross:
     """Phases that are no product of one frequency and one coordinate, in turns.
 
-    Exactly one of `multiples` and `logarithm` is given.
+    Exactly one of `multiples`, `phases` and `logarithm` is given.
 
     Parameters
     ----------
@@ -98,6 +98,8 @@ class Cross:
     multiples : callable, optional
         Maps int64 row positions (n,) to int64 (n, m): the phases of a row, where they are sums
         over several coordinates.
+    phases : callable, optional
+        Maps one row position to its phases, (m,) fractions of a unit, where whole multiples would be too large.
     logarithm : tuple of int, optional
         Multiples (m,): the phase of column k at position p is ``logarithm[k] * unit * ln p``.
     """
@@ -106,6 +108,7 @@ class Cross:
     sin: slice
     cos: slice
     multiples: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+    phases: Callable[[int], Sequence[Fraction]] | None = None
     logarithm: tuple[int, ...] | None = None
 
 

@@ -99,8 +99,7 @@ def fourier(
     if where.count == 1:
         band = Band(tuple(row[0] * unit for row in factors), sin, cos, turns=True)
         return Waves(dim, (band,), fixed=fixed, **where.plan())
-    whole, multiples = _sums(factors, unit, where)
-    cross = Cross(whole, sin, cos, multiples)
+    cross = _sums(factors, unit, where, sin, cos)
     return Waves(dim, (), cross=cross, fixed=fixed, rows=where.rows, domain=where.domain)
 
 
@@ -144,43 +143,40 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], Doubled]:
     return values
 
 
-def _sums(
-    factors: Factors, unit: Fraction, where: Coordinates
-) -> tuple[Fraction, Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
-    """Return a unit of phases, in turns, and the function from rows to their multiples of it.
-
-    The phase of row p and column k is the sum over coordinates of B_k c_p, all whole multiples of
-    their units.  Whole turns may be dropped, so the sums are taken modulo the turn where they
-    would outgrow 63 bits.
-    """
+def _sums(factors: Factors, unit: Fraction, where: Coordinates, sin: slice, cos: slice) -> Cross:
+    """Return phases that are sums over coordinates of B_k c_p, all whole multiples of their units."""
     common = Fraction(1, lcm(*(axis.unit.denominator for axis in where.axes)))
     steps = [int(axis.unit / common) for axis in where.axes]
-    whole = unit * common
     largest = sum(
-        max(abs(row[a]) for row in factors)
-        * max(map(abs, (axis.multiples[0], axis.multiples[-1], *axis.multiples)))
-        * s
-        for a, (axis, s) in enumerate(zip(where.axes, steps, strict=True))
+        max(abs(row[number]) for row in factors) * max(abs(min(axis.multiples)), abs(max(axis.multiples))) * step
+        for number, (axis, step) in enumerate(zip(where.axes, steps, strict=True))
     )
     if largest < LIMIT:
-        return whole, _summing(factors, where.axes, steps, None)
-    if whole.denominator < LIMIT:
-        return whole, _summing(factors, where.axes, steps, whole.denominator)
-    rule = "and the matrix have too many digits together for exact sums: round either to fewer"
-    raise BadParameter("points", "(their coordinates)", rule)
+        return Cross(unit * common, sin, cos, multiples=_whole(factors, where.axes, steps))
+    return Cross(unit, sin, cos, phases=_fractions(factors, where.axes))
 
 
-def _summing(
-    factors: Factors, axes: Sequence[Axis], steps: Sequence[int], turn: int | None
+def _whole(
+    factors: Factors, axes: Sequence[Axis], steps: Sequence[int]
 ) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
     def multiples(rows: NDArray[np.int64]) -> NDArray[np.int64]:
         import numpy as np
 
-        kind = np.int64 if turn is None else object  # whole numbers of any size
-        total = np.zeros((len(rows), len(factors)), kind)
+        total = np.zeros((len(rows), len(factors)), np.int64)
         for number, (axis, step) in enumerate(zip(axes, steps, strict=True)):
-            places = [axis.multiples[i] * step for i in axis.index(rows).tolist()]
-            total += np.array(places, kind)[:, None] * np.array([row[number] for row in factors], kind)
-        return total if turn is None else (total % turn).astype(np.int64)
+            places = np.array([axis.multiples[i] * step for i in axis.index(rows).tolist()], np.int64)
+            total += places[:, None] * np.array([row[number] for row in factors], np.int64)
+        return total
 
     return multiples
+
+
+def _fractions(factors: Factors, axes: Sequence[Axis]) -> Callable[[int], list[Fraction]]:
+    def phases(row: int) -> list[Fraction]:
+        import numpy as np
+
+        place = np.array([row], np.int64)
+        here = [axis.multiples[int(axis.index(place)[0])] * axis.unit for axis in axes]
+        return [sum((b * x for b, x in zip(row, here, strict=True)), Fraction(0)) for row in factors]
+
+    return phases

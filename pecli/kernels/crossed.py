@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.frequencies import CONTEXT
-from pecli.phase import Wheel, fill
+from pecli.phase import Part, Wheel, fill
 from pecli.plan import Cross
 from pecli.points import Points
+
+Views = list[tuple[Part, NDArray[Any]]]
 
 BLOCK = 1 << 16
 """Phases worked on at once."""
@@ -22,11 +24,18 @@ def fill_cross(cross: Cross, points: Points, out: NDArray[Any], dtype: str, thre
     """Fill the columns of crossed phases, rows `points` of ``pe``.
 
     A sum over coordinates is one whole multiple of a unit of a turn for each value: one wheel of a
-    single frequency, turned by all of them.  With a logarithm the parts change places: the
+    single frequency, turned by all of them; or, where that would be too large, a wheel for each row.
+    With a logarithm the parts change places: the
     positions' logarithms are the frequencies, the columns' factors the multiples.
     """
     if cross.multiples is not None:
         _sums(cross, cross.multiples(points.whole()), out, dtype, threads)
+        return
+    if cross.phases is not None:
+        for row, position in enumerate(points.whole().tolist()):
+            wheel = Wheel(cross.phases(position), turns=True, unit=cross.unit)
+            views: Views = [("sin", out[row : row + 1, cross.sin]), ("cos", out[row : row + 1, cross.cos])]
+            fill(wheel, range(1, 2), views, dtype)
         return
     assert cross.logarithm is not None
     factors = np.array(cross.logarithm, np.int64)
