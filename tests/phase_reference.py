@@ -54,11 +54,14 @@ def wanted(
     """The correctly rounded value, from 500 bits."""
     with mpmath.workprec(500):
         angle = multiple * real(unit) * real(frequency)
-        if turns:
-            angle *= 2 * mpmath.pi
         if part == "angle":
-            return rounded(angle, dtype)
-        return rounded((mpmath.sin if part == "sin" else mpmath.cos)(angle) * real(magnitude), dtype)
+            return rounded(angle * (2 * mpmath.pi if turns else 1), dtype)
+        if turns:
+            half_turns = real(2 * (multiple * unit * Fraction(frequency) % 1))
+            value = (mpmath.sinpi if part == "sin" else mpmath.cospi)(half_turns)
+        else:
+            value = (mpmath.sin if part == "sin" else mpmath.cos)(angle)
+        return rounded(value * real(magnitude), dtype)
 
 
 def filled(

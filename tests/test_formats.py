@@ -11,7 +11,19 @@ import pytest
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.formats import FORMATS, format_for, open_table, write_table
-from tests.format_tables import FACTS, RECIPE, TABLES, Formula, absolute, bias, distances, pairs, rotary, rotations, unequal
+from tests.format_tables import (
+    FACTS,
+    RECIPE,
+    TABLES,
+    Formula,
+    absolute,
+    bias,
+    distances,
+    pairs,
+    rotary,
+    rotations,
+    unequal,
+)
 
 SUFFIX = {name: form.suffixes[0] for name, form in FORMATS.items()}
 WAYS = [{}, {"compress": True}, {"wide": True}]
@@ -51,7 +63,9 @@ def test_a_table_comes_back_as_it_was_written(kind, name, way, tmp_path):
         assert stored.format == name
         if name == "npy":
             expected = [table.values[array.name] for array in table.arrays]
-            np.testing.assert_array_equal(stored.read("array"), expected[0] if len(expected) == 1 else np.stack(expected))
+            np.testing.assert_array_equal(
+                stored.read("array"), expected[0] if len(expected) == 1 else np.stack(expected)
+            )
             return
         for array in table.arrays:
             found = stored.array(array.name)
@@ -187,7 +201,14 @@ def test_hdf5_in_chunks_of_every_kind(tmp_path):
     from pecli.tabular import Array
     from tests.format_tables import Given, values_of
 
-    shapes = [((7, 300, 300), 2), ((3, 600_000), 1), ((2, 3, 400_000), 2), ((5, 900, 2, 300), 2), ((300_001,), 1), ((1, 1), 1)]
+    shapes = [
+        ((7, 300, 300), 2),
+        ((3, 600_000), 1),
+        ((2, 3, 400_000), 2),
+        ((5, 900, 2, 300), 2),
+        ((300_001,), 1),
+        ((1, 1), 1),
+    ]
     for shape, lead in shapes:
         values = values_of("float32", shape)
         table = Given([Array("x", shape, "float32", tuple("abcd"[: len(shape)]), lead)], {"x": values})
@@ -243,7 +264,7 @@ def test_duckdb_reads_parquet(tmp_path):
     rows = duckdb.sql(f"select position, pe from '{path}' order by position").fetchall()
     np.testing.assert_array_equal(np.array([row[1] for row in rows], np.float32), table.values["pe"])
     assert [row[0] for row in rows] == list(range(5, 55))
-    ((key, value),) = duckdb.sql(f"select key, value from parquet_kv_metadata('{path}') where key = 'pecli'").fetchall()
+    ((_, value),) = duckdb.sql(f"select key, value from parquet_kv_metadata('{path}') where key = 'pecli'").fetchall()
     assert json.loads(value)["formula"] == "θ = p ω"
 
 
@@ -351,30 +372,30 @@ def test_the_suffix_means_the_format(path, name):
 
 
 def test_an_unknown_format_or_suffix_names_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean '.parquet'"):
+    with pytest.raises(UnknownName, match=r"did you mean '.parquet'"):
         format_for("pe.parqet")
-    with pytest.raises(UnknownName, match="did you mean 'hdf5'"):
+    with pytest.raises(UnknownName, match=r"did you mean 'hdf5'"):
         format_for("pe.npy", "hdf")
 
 
 @pytest.mark.parametrize("name", ["npy", "npz", "parquet", "csv", "json", "arrow"])
 def test_bfloat16_is_refused_where_there_is_none(name, tmp_path):
-    with pytest.raises(BadParameter, match="has no bfloat16.*use hdf5.*safetensors"):
+    with pytest.raises(BadParameter, match=r"has no bfloat16.*use hdf5.*safetensors"):
         write(absolute("bfloat16"), tmp_path, name)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["npy", "parquet", "csv", "arrow"])
 def test_arrays_of_unequal_shape_are_refused_where_they_do_not_fit(name, tmp_path):
-    with pytest.raises(BadParameter, match="vector .*9x4, index .*5x5.*use npz or hdf5"):
+    with pytest.raises(BadParameter, match=r"vector .*9x4, index .*5x5.*use npz or hdf5"):
         write(unequal(), tmp_path, name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_option_that_a_format_has_no_use_for_is_refused(tmp_path):
-    with pytest.raises(BadParameter, match="compress=true means nothing for npy"):
+    with pytest.raises(BadParameter, match=r"compress=true means nothing for npy"):
         write(absolute(), tmp_path, "npy", compress=True)
-    with pytest.raises(BadParameter, match="wide=true means nothing for hdf5: .* parquet"):
+    with pytest.raises(BadParameter, match=r"wide=true means nothing for hdf5: .* parquet"):
         write(absolute(), tmp_path, "hdf5", wide=True)
 
 

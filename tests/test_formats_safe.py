@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,9 @@ def child(path, name, rows=400_000, wait="None", threads=2, **options):
 def small_disk(folder, size):
     """A tmpfs of so many bytes, where we may mount one."""
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip("mounting needs root; the file-size limit is tested instead")
     try:
@@ -161,7 +164,7 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, tmp_path
     if not reserving:
         monkeypatch.delattr(os, "posix_fallocate")
     with small_disk(tmp_path / "disk", 1 << 20) as folder:
-        with pytest.raises(WriteFailed, match="the disk is full: 5,"):
+        with pytest.raises(WriteFailed, match=r"the disk is full: 5,"):
             write_table(Formula(20_000, 64), folder / f"pe{SUFFIX[name]}", threads=2)
         assert os.listdir(folder) == []
 
@@ -170,7 +173,9 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, tmp_path
 def test_a_file_size_limit_leaves_nothing(name, tmp_path):
     path = tmp_path / f"pe{SUFFIX[name]}"
     limit = 20_000
-    process = child(path, name, rows=40_000, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    process = child(
+        path, name, rows=40_000, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    )
     _, message = process.communicate(timeout=30)
     assert process.returncode == 1
     assert b"refused: " in message
@@ -182,23 +187,22 @@ def test_a_file_size_limit_leaves_nothing(name, tmp_path):
 def test_a_table_that_cannot_fit_is_refused_before_a_byte_is_written(name, tmp_path):
     table = Formula(10**12, 512)
     path = tmp_path / f"pe{SUFFIX[name]}"
-    with pytest.raises(WriteFailed, match="the disk is full: .* bytes are needed"):
+    with pytest.raises(WriteFailed, match=r"the disk is full: .* bytes are needed"):
         check(table, FORMATS[name], path)
-    with pytest.raises(WriteFailed, match="the disk is full: .* bytes are needed"):
+    with pytest.raises(WriteFailed, match=r"the disk is full: .* bytes are needed"):
         write_table(table, path, threads=2)
     assert os.listdir(tmp_path) == []
     assert not table.threads
 
 
-def test_space_is_really_reserved(tmp_path):
+def test_space_is_reserved_from_end_to_end(tmp_path, monkeypatch):
+    reserved = []
+    monkeypatch.setattr(os, "posix_fallocate", lambda descriptor, start, size: reserved.append((start, start + size)))
     path = tmp_path / "pe.npy"
-    blocks = []
-
-    def look(start):
-        blocks.extend(entry.stat().st_blocks for entry in tmp_path.iterdir())
-
-    write_table(Formula(100_000, 64, wait=look), path, threads=1)
-    assert min(blocks) * 512 >= path.stat().st_size
+    write_table(Formula(150_000, 64), path, threads=1)
+    assert reserved[0][0] == 0
+    assert reserved[-1][1] == path.stat().st_size
+    assert all(before[1] == after[0] for before, after in pairwise(reserved))
 
 
 # Places
@@ -227,10 +231,10 @@ def test_a_write_protected_folder_or_file_is_refused(tmp_path):
     path = tmp_path / "pe.npy"
     path.write_bytes(b"old")
     path.chmod(0o444)
-    with pytest.raises(WriteFailed, match="is write-protected"):
+    with pytest.raises(WriteFailed, match=r"is write-protected"):
         write_table(absolute(), path, threads=1)
     tmp_path.chmod(0o555)
-    with pytest.raises(WriteFailed, match="cannot be written: change its permissions"):
+    with pytest.raises(WriteFailed, match=r"cannot be written: change its permissions"):
         write_table(absolute(), tmp_path / "other.npy", threads=1)
     tmp_path.chmod(0o755)
 
@@ -314,7 +318,7 @@ def test_an_interrupt_does_not_end_a_stream_as_if_it_were_whole(name, tmp_path):
     assert process.returncode == 143
     path = tmp_path / f"part{SUFFIX[name]}"
     path.write_bytes(data or b" ")
-    with pytest.raises(OSError, match="part"):
+    with pytest.raises(OSError, match=r"part"):
         open_table(path)
 
 
@@ -335,7 +339,7 @@ def test_a_device_stays_a_device():
     for name in FORMATS:
         write_table(absolute(), "/dev/null", format=name, threads=1)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    with pytest.raises(WriteFailed, match="no space is left"):
+    with pytest.raises(WriteFailed, match=r"no space is left"):
         write_table(absolute(), "/dev/full", threads=1)
 
 
@@ -418,7 +422,8 @@ def test_memory_stays_bounded(name, compress, width, tmp_path):
     code = (
         "from pecli.formats import write_table\n"
         "from tests.format_tables import Constant\n"
-        f"write_table(Constant({size // 4 // width}, {width}), '/dev/null', format={name!r}, threads=16, compress={compress})\n"
+        f"table = Constant({size // 4 // width}, {width})\n"
+        f"write_table(table, '/dev/null', format={name!r}, threads=16, compress={compress})\n"
         "print(next(line for line in open('/proc/self/status') if 'VmHWM' in line).split()[1])\n"
     )
     result = subprocess.run(

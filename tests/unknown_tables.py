@@ -251,7 +251,7 @@ def nothing(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
                 table = rng.standard_normal((8, 16, 16))
             case _:
                 table = np.clip(rng.standard_normal((ROWS, d)), -2, 2) * 0.02
-        yield Unknown("unknown", f"{kind} d={d}", {"array": table.astype(np.float32)}, formula=kind == "random frequencies")
+        yield Unknown("unknown", f"{kind} d={d}", {"array": table.astype(np.float32)}, formula=False)
 
 
 def every() -> list[Unknown]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.errors import PecliError, UnknownName
 from pecli.plan import Bias
+from pecli.purposes import PURPOSES
 from pecli.recipe import Recipe
 from pecli.spec import Encoding, Facts, Family
 from pecli.table import Table
@@ -68,38 +69,6 @@ class Verdict:
     reasons: tuple[str, ...]
 
 
-Rule = tuple[str, Callable[[Encoding], bool], str, str]  # name, test, why it speaks for, why it speaks against
-
-_DEFINED: Rule = (
-    "beyond", lambda e: e.facts.beyond == "defined", "has values at every position", "ends at its longest position"
-)  # fmt: skip
-_RELATIVE: Rule = (
-    "relative", lambda e: e.facts.relative != "no", "a shift acts the same everywhere", "a shift acts on each position differently",
-)  # fmt: skip
-_POSITIONS: Rule = (
-    "unique", lambda e: e.facts.unique, "tells all positions apart", "does not tell all positions apart"
-)  # fmt: skip
-_UNTRAINED: Rule = ("learned", lambda e: not e.facts.learned, "has nothing to train", "must be trained")
-_SCALES: Rule = (
-    "multi_scale", lambda e: e.facts.multi_scale, "has several scales", "has one scale only"
-)  # fmt: skip
-_BOUNDED: Rule = ("bounded", lambda e: e.facts.bounded, "stays in one range", "grows with the position")
-_ADDED: Rule = (
-    "family", lambda e: e.family in (Family.ABSOLUTE, Family.ROTARY, Family.BIAS, Family.RELATIVE),
-    "needs nothing but the position", "needs content, or gives no positions",
-)  # fmt: skip
-_GRID: Rule = ("grid", lambda e: "grid" in e.parameters, "takes a grid", "takes a line of positions only")
-_ONE_AXIS: Rule = ("grid", lambda e: "grid" not in e.parameters, "takes a line of positions", "takes a grid")
-PURPOSES: Mapping[str, tuple[Rule, ...]] = {
-    "language-modelling": (_ADDED, _ONE_AXIS, _RELATIVE, _SCALES),
-    "masked-lm": (_ADDED, _ONE_AXIS, _POSITIONS),
-    "long-context": (_ADDED, _ONE_AXIS, _DEFINED, _RELATIVE),
-    "short": (_ADDED, _ONE_AXIS, _POSITIONS, _BOUNDED),
-    "vision": (_ADDED, _GRID, _POSITIONS),
-    "research": (_ADDED, _UNTRAINED, _DEFINED),
-}
-
-
 def verdict(encoding: Encoding, purpose: str) -> Verdict:
     """Return whether an encoding's facts meet a purpose's rules, with a reason for each rule.
 
@@ -125,7 +94,7 @@ def formula_value(formula: str, values: Mapping[str, Any]) -> int:
             case ast.Constant(value=int() as number):
                 return number
             case ast.Name(id=name):
-                return int(values[name])
+                return int(values[name] or 0)  # a parameter that is not given counts nothing
             case ast.BinOp(left=left, op=op, right=right):
                 result: int = operators[type(op)](value(left), value(right))
                 return result
@@ -181,6 +150,55 @@ def _real(values: NDArray[Any]) -> NDArray[np.float64]:
     return values.view(np.float64) if values.dtype.kind == "c" else np.asarray(values, np.float64)
 
 
+def figures(recipe: Recipe) -> dict[str, str]:
+    """Return measured figures of a recipe: of a table of 192 rows, in float64, and of its frequencies."""
+    import numpy as np
+
+    from pecli.plan import Waves
+
+    table = Table.make(recipe, length=None if _has_rows(recipe) else _length(recipe), dtype="float64")
+    values = matrix(table)
+    finite = values[np.isfinite(values)]
+    found = {
+        "rows measured": str(table.arrays[0].shape[0]),
+        "smallest value": f"{finite.min():.6g}",
+        "largest value": f"{finite.max():.6g}",
+        "trained values now": str(formula_value(recipe.encoding.facts.parameters, table.source.values)),
+    }
+    if values.ndim == 2:
+        gaps = np.linalg.norm(values[1:] - values[:-1], axis=1)
+        found["distance of neighbours"] = f"{gaps.min():.4g} to {gaps.max():.4g}"
+        found["nearest two rows"] = f"{_nearest(values):.4g}"
+        found["shift by 3 as one matrix"] = f"off by {relative_residual(values, 3):.1e}"
+    plan = table.plan
+    if isinstance(plan, Waves):
+        waves = [2 * np.pi / abs(float(w)) for w in plan.frequencies if w]
+        if waves and not any(band.turns for band in plan.bands):
+            found["wavelengths"] = f"{min(waves):.4g} to {max(waves):.4g}"
+    return found
+
+
+def _length(recipe: Recipe) -> int:
+    longest = recipe.encoding.facts.longest
+    known = longest != "unlimited" and not recipe.open_parameters
+    return min(ROWS, formula_value(longest, recipe.values)) if known else ROWS
+
+
+def _has_rows(recipe: Recipe) -> bool:
+    return not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None
+
+
+def _nearest(values: NDArray[np.float64]) -> float:
+    """Return the smallest distance of two rows."""
+    import numpy as np
+
+    square = (values**2).sum(axis=1)
+    distances = square[:, None] + square[None, :] - 2 * values @ values.T
+    distances[np.diag_indices_from(distances)] = np.inf
+    i, j = divmod(int(distances.argmin()), len(values))
+    return float(np.linalg.norm(values[i] - values[j]))  # exactly: the product above cancels
+
+
 def _beyond(encoding: Encoding) -> Literal["defined", "ends"]:
     recipe = Recipe.parse(encoding.example)
     try:
@@ -198,7 +216,7 @@ def _bounded(encoding: Encoding) -> bool:
         return True
     recipe = Recipe.parse(encoding.example)
     if encoding.family is Family.BIAS:
-        near, far = (matrix(Table.make(recipe, length=4, step=s, dtype="float64")) for s in (1, 10**9))
+        near, far = (matrix(Table.make(recipe, length=8, step=s, dtype="float64")) for s in (1000, 10**9))
     else:
         near, far = (matrix(Table.make(recipe, length=64, start=s, dtype="float64")) for s in (0, 10**9))
     finite = near[np.isfinite(near)], far[np.isfinite(far)]
@@ -215,7 +233,9 @@ def _unique(values: NDArray[np.float64]) -> bool:
 def _relative(table: Table, values: NDArray[np.float64]) -> Literal["no", "rotation", "distance"]:
     import numpy as np
 
-    if isinstance(table.plan, Bias):
+    if any(a.name == "index" for a in table.arrays):  # which vector a query and a key meet with
+        values = table.read("index")[None]
+    if values.ndim == 3:
         same = np.array_equal(values[:, 1:, 1:], values[:, :-1, :-1])
         return "distance" if same else "no"
     return "rotation" if relative_residual(values, 3) < 1e-6 and np.ptp(values) > 0 else "no"
@@ -239,14 +259,14 @@ def relative_residual(values: NDArray[np.float64], shift: int) -> float:
 
 
 def _multi_scale(values: NDArray[np.float64]) -> bool:
-    """Whether columns (heads of a bias) change at rates that differ by half or more."""
+    """Whether columns (heads of a bias) change at rates that differ threefold or more."""
     import numpy as np
 
     columns = values[:, 0, :].T if values.ndim == 3 else values
     finite = np.where(np.isfinite(columns), columns, 0.0)
     rate = np.abs(np.diff(finite, axis=0)).mean(axis=0)
     rate = rate[rate > 0]
-    return bool(len(rate) > 1 and rate.max() > 1.5 * rate.min())
+    return bool(len(rate) > 1 and rate.max() > 3 * rate.min())  # drawn columns differ by less
 
 
 def sheets(encodings: Iterable[Encoding]) -> dict[str, dict[str, str]]:

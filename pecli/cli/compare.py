@@ -7,19 +7,35 @@ from typing import Annotated, Any
 
 import typer
 
-from pecli.cli.options import Atol, Json, LayerType, Quiet, Rtol, Ulp
+from pecli.cli.facts_view import chosen, show_facts
+from pecli.cli.options import Atol, Json, LayerType, Quiet, Rtol, Ulp, completer
 from pecli.cli.output import clean, print_json, say
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, BadRecipe
+from pecli.purposes import PURPOSES
 
 
 def command(
-    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Two sources or more.")],
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="SOURCE...", help="Two sources or more.", show_default=False)
+    ] = None,
     atol: Atol = None,
     rtol: Rtol = None,
     ulp: Ulp = None,
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Of a model's config.json: which stacks agree, and on what it hangs.")
     ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="The facts of every encoding.")] = False,
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="PURPOSE",
+            show_default=False,
+            autocompletion=completer(PURPOSES),
+            help=f"Mark the encodings whose facts fit: {', '.join(PURPOSES)}.",
+        ),
+    ] = None,
+    values: Annotated[bool, typer.Option("--values", help="Compare the values of recipes, not their facts.")] = False,
     layer_type: LayerType = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -29,12 +45,18 @@ def command(
     from pecli.analysis.sources import read_source
     from pecli.text import parse_integer, parse_number
 
+    sources = _sources(sources, all_)
     if stacks:
         from pecli.cli.stacks_view import show_stacks
 
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         return show_stacks(sources[0], layer_type=layer_type, json=json, quiet=quiet)
+    named = None if values else chosen(sources)
+    if named is not None:
+        return show_facts(named, purpose=purpose, json=json, quiet=quiet)
+    if purpose is not None:
+        raise BadParameter("for", purpose, "is for encodings: compare recipes alone, or use --all")
     if len(sources) != 2:
         raise BadParameter("SOURCE", len(sources), "must be two: give two files, or a file and a recipe")
     first, second = (read_source(text) for text in sources)
@@ -62,3 +84,16 @@ def command(
         for line in found.findings:
             say(clean(line))
     return 0 if found.equal else 1
+
+
+def _sources(given: list[str] | None, every: bool) -> list[str]:
+    """Return the sources; ``--all`` stands for the whole catalogue."""
+    if every:
+        if given:
+            raise BadParameter("all", "true", "stands for every encoding: name no sources beside it")
+        from pecli.encodings import CATALOGUE
+
+        return list(CATALOGUE)
+    if not given:
+        raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
+    return given
