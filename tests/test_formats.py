@@ -364,7 +364,8 @@ def test_json_is_one_object_of_recipe_and_arrays(tmp_path):
 @pytest.mark.parametrize(
     ("path", "name"),
     [("a.npy", "npy"), ("b.NPZ", "npz"), ("c.h5", "hdf5"), ("c.hdf5", "hdf5"), ("d.parquet", "parquet"), ("-", "npy"),
-     ("/dev/null", "npy"), ("e.csv", "csv"), ("f.json", "json"), ("g.arrow", "arrow"), ("h.safetensors", "safetensors")],
+     ("/dev/null", "npy"), ("e.csv", "csv"), ("f.json", "json"), ("g.arrow", "arrow"),
+     ("h.safetensors", "safetensors")],
 )  # fmt: skip
 def test_the_suffix_means_the_format(path, name):
     assert format_for(path).name == name

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from pecli.errors import BadFile, BadParameter, MissingPackage, UnknownName
+from pecli.errors import BadParameter, MissingPackage, UnknownName
 from pecli.formats.arrow import ARROW
 from pecli.formats.base import Draft, Format, Options
 from pecli.formats.hdf5 import HDF5
 from pecli.formats.npy import NPY
 from pecli.formats.npz import NPZ
 from pecli.formats.parquet import PARQUET
-from pecli.formats.safe import STANDARD, check_place, is_stream, open_output
+from pecli.formats.safe import check_place, is_stream, open_output
 from pecli.formats.safetensors import SAFETENSORS
 from pecli.formats.sniff import is_text, recognised
 from pecli.formats.stored import Source, StoredTable, regular_source
@@ -27,7 +27,9 @@ from pecli.formats.text_csv import CSV
 from pecli.formats.text_json import JSON
 from pecli.tabular import Tabular
 
-FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in (NPY, NPZ, HDF5, PARQUET, CSV, JSON, ARROW, SAFETENSORS)})
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {f.name: f for f in (NPY, NPZ, HDF5, PARQUET, CSV, JSON, ARROW, SAFETENSORS)}
+)
 """Every format by its name."""
 
 __all__ = ["FORMATS", "Format", "Options", "StoredTable", "check", "format_for", "open_table", "write_table"]
@@ -56,9 +58,14 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
 
 
 def check(
-    table: Tabular, format: Format, path: str | os.PathLike[str], *, compress: bool = False, wide: bool = False,
+    table: Tabular,
+    format: Format,  # noqa: A002
+    path: str | os.PathLike[str],
+    *,
+    compress: bool = False,
+    wide: bool = False,
     clobber: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     """Raise whatever can be refused before a byte is written.
 
     Raises
@@ -77,7 +84,7 @@ def write_table(
     table: Tabular,
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002
     threads: int | None = None,
     clobber: bool = True,
     compress: bool = False,
@@ -134,7 +141,7 @@ def write_table(
         return output.bytes
 
 
-def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> StoredTable:
+def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> StoredTable:  # noqa: A002
     """Open a table in a file; its rows are read when they are asked for.
 
     Parameters

@@ -9,7 +9,6 @@ from pecli.formats.stored import Source
 from pecli.tabular import ITEM_BYTES
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 

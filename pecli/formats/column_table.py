@@ -21,7 +21,9 @@ class ColumnTable(StoredTable):
 
     sequential = True
 
-    def __init__(self, source: Source, format: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: Source, form: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]
+    ) -> None:
         self._columns = {column.name: column for column in columns}
         described = facts.get("arrays")
         self._gathered = {
@@ -30,19 +32,21 @@ class ColumnTable(StoredTable):
         }
         metadata = texts(facts)
         recipe = metadata.pop("recipe", None)
-        super().__init__(source, format, [found.array for found in self._gathered.values()], recipe, metadata)
+        super().__init__(source, form, [found.array for found in self._gathered.values()], recipe, metadata)
 
     def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return entries `start` to `stop` of the named columns."""
         raise NotImplementedError
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.tabular.Tabular.fill`."""
         names = [column for name in out for column in self._gathered[name].columns]
         found = self.read_columns(names, start, stop)
         for name, values in out.items():
             self._gathered[name].fill(found, values)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return positions; see :meth:`pecli.tabular.Tabular.position`."""
         import numpy as np
 
         name = next((key for key in ("position", "query") if self._is_key(key)), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.formats.base import Options, Rules, numbered
 from pecli.formats.facts import KEY, facts_json
 from pecli.formats.pump import Buffer, Ordered, Task, fill, groups
-from pecli.tabular import ITEM_BYTES, Array, Tabular
+from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +46,7 @@ class Columns:
 
     @property
     def rows(self) -> int:
+        """How many rows there are."""
         return self.arrays[0].rows
 
     def numbers(self, start: int, stop: int) -> list[NDArray[Any]]:
@@ -124,7 +124,7 @@ def schema(columns: Columns, wide: bool = False) -> pa.Schema:
 
 
 def wide_names(array: Array, stem: str | None = None) -> list[str]:
-    """Return a name for each value of a row: d0, d1 .. for ``pe``, cos0, cos1 .. for ``cos``; re, im for complex parts."""
+    """Return a name for each value of a row: d0, d1 .. for ``pe``, cos0, cos1 .. for ``cos``; _re, _im for parts."""
     names = [stem or STEMS.get(array.name, array.name)]
     for level, size in enumerate(array.row_shape):
         names = [f"{name}{'_' if level else ''}{index}" for name in names for index in range(size)]
@@ -179,7 +179,9 @@ def _reported(results: Iterator[tuple[pa.RecordBatch, int]], options: Options) -
         options.progress(size)
 
 
-def _batch(columns: Columns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]) -> pa.RecordBatch:
+def _batch(
+    columns: Columns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]
+) -> pa.RecordBatch:
     import numpy as np
     import pyarrow as pa
 

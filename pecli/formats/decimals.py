@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def shortest(values: NDArray[Any]) -> list[str]:
-    """Return the shortest decimal of each value that reads back to it in its own type; ``inf`` and ``nan`` as they are."""
+    """Return the shortest decimal of each value that reads back to it in its own type; else ``inf``, ``nan``."""
     import numpy as np
 
     flat = values.reshape(-1)

@@ -14,7 +14,6 @@ from pecli.formats.stored import safe_shape, stored_array
 from pecli.tabular import Array
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 KEYS = ("position", "head", "query", "distance")
@@ -147,7 +146,7 @@ def _numbered(free: Mapping[str, Column]) -> dict[str, list[Column]]:
 
 
 def _grid(names: Iterable[str]) -> tuple[Any, bool]:
-    """Return the shape that numbers like 0_0, 0_1, 1_0 .. count in full, and whether each is a real and imaginary part."""
+    """Return the shape that numbers like 0_0, 0_1, 1_0 .. count in full, and whether each has two parts."""
     matches = [_NUMBERED.fullmatch(name) for name in names]
     found = [(tuple(map(int, m[2].split("_"))), m[3]) for m in matches if m]
     last = found[-1][0]

@@ -20,7 +20,7 @@ Chunk = tuple[tuple[int, ...], bytes]
 
 
 def chunk_shape(array: Array) -> tuple[int, ...]:
-    """Return a chunk of at most `CHUNK_BYTES` that is consecutive in C order: whole last axes, a part of one, then 1."""
+    """Return a chunk of at most `CHUNK_BYTES`, consecutive in C order: whole last axes, a part of one, then 1."""
     left = CHUNK_BYTES // ITEM_BYTES[array.dtype]
     shape: tuple[int, ...] = ()
     for size in reversed(array.shape):

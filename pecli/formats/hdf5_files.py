@@ -20,27 +20,22 @@ class Image(io.RawIOBase):
         self.size = 0
         self._at = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
         return self._at
 
     def tell(self) -> int:
+        """Return the place."""
         return self._at
 
     def truncate(self, size: int | None = None) -> int:
+        """Set the size."""
         self.size = self._at if size is None else size
         return self.size
 
     def write(self, data: Any) -> int:
+        """Keep or pass on what is written."""
         piece = bytes(data)
         self.writes.append((self._at, piece))
         self._at += len(piece)
@@ -48,6 +43,7 @@ class Image(io.RawIOBase):
         return len(piece)
 
     def readinto(self, buffer: Any) -> int:
+        """Read back what was written."""
         view = memoryview(buffer).cast("B")
         view[:] = bytes(len(view))
         for offset, piece in self.writes:
@@ -65,29 +61,25 @@ class Shielded(io.RawIOBase):
         self.output = output
         self.failure: BaseException | None = None
 
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
         return self.output.seek(offset, whence)
 
     def tell(self) -> int:
+        """Return the place."""
         return self.output.tell()
 
     def truncate(self, size: int | None = None) -> int:
+        """Set the size."""
         return self._guarded(self.output.truncate, size)
 
     def write(self, data: Any) -> int:
+        """Keep or pass on what is written."""
         self._guarded(self.output.write, data)
         return len(data)
 
     def readinto(self, buffer: Any) -> int:
+        """Read back what was written."""
         return self._guarded(self.output.readinto, buffer)
 
     def _guarded(self, act: Any, argument: Any) -> int:

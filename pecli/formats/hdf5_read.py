@@ -45,6 +45,7 @@ class Hdf5Table(StoredTable):
         self.take_positions("position")
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
         offset = self._offsets[array.name]
         if offset is not None:
             self._raw.values(offset + start * array.row_bytes, storage(array.dtype), out)
@@ -74,6 +75,7 @@ class Hdf5Table(StoredTable):
             out[...] = values
 
     def close(self) -> None:
+        """Close the file."""
         self._raw.close()
         self._file.close()
 
@@ -110,7 +112,9 @@ def _opened(source: Source) -> h5py.File:
         raise source.bad("cannot be opened as HDF5: it is truncated or damaged; make it again") from error
 
 
-def _walk(source: Source, group: h5py.Group, seen: set[Any] | None = None, path: str = "") -> Iterator[tuple[str, h5py.Dataset]]:
+def _walk(
+    source: Source, group: h5py.Group, seen: set[Any] | None = None, path: str = ""
+) -> Iterator[tuple[str, h5py.Dataset]]:
     """Yield every dataset; refuse links that lead out of the file or in circles."""
     import h5py
 
@@ -119,7 +123,9 @@ def _walk(source: Source, group: h5py.Group, seen: set[Any] | None = None, path:
         link = group.get(name, getlink=True)
         if not isinstance(link, h5py.HardLink):
             kind = "an external link" if isinstance(link, h5py.ExternalLink) else "a soft link"
-            raise source.bad(f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5repack or h5copy")
+            raise source.bad(
+                f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5repack or h5copy"
+            )
         try:
             item = group[name]
         except (KeyError, OSError, RuntimeError, ValueError) as error:
@@ -160,26 +166,34 @@ def _check_storage(source: Source, name: str, dataset: h5d.DatasetID, array: Arr
     plan = dataset.get_create_plist()
     layout = plan.get_layout()
     if layout == h5d.VIRTUAL:
-        raise source.bad(f"holds '{name}' as a virtual dataset of other files, which are not opened: copy it with h5repack")
+        raise source.bad(
+            f"holds '{name}' as a virtual dataset of other files, which are not opened: copy it with h5repack"
+        )
     if plan.get_external_count():
         raise source.bad(f"keeps '{name}' in other files, which are not opened: copy it with h5repack")
     held = dataset.get_storage_size()
     if layout == h5d.CONTIGUOUS:
         offset = dataset.get_offset()
         if array.bytes and (offset is None or offset + held > source.size):
-            raise source.bad(f"says {array.bytes:,} bytes for '{name}' and does not hold them: it is truncated; make it again")
+            raise source.bad(
+                f"says {array.bytes:,} bytes for '{name}' and does not hold them: it is truncated; make it again"
+            )
     if layout != h5d.CHUNKED:
         return
     for index in range(plan.get_nfilters()):
         code = plan.get_filter(index)[0]
         if not h5z.filter_avail(code):
-            raise source.bad(f"compresses '{name}' with filter {code}, which is not installed: repack it with h5repack -f GZIP=1")
+            raise source.bad(
+                f"compresses '{name}' with filter {code}, which is not installed: repack it with h5repack -f GZIP=1"
+            )
     chunk = plan.get_chunk()
     if math.prod(chunk) * ITEM_BYTES[array.dtype] > LARGEST_CHUNK:
         raise source.bad(f"has chunks of {math.prod(chunk):,} values in '{name}': repack it with h5repack -l")
     expected = math.prod(-(-size // part) for size, part in zip(array.shape, chunk, strict=True))
     if held > source.size or dataset.get_num_chunks() < expected:
-        raise source.bad(f"lacks chunks of '{name}', which would read as zeros: it was not written to its end; make it again")
+        raise source.bad(
+            f"lacks chunks of '{name}', which would read as zeros: it was not written to its end; make it again"
+        )
 
 
 def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:

@@ -99,6 +99,7 @@ class Positioned(Tabular):
         self.arrays = (*table.arrays, Array("position", (rows,), dtype, ("position",)))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.tabular.Tabular.fill`."""
         rest = dict(out)
         place = rest.pop("position", None)
         if place is not None:
@@ -107,4 +108,5 @@ class Positioned(Tabular):
             self.table.fill(start, stop, rest)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return positions; see :meth:`pecli.tabular.Tabular.position`."""
         return self.table.position(start, stop)

@@ -102,7 +102,7 @@ class NpyArray:
         self.array = stored_array(name, shape, kind)
         if self.array.bytes > length - start:
             raise file.source.bad(
-                f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated; make it again"
+                f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated"
             )
 
     def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -142,9 +142,11 @@ class NpyTable(StoredTable):
         super().__init__(source, "npy", [self._values.array])
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
         self._values.fill(array, start, stop, out)
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 

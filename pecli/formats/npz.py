@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import zipfile
 import zlib
@@ -12,19 +13,19 @@ from typing import IO, TYPE_CHECKING, Any
 from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules, raw_bytes
 from pecli.formats.facts import axes_of, facts_json, parse_object, texts
 from pecli.formats.layout import in_order
-from pecli.formats.npy import NpyArray, header, parse_header
+from pecli.formats.npy import LONGEST_HEADER, NpyArray, header, parse_header
 from pecli.formats.safe import Output
 from pecli.formats.stored import RawFile, Source, StoredTable, dtype_name, stored_array
 from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 RULES = Rules("npz", (*REALS, *COMPLEX, *INTEGERS))
 RECIPE = "recipe.json"
 BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
 LOCAL_HEADER = 30
+LARGEST_TURNED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
 PIECE = 1 << 20
 
 
@@ -45,7 +46,9 @@ def _write(table: Tabular, output: Output, options: Options) -> None:
                 member.write(header(array.dtype, array.shape))
                 for values in in_order(table, array, options):
                     member.write(raw_bytes(values))
-        with archive.open(RECIPE, "w") as member:  # unlike writestr this dates every member 1980, the first that zip knows
+        with archive.open(
+            RECIPE, "w"
+        ) as member:  # unlike writestr this dates every member 1980, the first that zip knows
             member.write(facts_json(table).encode())
     except BaseException:
         output.abandon()
@@ -59,12 +62,12 @@ class NpzTable(StoredTable):
 
     def __init__(self, source: Source) -> None:
         self._raw = RawFile(source)
+        self._members: dict[str, NpyArray | _Deflated] = {}
         try:
             self._archive = zipfile.ZipFile(source.path)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise source.bad("cannot be opened as npz: it is truncated or damaged; make it again") from error
         try:
-            self._members: dict[str, NpyArray | _Deflated] = {}
             members = self._archive.infolist()
             facts = next((self._facts(source, info) for info in members if info.filename == RECIPE), {})
             for info in members:
@@ -108,12 +111,19 @@ class NpzTable(StoredTable):
 
     def _refuse_pickles(self, source: Source) -> None:
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
-            raise source.bad("is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy")
+            raise source.bad(
+                "is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy"
+            )
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
         self._members[array.name].fill(array, start, stop, out)
 
     def close(self) -> None:
+        """Close the file."""
+        for member in self._members.values():
+            if isinstance(member, _Deflated):
+                member.close()
         self._archive.close()
         self._raw.close()
 
@@ -126,47 +136,75 @@ class _Deflated:
         self._lock = threading.Lock()
         self._stream: IO[bytes] | None = None
         self._at = 0
+        self._turned: NDArray[Any] | None = None
+        try:
+            self._parse(source, name)
+        except BaseException:
+            self.close()
+            raise
+
+    def _parse(self, source: Source, name: str) -> None:
+        size = self._info.file_size
         with self._reading():
-            head = self._read(min(info.file_size, 12 + 10_000))
+            head = self._read(min(size, 12 + LONGEST_HEADER))
         try:
             self._dtype, fortran, shape, self._start = parse_header(head)
         except ValueError as error:
             raise source.bad(f"'{name}' {error}") from None
         kind = dtype_name(self._dtype)
         assert kind is not None
-        if fortran and len(shape) > 1:
-            raise source.bad(f"holds '{name}' compressed in Fortran order: save it in C order")
         self.array = stored_array(name, shape, kind)
-        if self.array.bytes > info.file_size - self._start:
-            held = info.file_size - self._start
-            raise source.bad(f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged")
+        held = size - self._start
+        if self.array.bytes > held:
+            raise source.bad(
+                f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged"
+            )
+        if fortran and len(shape) > 1:
+            if held > LARGEST_TURNED:
+                raise source.bad(f"holds '{name}' compressed in Fortran order, {held:,} bytes: save it in C order")
+            self._turned = self._raw(0, math.prod(shape)).reshape(shape[::-1]).T
 
     def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of the array, as `array` divides it into rows."""
+        if self._turned is not None:
+            out[...] = self._turned.reshape(array.rows, *array.row_shape)[start:stop]
+        else:
+            out[...] = self._raw(start * array.row_bytes, out.size).reshape(out.shape)
+
+    def _raw(self, offset: int, count: int) -> NDArray[Any]:
+        """Return so many values from an offset behind the header."""
         import numpy as np
 
-        raw = np.empty(out.size, self._dtype)
+        raw = np.empty(count, self._dtype)
         view = raw_bytes(raw)
         with self._lock, self._reading():
-            self._seek(self._start + start * array.row_bytes)
+            self._seek(self._start + offset)
             while view:
                 data = self._read(min(PIECE, len(view)))
                 view[: len(data)] = data
                 view = view[len(data) :]
-        out[...] = raw.reshape(out.shape)
+        return raw
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
         try:
             yield
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
-            raise self._source.bad(f"cannot be read at '{self._info.filename}': it is damaged; make it again") from error
+            raise self._source.bad(
+                f"cannot be read at '{self._info.filename}': it is damaged; make it again"
+            ) from error
 
     def _seek(self, target: int) -> None:
         if target < self._at:
-            self._stream = None
+            self.close()
         for size in self._pieces(target):
             self._read(size)
+
+    def close(self) -> None:
+        """Close the stream, which holds the archive open."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
 
     def _pieces(self, target: int) -> Iterator[int]:
         self._opened()

@@ -45,6 +45,7 @@ class ParquetTable(ColumnTable):
             raise
 
     def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return entries `start` to `stop` of the named columns."""
         import numpy as np
 
         if start == stop:
@@ -55,7 +56,9 @@ class ParquetTable(ColumnTable):
             if cursor is None or start < cursor.start:
                 cursor = self._cursors[key] = _Cursor(self, key, start)
             pieces = cursor.read(start, stop)
-            found = {name: [to_numpy(self.source, self._described[name], p.column(name)) for p in pieces] for name in names}
+            found = {
+                name: [to_numpy(self.source, self._described[name], p.column(name)) for p in pieces] for name in names
+            }
         return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
 
     def _batches(self, group: int, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -74,6 +77,7 @@ class ParquetTable(ColumnTable):
         return bisect.bisect_right(self._starts, row) - 1
 
     def close(self) -> None:
+        """Close the file."""
         self._cursors = {}
         self._file.close()
 

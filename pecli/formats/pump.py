@@ -7,6 +7,7 @@ it is written.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -159,6 +160,7 @@ class Ordered(Generic[Result]):
         self._free = [Buffer() for _ in range(slots)]
         self._done: dict[int, tuple[Result, Buffer]] = {}
         self._failure: BaseException | None = None
+        self._claimed = 0
         self._last: int | None = None
         self._stopped = False
         self._change = threading.Condition()
@@ -183,20 +185,23 @@ class Ordered(Generic[Result]):
             yield self._make(task, self._free[0])
 
     def _results(self) -> Iterator[Result]:
-        index = 0
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: index in self._done or self._failure is not None or index == self._last)
-                if self._failure is not None:
-                    raise self._failure
-                if index == self._last:
-                    return
-                result, buffer = self._done.pop(index)
+        for index in itertools.count():
+            found = self._await(index)
+            if found is None:
+                return
+            result, buffer = found
             yield result
             with self._change:
                 self._free.append(buffer)
                 self._change.notify_all()
-            index += 1
+
+    def _await(self, index: int) -> tuple[Result, Buffer] | None:
+        """Wait for a result and take it; None behind the last."""
+        with self._change:
+            self._change.wait_for(lambda: index in self._done or self._failure is not None or index == self._last)
+            if self._failure is not None:
+                raise self._failure
+            return None if index == self._last else self._done.pop(index)
 
     def _run(self) -> None:
         try:
@@ -224,5 +229,3 @@ class Ordered(Generic[Result]):
                 return None
             self._claimed = entry[0] + 1
             return *entry, self._free.pop()
-
-    _claimed = 0

@@ -67,7 +67,9 @@ class SafetensorsTable(StoredTable):
     def _header(self, source: Source) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")
         if length > min(LONGEST_HEADER, source.size - LENGTH_BYTES):
-            raise source.bad(f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged")
+            raise source.bad(
+                f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged"
+            )
         header = parse_object(self._file.read(LENGTH_BYTES, length))
         if not header:
             raise source.bad("has a header that is no JSON object: it is damaged; make it again")
@@ -88,7 +90,9 @@ class SafetensorsTable(StoredTable):
         if last > held:
             raise source.bad(f"says {last:,} bytes of values and holds {held:,}: it is truncated; make it again")
         if last - first != array.bytes:
-            raise source.bad(f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged")
+            raise source.bad(
+                f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"
+            )
         self._offsets[name] = self._start + first
         return array
 

@@ -77,16 +77,16 @@ class StoredTable(Tabular):
     def __init__(
         self,
         source: Source,
-        format: str,
+        form: str,
         arrays: Sequence[Array],
         recipe: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        self.source, self.path, self.format = source, source.name, format
+        self.source, self.path, self.format = source, source.name, form
         self._positions: Array | None = None
         self.arrays, self.recipe, self.metadata = tuple(arrays), recipe, dict(metadata or {})
         if not self.arrays:
-            raise source.bad(f"holds no array of numbers that {format} could give: name another file")
+            raise source.bad(f"holds no array of numbers that {form} could give: name another file")
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""
@@ -142,6 +142,7 @@ class RawFile:
         self.descriptor = os.open(source.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
 
     def close(self) -> None:
+        """Close the file."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -151,7 +152,7 @@ class RawFile:
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes."""
-        if offset + count > self.source.size:
+        if count < 0 or offset + count > self.source.size:
             raise self.source.bad("ends early: it is truncated; make it again")
         data = bytearray(count)
         self.read_into(offset, memoryview(data))
@@ -195,7 +196,9 @@ def stored_array(
             lead -= 1
         if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
             lead = len(shape)
-    named = tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
+    named = (
+        tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
+    )
     return Array(name, shape, dtype, named, lead)
 
 

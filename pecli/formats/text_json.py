@@ -85,7 +85,11 @@ class JsonTable(StoredTable):
         facts = content if isinstance(content, dict) else {}
         held = facts.get("arrays", facts) if isinstance(content, dict) else {"array": content}
         self._values: dict[str, NDArray[Any]] = {}
-        arrays = [array for name, value in held.items() for array in self._array(source, name, value)] if isinstance(held, dict) else []
+        arrays = (
+            [array for name, value in held.items() for array in self._array(source, name, value)]
+            if isinstance(held, dict)
+            else []
+        )
         metadata = facts.get("metadata")
         recipe = facts.get("recipe")
         super().__init__(
