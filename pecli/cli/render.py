@@ -48,7 +48,7 @@ def grid(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[object]], *
     """Return a table; columns are (heading, "left" or "right"). Every cell is data, never markup."""
     made = Grid(title=Text(clean(title)) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for heading, justify in columns:
-        made.add_column(Text(clean(heading)), justify=justify, no_wrap=justify == "right")  # type: ignore[arg-type]
+        made.add_column(Text(clean(heading)), justify=justify, no_wrap=justify == "right", overflow="fold")  # type: ignore[arg-type]
     for row in rows:
         made.add_row(*(Text(clean(cell)) for cell in row))
     return made
