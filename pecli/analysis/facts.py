@@ -266,7 +266,7 @@ def _multi_scale(values: NDArray[np.float64]) -> bool:
     finite = np.where(np.isfinite(columns), columns, 0.0)
     rate = np.sqrt((np.diff(finite, axis=0) ** 2).mean(axis=0))  # squares: a narrow peak counts as fast
     rate = rate[rate > 0]
-    return bool(len(rate) > 1 and rate.max() > 1.9 * rate.min())
+    return bool(len(rate) > 1 and rate.max() > 1.7 * rate.min())
 
 
 def sheets(encodings: Iterable[Encoding]) -> dict[str, dict[str, str]]:
