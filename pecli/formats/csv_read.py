@@ -59,7 +59,9 @@ class CsvTable(ColumnTable):
         for first, rows in self._rows(start, stop):
             for dtype, alike in by_type.items():
                 places = [self._places_of[name] for name in alike]
-                values = self._parsed([row[place] for row in rows for place in places], dtype).reshape(len(rows), -1)
+                values = self._parsed([row[place] for row in rows for place in places], dtype).reshape(
+                    len(rows), len(alike)
+                )
                 for index, name in enumerate(alike):
                     found[name][first - start : first - start + len(rows)] = values[:, index]
         return found
