@@ -50,15 +50,15 @@ class Gathered:
             self._fill(found, out)
 
     def _fill(self, found: Mapping[str, NDArray[Any]], out: NDArray[Any]) -> None:
+        import numpy as np
+
         if len(self.columns) == 1:
             out[...] = found[self.columns[0]].reshape(out.shape)
             return
-        flat = out.reshape(len(out), -1) if out.flags.c_contiguous else None
-        target = flat if flat is not None else out.copy().reshape(len(out), -1)
+        target = np.empty((len(out), len(self.columns)), out.dtype)
         for index, name in enumerate(self.columns):
             target[:, index] = found[name]
-        if flat is None:
-            out[...] = target.reshape(out.shape)
+        out[...] = target.reshape(out.shape)
 
 
 def gather(columns: Sequence[Column], rows: int, described: Mapping[str, Any], heads: int | None) -> list[Gathered]:
