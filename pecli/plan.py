@@ -387,8 +387,10 @@ class Conditional:
         where n does not fit.
     base : str, optional
         Recipe of an absolute table whose rows are handed on.
+    dim : int, optional
+        Width of the base, where its recipe does not say.
     prepare : callable
-        Of the number of channels: reads files and checks what they hold; called before anything is written.
+        Of the number of channels and the width: reads files and checks them; called before anything is written.
     """
 
     content: str
@@ -396,7 +398,8 @@ class Conditional:
     value: Callable[[NDArray[np.float64], int, int, int, int, NDArray[np.float64] | None], Real]
     reach: Callable[[int], int] = lambda _: 0
     base: str | None = None
-    prepare: Callable[[int], None] = lambda _: None
+    dim: int | None = None
+    prepare: Callable[[int, int], None] = lambda _, __: None
 
 
 Plan = Waves | Values | Bias | Relative | Conditional

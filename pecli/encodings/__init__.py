@@ -22,7 +22,11 @@ for _module in (
     "bias",
     "smooth",
     "buckets",
+    "fire",
+    "window",
     "relative",
+    "decomposed",
+    "conditional",
     "none",
 ):
     import_module(f"pecli.encodings.{_module}")

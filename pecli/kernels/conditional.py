@@ -85,7 +85,7 @@ class ConditionalTable(Table):
             rule = f"has {n} rows, and the table {self.positions.count}: one row of content for each position"
             raise BadParameter("content", plan.content, rule)
         plan.reach(n)
-        plan.prepare(channels)
+        plan.prepare(channels, self.arrays[0].shape[1])
 
     def _arrays(self) -> tuple[Array, ...]:
         width = self.conditional.width(self._content.shape[1])
@@ -116,7 +116,11 @@ class ConditionalTable(Table):
         text = self.conditional.base
         if text is None:
             return None
-        recipe = Recipe.parse(text)
+        name, keys = split_recipe(text)
+        width = keys.setdefault("dim", str(self.conditional.dim))
+        if width != str(self.conditional.dim):
+            raise BadParameter("position", text, f"has dim={width}, and dim={self.conditional.dim}: leave one out")
+        recipe = Recipe.bind(name, **keys)
         if recipe.encoding.family is not Family.ABSOLUTE:
             rule = f"must be an absolute encoding: {recipe.encoding.name} is {recipe.encoding.family.word}"
             raise BadParameter("position", text, rule)

@@ -15,8 +15,11 @@ def round_into(values: Doubled | NDArray[Any], dtype: str, out: NDArray[Any]) ->
     """Write values, rounded once to `dtype`, into `out` of any strides."""
     if isinstance(values, Doubled):
         out[...] = narrow(values.hi, values.lo, dtype)
-    else:
+    elif dtype == "bfloat16":
         out[...] = narrow(np.asarray(values, np.float64), None, dtype)
+    else:  # one conversion by IEEE 754's rule, straight into the rows
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            out[...] = np.asarray(values, np.float64)
 
 
 def as_array(multiples: range | NDArray[np.int64]) -> NDArray[np.int64]:
