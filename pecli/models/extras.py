@@ -42,12 +42,13 @@ def _multimodal(one: LayerReading, name: str, keys: Keys, family: Family) -> Lay
         rule = f"they must add up to {pairs}, the pairs that rotate"
         raise keys.bad(f"has mrope_section {shown(given)}, which adds up to {sum(sections)}: {rule}")
     text = "+".join(map(str, sections))
-    also = {"mrope": {**one.params, "sections": text, "section-order": order}}
+    fits = sum(sections) == pairs
+    also = {"mrope": {**one.params, "sections": text, "section-order": order}} if fits else {}
     note = (
         f"multimodal: position streams share these frequencies in sections {text} ({order}); text alone is this table"
     )
-    if sum(sections) != pairs and chunked:
-        note += f"; the class's own sections do not fit {pairs} pairs"
+    if not fits:
+        note += f"; these sections do not fit {pairs} pairs"
     return replace(one, also={**one.also, **also}, notes=(*one.notes, note))
 
 

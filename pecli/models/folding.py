@@ -63,11 +63,9 @@ def kinds_of(keys: Keys, family: Family) -> tuple[str, ...]:
 def _legacy(keys: Keys, family: Family, notes: Notes) -> tuple[Parameters, str]:
     """Return rope_scaling where it says anything, else rope_parameters, else the class's own."""
     new, old = dictionary(keys, "rope_parameters"), dictionary(keys, "rope_scaling")
-    if old and family.option("ignores") == "rope_scaling":
-        notes.ignore("rope_scaling", f"{family.name} does not read it")
-        notes.warn(f"rope_scaling has no effect: {family.name} does not read it")
-        notes.fault(f"transformers ignores rope_scaling of {family.name}: the table is unscaled")
+    if family.option("ignores") == "rope_scaling":
         old = None
+        _taken_as_it_stands(keys, family, notes, new)
     if old:
         if new is not None:
             notes.ignore("rope_parameters", "a rope_scaling that says anything replaces it")
@@ -281,7 +279,8 @@ def _kept(keys: Keys, family: Family, notes: Notes) -> Folded:
         word = inner.get("rope_type", inner.get("type", "default"))
         if "rope_theta" not in inner and (word == "default" or "rope_theta" not in keys):
             raise keys.bad(f"has no rope_theta in rope_parameters.{kind}, where {family.name} looks for it")
-        if word in WITH_ORIGINAL and "original_max_position_embeddings" not in inner:
+        fills = family.option("fills") == "original"
+        if word in WITH_ORIGINAL and not fills and "original_max_position_embeddings" not in inner:
             raise keys.bad(f"has no original_max_position_embeddings in rope_parameters.{kind}, which {word} requires")
     return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
 

@@ -47,6 +47,9 @@ def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
     for kind, inner in (("main", main), ("compress", compress)):
         inner.setdefault("rope_type", inner.get("type", "default"))
         inner.setdefault("rope_theta", keys.get("rope_theta", 10000))
+        inner.setdefault("partial_rotary_factor", share_float)
+        if inner["rope_type"] in WITH_ORIGINAL:
+            inner.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
         if "truncate" in inner:
             nested_truncate({}, kind, inner, "rope_scaling", notes)
     return Folded({"main": main, "compress": compress}, True, "rope_scaling")

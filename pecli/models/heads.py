@@ -70,7 +70,7 @@ def _named(keys: Keys, item: str, notes: Notes) -> int:
 def _null(keys: Keys, family: Family, notes: Notes, spec: str) -> Head:
     """Return what an explicit null means."""
     if spec.startswith("2*"):
-        return Head(2 * _derived(keys, family, notes))
+        return Head(_derived(keys, family, notes))
     if spec[0].isdigit() and "?" not in spec:
         raise keys.bad(f"has head_dim null, which {family.name} does not take: give its width")
     return Head(_derived(keys, family, notes), spec == "fill" or spec.endswith("?fill"))

@@ -103,17 +103,32 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
     if text == "@buckets":  # -1 stands for none
         notes.use("position_buckets", "logarithmic buckets of the distance")
         return str(max(0, keys.integer("position_buckets", -1, least=-1) or 0))
+    if text == "@theta":
+        return _theta(keys, notes)
     if text == "@head":
         return str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16))
     if "@" not in text and not re.fullmatch(r"\d+(?:[+-]\d+)+", text):
         return text
     total = None
-    for sign, term in re.findall(r"(^|[+-])(@?[^@+-][^+-]*(?:(?<=:)-\d+)?|\d+)", text):
+    for sign, term in re.findall(r"(^|[-+/])(@[^-+/:]+(?::-?[\d.]+)?|\d+)", text):
         value = _term(term, keys, notes)
         if value is None:
             return None
-        total = value if total is None else total - value if sign == "-" else total + value
+        if sign == "/" and value == 0:
+            raise keys.bad(f"has 0 for {term[1:].partition(':')[0]}, which divides the width of the model")
+        combined = {"": value, "-": (total or 0) - value, "+": (total or 0) + value}
+        total = (total or 0) // value if sign == "/" else combined[sign]
     return None if total is None or total == -1 else number_text(total)
+
+
+def _theta(keys: Keys, notes: Notes) -> str | None:
+    """Return the base of a vision tower: beside its other keys, or in its rope parameters."""
+    for name in ("rope_parameters.rope_theta", "rope_theta"):
+        value = number(keys.lookup(name))
+        if value is not None:
+            notes.use(name, "base of the frequencies")
+            return number_text(value)
+    return None
 
 
 def _term(term: str, keys: Keys, notes: Notes) -> Any:

@@ -132,14 +132,10 @@ class Reading:
         """
         if layer_type is not None:
             return self._as(self._named(layer_type), encoding)
-        layers = self.layers
-        if encoding is None and self.default:
-            return layers[self.default]
-        if encoding is not None:
-            fitting = {name: layer for name, layer in layers.items() if layer.of(encoding)}
-            layers = fitting or layers
-            if self.default in fitting:
-                return self._as(fitting[self.default], encoding)
+        fitting = {name: layer for name, layer in self.layers.items() if encoding and layer.of(encoding)}
+        layers = fitting or self.layers
+        if self.default in layers:
+            return self._as(layers[self.default], encoding)
         speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         found = list({(one.encoding, tuple(sorted(one.params.items()))): one for one in speaking.values()}.values())
         if len(found) > 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pecli.errors import UnknownName
 from pecli.models.families import Family
-from pecli.models.folding import fold
+from pecli.models.folding import FOLDS, fold
 from pecli.models.heads import Head, head_of, rotating
 from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
@@ -115,18 +115,14 @@ def _known(rope: Rope) -> None:
 
 
 def _check_head(rope: Rope, head: Head, d: int) -> None:
-    """Refuse what transformers refuses: an odd head of its own field that turns whole."""
-    odd = head.width % 2 and head.width > 4 and int(head.width * float(number(_given_share(rope)) or 1)) == head.width
-    if odd and head.set and rope.family.head != "-" and not rope.family.option("heads"):
-        raise rope.keys.bad(f"has heads of {head.width} columns, which must be even to turn whole")
-    if odd and rope.family.head == "-" and "head_dim" in rope.keys and rope.keys.get("head_dim") is not None:
+    """Refuse what transformers refuses: an odd head of the class's own field that turns whole."""
+    whole = int(head.width * float(number(rope.params.get("partial_rotary_factor", 1)) or 1)) == head.width
+    known = rope.keys.get("head_dim") is not None or (head.set and rope.family.head != "-")
+    checked = rope.family.option("fold", "flat") in FOLDS and not rope.family.option("heads")
+    if head.width % 2 and head.width > 4 and whole and known and checked:
         raise rope.keys.bad(f"has heads of {head.width} columns, which must be even to turn whole")
     if rope.kind == "yarn" and d % 2:
         raise rope.keys.bad(f"rotates {d} columns, an odd number, which rope type yarn does not take")
-
-
-def _given_share(rope: Rope) -> Any:
-    return rope.params.get("partial_rotary_factor", 1)
 
 
 def _unread(rope: Rope) -> None:
