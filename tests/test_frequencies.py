@@ -160,7 +160,8 @@ def test_longrope_takes_its_long_list_beyond_the_original_length(length, stretch
     ],
 )
 def test_longrope_has_a_magnitude_by_factor_or_as_given(more, length, wanted):
-    text = f"rope:dim=16,scaling=longrope,short-factor={SHORT},long-factor={LONG},original-max=1024,{more},seq-len={length}"
+    lists = f"short-factor={SHORT},long-factor={LONG},original-max=1024"
+    text = f"rope:dim=16,scaling=longrope,{lists},{more},seq-len={length}"
     assert abs(real(plan(text).magnitude) - wanted) < M(10) ** -100
 
 

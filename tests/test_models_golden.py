@@ -53,6 +53,10 @@ def tables(name, tmp_path):
             yield read, Recipe.bind("rope", **params), table, arrays
 
 
+def recipes(found):
+    return [Recipe.bind(layer.encoding, **layer.params) for layer in found.layers.values()]
+
+
 def test_the_references_are_all_there():
     assert (len(ROTARY), len(REFUSED), len(OTHERS)) == (263, 8, 23)
 
@@ -103,8 +107,7 @@ def test_float32_arithmetic_gives_99_of_100_frequencies_to_the_bit_and_their_col
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_config_that_transformers_refuses_is_refused_in_one_sentence(name, tmp_path):
     with pytest.raises(PecliError) as caught:
-        for layer in reading(name, tmp_path).layers.values():
-            Recipe.bind(layer.encoding, **layer.params)
+        recipes(reading(name, tmp_path))
     assert "\n" not in str(caught.value)
 
 

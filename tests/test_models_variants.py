@@ -17,6 +17,10 @@ def read(config):
     return read_data(json.loads(json.dumps(config), parse_float=Decimal), "config.json")
 
 
+def recipes(config):
+    return [Recipe.bind(layer.encoding, **layer.params) for layer in read(config).layers.values()]
+
+
 @pytest.mark.parametrize("case", [c for c in VARIANTS if "layers" in c], ids=lambda c: c["config"]["model_type"])
 def test_a_variant_gives_the_frequencies_of_its_class(case):
     layers = {kind: one.of("rope") for kind, one in read(case["config"]).layers.items()}
@@ -36,5 +40,4 @@ def test_a_variant_gives_the_frequencies_of_its_class(case):
 @pytest.mark.parametrize("case", [c for c in VARIANTS if "error" in c], ids=lambda c: c["config"]["model_type"])
 def test_a_variant_that_its_class_refuses_is_refused(case):
     with pytest.raises(PecliError):
-        for layer in read(case["config"]).layers.values():
-            Recipe.bind(layer.encoding, **layer.params)
+        recipes(case["config"])

@@ -75,15 +75,28 @@ def _legacy(keys: Keys, family: Family, notes: Notes) -> tuple[Parameters, str]:
     if new is not None:
         notes.use("rope_parameters", "parameters of the rotary table")
         if family.option("split"):
-            new.setdefault("partial_rotary_factor", _splitshare_beside(keys))
+            new.setdefault("partial_rotary_factor", _split_share(keys))
         return new, "rope_parameters"
     default = family.rope or {}
     if family.option("split"):
-        default["partial_rotary_factor"] = _splitshare_beside(keys)
+        default["partial_rotary_factor"] = _split_share(keys)
     return default, "rope_parameters"
 
 
-def _splitshare_beside(keys: Keys) -> float:
+def _taken_as_it_stands(keys: Keys, family: Family, notes: Notes, new: Parameters | None) -> None:
+    """Check a class that sets rope_parameters unseen, and whose field rope_scaling hides the old key (Cohere 2 MoE)."""
+    if keys.data.get("rope_scaling"):
+        notes.ignore("rope_scaling", f"{family.name} does not read it")
+        notes.warn(f"rope_scaling has no effect: {family.name} does not read it")
+        notes.fault(f"transformers ignores rope_scaling of {family.name}: the table is unscaled")
+    kind = (new or {}).get("rope_type", (new or {}).get("type"))
+    needed = ["rope_theta"] + (["original_max_position_embeddings"] if kind in WITH_ORIGINAL else [])
+    for name in needed if new else ():
+        if name not in (new or {}):
+            raise keys.bad(f"has no rope_parameters.{name}, and {family.name} takes it from nowhere else")
+
+
+def _split_share(keys: Keys) -> float:
     """Return the rotating share of a head that is split in nope and rope columns."""
     nope, rope = keys.needed("qk_nope_head_dim", 64), keys.needed("qk_rope_head_dim", 64)
     return rope / (nope + rope)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, UnknownName
+from pecli.words import STACKS as STACKS
 
 Params = Mapping[str, str]
-STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 
 
 @dataclass(frozen=True, eq=False)
