@@ -22,6 +22,7 @@ help: ## List the targets
 
 .venv/.installed: .venv/.made pyproject.toml
 	@$(VENV_PYTHON) -m pip install --quiet --editable .
+	@$(VENV_PYTHON) -m compileall -q pecli
 	@touch $@
 
 .venv/.dev: .venv/.installed

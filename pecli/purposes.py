@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pecli import words
 from pecli.spec import Encoding, Family
 
 Rule = tuple[str, Callable[[Encoding], bool], str, str]  # name, test, why it speaks for, why it speaks against
@@ -12,7 +13,8 @@ _DEFINED: Rule = (
     "beyond", lambda e: e.facts.beyond == "defined", "has values at every position", "ends at its longest position"
 )  # fmt: skip
 _RELATIVE: Rule = (
-    "relative", lambda e: e.facts.relative != "no", "a shift acts the same everywhere", "a shift acts on each position differently",
+    "relative", lambda e: e.facts.relative != "no",
+    "a shift acts the same everywhere", "a shift acts on each position differently",
 )  # fmt: skip
 _POSITIONS: Rule = (
     "unique", lambda e: e.facts.unique, "tells all positions apart", "does not tell all positions apart"
@@ -28,11 +30,17 @@ _ADDED: Rule = (
 )  # fmt: skip
 _GRID: Rule = ("grid", lambda e: "grid" in e.parameters, "takes a grid", "takes a line of positions only")
 _ONE_AXIS: Rule = ("grid", lambda e: "grid" not in e.parameters, "takes a line of positions", "takes a grid")
-PURPOSES: Mapping[str, tuple[Rule, ...]] = {
-    "language-modelling": (_ADDED, _ONE_AXIS, _RELATIVE, _SCALES),
-    "masked-lm": (_ADDED, _ONE_AXIS, _POSITIONS),
-    "long-context": (_ADDED, _ONE_AXIS, _DEFINED, _RELATIVE),
-    "short": (_ADDED, _ONE_AXIS, _POSITIONS, _BOUNDED),
-    "vision": (_ADDED, _GRID, _POSITIONS),
-    "research": (_ADDED, _UNTRAINED, _DEFINED),
-}
+PURPOSES: Mapping[str, tuple[Rule, ...]] = dict(
+    zip(
+        words.PURPOSES,
+        (
+            (_ADDED, _ONE_AXIS, _RELATIVE, _SCALES),
+            (_ADDED, _ONE_AXIS, _POSITIONS),
+            (_ADDED, _ONE_AXIS, _DEFINED, _RELATIVE),
+            (_ADDED, _ONE_AXIS, _POSITIONS, _BOUNDED),
+            (_ADDED, _GRID, _POSITIONS),
+            (_ADDED, _UNTRAINED, _DEFINED),
+        ),
+        strict=True,
+    )
+)

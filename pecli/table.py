@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
 ARITHMETICS = ("exact", "float32", "bfloat16")
-KEYS = ("len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic")
+KEYS = (
+    "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

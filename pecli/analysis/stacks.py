@@ -94,7 +94,7 @@ def _row(reading: StackReading, own: Recipe, length: int) -> StackRow:
     why = {
         "keys": tuple(dict.fromkeys(rule.key for rule in reading.differences)),
         "departures": departures,
-        "sources": tuple(dict.fromkeys(rule.source for rule in reading.differences)),
+        "sources": tuple(rule.source for rule in reading.differences),
     }
     if reading.params is None:
         return StackRow(reading.stack, None, False, None, None, None, trouble=departures[-1], **why)

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pecli.cli.facts_view import chosen, show_facts
 from pecli.cli.options import Atol, Json, LayerType, Quiet, Rtol, Ulp, completer
 from pecli.cli.output import clean, print_json, say
 from pecli.errors import BadParameter, BadRecipe
-from pecli.purposes import PURPOSES
+from pecli.words import PURPOSES
 
 
 def command(
@@ -52,6 +51,8 @@ def command(
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         return show_stacks(sources[0], layer_type=layer_type, json=json, quiet=quiet)
+    from pecli.cli.facts_view import chosen, show_facts
+
     named = None if values else chosen(sources)
     if named is not None:
         return show_facts(named, purpose=purpose, json=json, quiet=quiet)

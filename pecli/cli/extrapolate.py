@@ -35,6 +35,7 @@ def command(
     dtype: Dtype = None,
     layout: Layout = None,
     no_clobber: NoClobber = False,
+    plot: own.Plot = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -63,6 +64,7 @@ def command(
         format=format_,
         dtype=dtype,
         layout=layout,
+        plot=plot,
         clobber=not no_clobber,
         json=json,
         quiet=quiet,

@@ -98,6 +98,13 @@ Probe = Annotated[
     ),
 ]  # fmt: skip
 
+Plot = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Draw the figures: FILE.svg, FILE.png, or - for the terminal.", show_default=False
+    ),
+]
+
 
 def grid_size(name: str, given: str | None) -> tuple[int, int] | None:
     """Return the sides that ``HxW`` writes."""
@@ -132,12 +139,18 @@ def share(name: str, given: str | None, default: float) -> float:
 
 def check_together(sources: list[str], options: Options, probe: bool, prefix: bool, alpha: bool) -> None:
     """Refuse options that would have no effect; `prefix` and `alpha` say whether those were given."""
+    if options.plot == "-" and options.json:
+        raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
     if probe:
         _refuse(
             "cannot stand with --probe, which trains models and writes no table",
             output=options.output, extend=options.extend, grid=options.grid, to_grid=options.to_grid,
         )  # fmt: skip
         return
+    if options.plot is not None and (options.output is not None or options.extend is not None):
+        raise BadParameter(
+            "plot", options.plot, "draws reports, and -o and --extend make a table instead: leave one out"
+        )
     if not sources:
         rule = "must be given: a recipe such as rope:dim=128, or a file; or use --probe"
         raise BadParameter("SOURCE", "(none)", rule)

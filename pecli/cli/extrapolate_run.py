@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from pecli.cli.output import print_json
+from pecli.cli.output import print_json, tell
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Options:
     format: str | None
     dtype: str | None
     layout: str | None
+    plot: str | None
     clobber: bool
     json: bool
     quiet: bool
@@ -79,21 +80,38 @@ class Subject:
 
 def run(texts: list[str], options: Options) -> int:
     """Report on sources, or write the longer table of one; return the exit status."""
+    if options.plot is not None:
+        from pecli.pictures import check_picture
+
+        check_picture(options.plot)
     subjects = [read_subject(text) for text in texts]
     if options.output is not None:
         return _write(subjects[0], options)
     if options.extend is not None:
         return _show_extensions(subjects, options)
     reports = [_report(subject, options) for subject in subjects]
+    _draw(reports, options)
     if options.json:
         from pecli.analysis.extrapolation import rules_of
 
         print_json({"reports": [asdict(report) for report in reports], "rules": rules_of(reports)})
-    elif not options.quiet:
+    elif not options.quiet and options.plot != "-":
         from pecli.cli.extrapolate_view import show_reports
 
         show_reports(reports)
     return 0
+
+
+def _draw(reports: list[Extrapolation], options: Options) -> None:
+    if options.plot is None:
+        return
+    from pecli.analysis.reach_charts import charts_of
+    from pecli.cli.drawing import show_charts
+
+    charts = charts_of(reports)
+    if not charts:
+        raise BadParameter("plot", options.plot, "has nothing to draw: these sources have neither phases nor biases")
+    show_charts(charts, options.plot, clobber=options.clobber, quiet=options.quiet)
 
 
 def read_subject(text: str) -> Subject:
@@ -198,6 +216,8 @@ def _longer(subject: Subject, options: Options) -> tuple[Tabular, str]:
     if found.verdict in ("ends", "untrained", "fixed"):
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
         raise BadParameter("SOURCE", subject.text, rule)
+    if found.bias is not None and not options.quiet:
+        tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
     keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "positions", "shard")}
     table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
     return table, f"{recipe.short} ({found.verdict})"

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 def run_trial(texts: list[str], options: Options) -> int:
     """Train, try and report; return the exit status."""
+    if options.plot is not None:
+        from pecli.pictures import check_picture
+
+        check_picture(options.plot)  # before minutes of work
     # Small products lose more to waiting threads than they gain; it must be said before NumPy is loaded.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -35,9 +39,14 @@ def run_trial(texts: list[str], options: Options) -> int:
 
     loud = not options.quiet and is_terminal(sys.stderr)
     found = run_probe(recipes, settings, scaled, (lambda text: tell(clean(text))) if loud else None)
+    if options.plot is not None:
+        from pecli.analysis.reach_charts import charts_of_probe
+        from pecli.cli.drawing import show_charts
+
+        show_charts(charts_of_probe(found), options.plot, clobber=options.clobber, quiet=options.quiet)
     if options.json:
         print_json({"probe": asdict(found), "rules": RULES})
-    elif not options.quiet:
+    elif not options.quiet and options.plot != "-":
         from pecli.cli.extrapolate_view import show_probe
 
         show_probe(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,7 @@ def _show_index(reach: IndexReach, test: int) -> None:
 
 def _show_scalings(scalings: Sequence[Scaled], report: Extrapolation) -> None:
     figures = [("scaling", "left"), *((n, RIGHT) for n in (
-        "factor", "inside", "step", "magnitude", "min factor", "min base"
+        "factor", "inside", "step", "magnitude", "factor ≥", "base ≥"
     ))]  # fmt: skip
     rows, pairs = [], []
     for s in scalings:
@@ -161,13 +162,12 @@ def _show_scalings(scalings: Sequence[Scaled], report: Extrapolation) -> None:
 
 
 def _least(value: float | None) -> str:
-    """Return a least value rounded up, so that what is printed suffices."""
+    """Return a least value rounded up to six digits, so that what is printed suffices."""
     if value is None:
         return "-"
-    text = f"{value:.5g}"
-    if float(text) < value:
-        text = f"{value * (1 + 1e-5):.6g}"
-    return text
+    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
+    up = math.ceil(value / unit - 1e-9) * unit
+    return f"{up:.6g}" if up < 1e6 else f"{up:.5e}" if up >= 1e9 else str(round(up))
 
 
 def show_extensions(found: Sequence[ExtensionReach]) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from pecli.layouts import LAYOUTS
-from pecli.models import STACKS
 from pecli.tabular import DTYPES
+from pecli.words import STACKS
 
 
 def completer(words: Iterable[str]) -> Callable[[str], list[str]]:

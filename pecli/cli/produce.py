@@ -54,7 +54,7 @@ def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, 
         return table, table.source.short
     from pecli.analysis.configs import configured, every_layer
     from pecli.grouped import Grouped
-    from pecli.models import STACKS
+    from pecli.words import STACKS
 
     stack = given["stack"] or STACKS[0]
     if given["layer_type"] == "all":

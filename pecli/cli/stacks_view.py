@@ -40,11 +40,12 @@ def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False,
             )
             for row in rows
         ]
-        heads = [("stack", "left"), ("same", "left"), ("frequency", "right"), ("magnitude", "right"), ("value", "right"),
-                 ("hangs on", "left")]  # fmt: skip
-        show(grid(heads, cells, title=f"Layers: {name}; largest relative difference of a frequency, largest of a value"))
+        figures = [(word, "right") for word in ("frequency", "magnitude", "value")]
+        heads = [("stack", "left"), ("same", "left"), *figures, ("hangs on", "left")]
+        title = f"Layers: {name}; largest relative difference of a frequency, largest of a value"
+        show(grid(heads, cells, title=title))
         for row in rows:
-            for departure, source in zip(row.departures, (*row.sources, *row.sources[-1:] * len(row.departures)), strict=False):
+            for departure, source in zip(row.departures, row.sources, strict=True):
                 say(textwrap.fill(clean(f"{row.stack} {departure} ({source})"), 80, subsequent_indent="  "))
             if row.trouble:
                 say(textwrap.fill(clean(f"{row.stack}: {row.trouble}"), 80, subsequent_indent="  "))

@@ -62,9 +62,9 @@ def table_options(family: Family) -> dict[str, Any]:
     """Return the options that every encoding of a family has beside its own."""
     from pecli.formats import FORMATS
     from pecli.layouts import LAYOUTS
-    from pecli.models import STACKS
     from pecli.table import ALIGNMENTS, ARITHMETICS, FORMS
     from pecli.tabular import DTYPES
+    from pecli.words import STACKS
 
     options = {
         "len": text_option("--len", "Number of rows.", metavar="N", panel=TABLE),
@@ -88,7 +88,7 @@ def table_options(family: Family) -> dict[str, Any]:
             words=(*LAYOUTS, "model"),
         )
         options["arithmetic"] = text_option(
-            "--arithmetic", f"Arithmetic: {', '.join(ARITHMETICS)} (default exact; the others as a framework computes).",
+            "--arithmetic", f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.",
             metavar="WORD", panel=TABLE, words=ARITHMETICS,
         )  # fmt: skip
     if family in (Family.BIAS, Family.RELATIVE):

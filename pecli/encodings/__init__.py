@@ -1,25 +1,29 @@
-"""The catalogue: every encoding, declared once in the module of its family."""
+"""The catalogue: every encoding, declared once in the module of its family.
+
+Modules are imported in this order until the name that is wanted is declared,
+so that a command about one encoding does not pay for all; what is asked for
+most comes first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from types import MappingProxyType
 
 from pecli.errors import UnknownName
 from pecli.spec import REGISTRY, Encoding, Family
 
-for _module in (
+MODULES = (
     "absolute",
+    "rotary",
+    "bias",
     "learned",
     "grids",
     "features",
     "fourier",
-    "rotary",
     "rotary_axes",
     "rotary_decay",
     "mrope",
-    "bias",
     "smooth",
     "buckets",
     "fire",
@@ -28,13 +32,31 @@ for _module in (
     "decomposed",
     "conditional",
     "none",
-):
-    import_module(f"pecli.encodings.{_module}")
-
-_order = list(Family)
-CATALOGUE: Mapping[str, Encoding] = MappingProxyType(
-    dict(sorted(REGISTRY.items(), key=lambda item: _order.index(item[1].family)))
 )
+
+
+class Catalogue(Mapping[str, Encoding]):
+    """Every encoding by its name, ordered by family; modules are imported as they are needed."""
+
+    def __getitem__(self, name: str) -> Encoding:
+        for module in MODULES:
+            if name in REGISTRY:
+                break
+            import_module(f"pecli.encodings.{module}")
+        return REGISTRY[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for module in MODULES:
+            import_module(f"pecli.encodings.{module}")
+        families = list(Family)
+        place = {encoding.name: i for i, encoding in enumerate(REGISTRY.values())}
+        return iter(sorted(REGISTRY, key=lambda name: (families.index(REGISTRY[name].family), place[name])))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+CATALOGUE: Mapping[str, Encoding] = Catalogue()
 
 
 def find(name: str) -> Encoding:
