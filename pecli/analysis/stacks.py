@@ -120,7 +120,8 @@ def _difference(recipe: Recipe, own: Recipe, length: int) -> float:
     """Return the largest difference of a cos or sin at positions over the whole length."""
     import numpy as np
 
-    spread = np.unique(np.concatenate([np.arange(min(length, SAMPLES)), np.linspace(0, length - 1, SAMPLES).astype(int)]))
+    over_all = np.linspace(0, length - 1, SAMPLES).astype(int)
+    spread = np.unique(np.concatenate([np.arange(min(length, SAMPLES)), over_all]))
     first, second = (_values(r, "+".join(map(str, spread))) for r in (recipe, own))
     return max(float(np.abs(a - b).max()) for a, b in zip(first, second, strict=True))
 
