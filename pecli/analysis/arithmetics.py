@@ -107,7 +107,8 @@ class _Case:
     def score(self, f: str, p: str, a: str) -> Arithmetic:
         """Compute with frequencies, positions and angles rounded to these types."""
         w = rounded(rounded(self.frequencies, "float32") if f != "float64" else self.frequencies, f)
-        angles = rounded(np.outer(rounded(self.positions, p), w), a)
+        with np.errstate(invalid="ignore", over="ignore"):
+            angles = rounded(np.outer(rounded(self.positions, p), w), a)
         equal, close = self._shares(angles)
         return Arithmetic(f, p, a, float(equal.mean()), float(close.mean()))
 
@@ -131,7 +132,8 @@ class _Case:
         """Return which values are equal, and equal or next to it, each (rows, m), cosine and sine averaged."""
         equal, close = np.zeros(angles.shape), np.zeros(angles.shape)
         for values, function in ((self.cos, np.cos), (self.sin, np.sin)):
-            made = function(angles)
+            with np.errstate(invalid="ignore"):  # a position may exceed what a narrow type holds
+                made = function(angles)
             if self.magnitude != 1:
                 made = rounded(rounded(made, "float32"), self.grain) * self.magnitude if self.grain != "float64" else made * self.magnitude
             made = rounded(made, self.grain)

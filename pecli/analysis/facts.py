@@ -233,6 +233,12 @@ def _unique(values: NDArray[np.float64]) -> bool:
 def _relative(table: Table, values: NDArray[np.float64]) -> Literal["no", "rotation", "distance"]:
     import numpy as np
 
+    window = getattr(table.plan, "window", None)
+    if window is not None:  # the distance has two axes
+        tokens = (window.height, window.width)
+        pairs = table.read("index")[int(window.cls) :, int(window.cls) :].reshape(*tokens, *tokens)
+        down = np.array_equal(pairs[1:, :, 1:], pairs[:-1, :, :-1])
+        return "distance" if down and np.array_equal(pairs[:, 1:, :, 1:], pairs[:, :-1, :, :-1]) else "no"
     if any(a.name == "index" for a in table.arrays):  # which vector a query and a key meet with
         values = table.read("index")[None]
     if values.ndim == 3:

@@ -35,6 +35,8 @@ class Guess:
         What the recipe does not say: parts exchanged, a finding about the values.
     exchanged : bool
         Whether the two arrays hold each other's values.
+    determined : bool
+        Whether the rule stands out among others; not so for a list of numbers that any table could have.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Guess:
     arithmetic: str = "exact"
     notes: tuple[str, ...] = ()
     exchanged: bool = False
+    determined: bool = True
 
     def make(self, dtype: str) -> Table:
         """Return its table; PecliError if the numbers are not allowed."""

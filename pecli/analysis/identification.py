@@ -55,6 +55,7 @@ class Identification:
 
 
 Explain = Callable[[Guess], Arithmetic | None]
+NEARLY = 0.9  # share of equal values that rounded parameters leave
 UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
 
 
@@ -80,14 +81,22 @@ def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Ide
     """Return how much a guess is worth."""
     if trial.equal == 1.0:
         how = "exact" if sample.grain == _real(sample.dtype) else f"exact, rounded to {sample.grain}"
-        return Identification(trial.recipe, "sure", trial.residual, 1.0, how, guess.notes, guess)
+        confidence = "sure" if guess.determined else "likely"
+        return Identification(trial.recipe, confidence, trial.residual, 1.0, how, guess.notes, guess)
     how = explain(guess)
     if how is None:
         return UNKNOWN
     notes = (*guess.notes, how.words())
     double = sample.grain == "float64" and guess.arithmetic in ("exact", "float64")  # as near as doubles get
-    confidence = "sure" if how.fits or double else "likely" if guess.arithmetic in ("float64", "float32") else "unknown"
-    return Identification(trial.recipe, confidence, trial.residual, trial.equal, how.name, notes, guess)
+    arithmetic = how.name
+    if how.fits or double:
+        confidence = "sure" if guess.determined else "likely"
+    elif guess.arithmetic == "exact" and trial.equal > NEARLY:
+        confidence, arithmetic = "likely", "exact"
+        notes = (*guess.notes, "nearly every value is reproduced: the numbers in the recipe are approximate")
+    else:
+        confidence = "likely" if guess.arithmetic in ("float64", "float32") else "unknown"
+    return Identification(trial.recipe, confidence, trial.residual, trial.equal, arithmetic, notes, guess)
 
 
 def _real(dtype: str) -> str:

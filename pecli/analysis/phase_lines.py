@@ -75,7 +75,6 @@ def _lines(
     steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_last: bool, tolerance: float
 ) -> Lines:
     still = np.abs(steps) <= STILL
-    still |= (np.abs(steps) < 3 * rhythm.errors) & (np.abs(phases) < tolerance) & (rhythm.scatter < tolerance)
     moving = ~still
     order = np.flatnonzero(moving)
     order = order[::-1] if slow_last else order
@@ -86,7 +85,14 @@ def _lines(
     first, misfit = first_row(full[moving], phi[moving], rhythm.errors[moving] + tolerance)
     if not moving.any():
         misfit = float(np.abs(phi).max(initial=0.0))
-    return Lines(swapped, backward, np.where(still, 0.0, full), rhythm.errors, phi, first, misfit, still)
+    errors = rhythm.errors.copy()
+    hidden = still & (np.cumsum(moving[::-1])[::-1] > 0)  # rounding holds a pair still between others that move
+    for i in np.flatnonzero(hidden):
+        before, after = full[:i][moving[:i]], full[i:][moving[i:]]
+        full[i] = np.sqrt(before[-1] * after[0]) if len(before) else after[0]
+        errors[i] = full[i]
+    still &= ~hidden
+    return Lines(swapped, backward, np.where(still, 0.0, full), errors, phi, first, misfit, still)
 
 
 def _falls(steps: Floats) -> bool:

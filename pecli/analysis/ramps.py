@@ -247,7 +247,10 @@ def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> It
             keys["low-freq-factor"] = f"{low:g}"
         if high != 4:
             keys["high-freq-factor"] = f"{high:g}"
-        yield from _tested(measured, slowing, factor, ramp + (1 - ramp) / f, {"scaling": "llama3", **keys}, cost)
+        ratio = ramp + (1 - ramp) / f
+        yield from _tested(measured, slowing, factor, ratio, {"scaling": "llama3", **keys}, cost)
+        yarn = {"ramp": "rotations", **_lengths(length, high, low, {})}
+        yield from _tested(measured, slowing, factor, ratio, yarn, cost + 0.5)
 
 
 def _rotation_ends(

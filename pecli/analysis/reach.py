@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.analysis.waves import Curve, sample
-from pecli.plan import Bias, Relative, Values
+from pecli.plan import Bias, Frame, Relative, Values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,8 @@ class BiasReach:
     ----------
     threshold : float
         Weight, relative to the largest, down to which a key counts as reached.
+    multiplies : bool
+        Whether the bias is a factor of the weight itself; else a key weighs its exponential.
     sampled : bool
         Whether some distances only were looked at.
     heads : tuple of HeadReach
@@ -68,6 +70,7 @@ class BiasReach:
     """
 
     threshold: float
+    multiplies: bool
     sampled: bool
     heads: tuple[HeadReach, ...]
     curves: tuple[Curve, ...]
@@ -137,7 +140,7 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplie
         limit = top * threshold if multiplies else top + math.log(threshold)
         heads.append(_head(head, row, distances, values, known, train, test, limit))
         curves.append(Curve(tuple(distances[shown].tolist()), tuple(values[shown].tolist())))
-    return BiasReach(threshold, sampled, tuple(heads), tuple(curves))
+    return BiasReach(threshold, multiplies, sampled, tuple(heads), tuple(curves))
 
 
 def _row(plan: Bias, head: int) -> Row:
@@ -210,7 +213,7 @@ def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | No
     if test > INDEXED:  # every index known is constant far beyond its largest distance
         distances = np.append(distances, np.array([d for d in sample(test, COLUMNS) if d >= INDEXED], np.int64))
     points = Points(-distances)
-    rows = plan.index(points) if isinstance(plan, Bias) else plan.index(points, test, test)
+    rows = plan.index(points) if isinstance(plan, Bias) else plan.index(points, Frame(test, test, 1))
     seen, used = np.unique(rows[distances < train]), np.unique(rows)
     other = np.nonzero(rows != rows[-1])[0]
     start = int(distances[other[-1]]) + 1 if len(other) else 0

@@ -95,9 +95,12 @@ def _line(turning: NDArray[np.complex128], steps: NDArray[np.float64], resolutio
         scatter = np.sqrt((rest**2).mean(axis=0))
     # A value of size 1 is rounded by up to half its resolution; near an axis one part of the pair is
     # small and finer.  The floor keeps a lucky fit of a few rows from looking exact.
-    floor = resolution * np.minimum(1.0, np.abs(start) + np.abs(steps) * n)
+    aside = np.abs(start - np.round(start / (np.pi / 2)) * (np.pi / 2))
+    floor = resolution * np.minimum(1.0, aside + np.abs(steps) * n)
     floor = np.maximum(floor, 2.0**-52 * (1 + n * np.abs(steps)))  # this calculation's own
-    errors = np.maximum(scatter, floor) / np.sqrt(spread if n > 2 else 0.5)
+    # A slow pair stays on one rounded value for many rows: only so many of its roundings are independent.
+    independent = np.clip(n * np.abs(steps) / floor, 1.0, n)
+    errors = np.maximum(scatter, floor) / (n * np.sqrt(independent / 12.0))
     return Rhythm(wrap(steps), wrap(start), errors, scatter, n)
 
 

@@ -50,6 +50,8 @@ class Spectrum:
         Digits that had to be chosen: fewer are more likely meant.
     factor : float or None
         Of a scaling, for its magnitude.
+    determined : bool
+        Whether the rule stands out; a list of numbers fits anything.
     """
 
     keys: dict[str, str]
@@ -57,6 +59,7 @@ class Spectrum:
     frequencies: Floats
     cost: float
     factor: float | None = None
+    determined: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,10 @@ class Measured:
 
     def at(self, level: str) -> Measured:
         """Return the same with the error of an arithmetic."""
-        return Measured(self.steps, SAFETY * self.errors / self.steps + LEVELS[level] + 4e-15, self.half)
+        errors = SAFETY * self.errors / self.steps + LEVELS[level] + 4e-15
+        if level == "float16":  # its smallest numbers have few digits
+            errors = errors + 2.0**-24 / self.steps
+        return Measured(self.steps, errors, self.half)
 
     def fits(self, frequencies: Floats, step: float) -> bool:
         """Whether a rule's values lie within the errors (which are relative here)."""
@@ -209,3 +215,28 @@ def text(value: Decimal) -> str:
     from pecli.text import number_text
 
     return number_text(value)
+
+
+STEPS = (1, 2, 3, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000, 1024, 2000, 4096, 10000)
+
+
+def supposed(measured: Floats, errors: Floats, half: float, shifts: tuple[float, ...]) -> Iterator[Spectrum]:
+    """Yield usual series whose steps, whole turns left out, are the measured ones: all pairs may have gone around.
+
+    Parameters
+    ----------
+    measured, errors : (m,) float64
+        Steps modulo a turn, and what they may be off by, in radians a row.
+    """
+    i = np.arange(len(measured))
+    for shift in shifts:
+        if half - shift <= 0:
+            continue
+        for base in COMMON_BASES:
+            frequencies = np.exp(-i / (half - shift) * math.log(float(base)))
+            for step in STEPS:
+                rest = frequencies * step - measured
+                if (np.abs(rest - 2 * np.pi * np.round(rest / (2 * np.pi))) <= errors * (1 + step * frequencies)).all():
+                    keys = {} if base == 10000 else {"base": text(base)}
+                    keys |= {"shift": "1"} if shift else {}
+                    yield Spectrum(keys, Fraction(step), frequencies, digits(base) + 2.0)

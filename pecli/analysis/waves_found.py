@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,12 +19,13 @@ from pecli.analysis.readings import Reading, readings
 from pecli.analysis.rhythm import TURN, Rhythm, measure, wrap
 from pecli.analysis.samples import Sample
 from pecli.analysis.shortest import digits, shortest
-from pecli.analysis.spectra import LEVELS, Measured, Spectrum, geometric, ntk, text
+from pecli.analysis.spectra import LEVELS, Measured, Spectrum, geometric, ntk, supposed, text
+from pecli.analysis.stretches import longrope_magnitude, stretches
 from pecli.plan import Waves
 from pecli.positions import fraction_text
-from pecli.recipe import Recipe
 
 Floats = NDArray[np.float64]
+Finder = Callable[[Reading, Rhythm, Lines, str], Iterator[Spectrum]]
 
 MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is looked for
 ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
@@ -47,6 +48,8 @@ class Wave:
         The arithmetic within whose error it fits.
     magnitude : Decimal
         Size of the pairs.
+    resolution : float
+        Of the values, relative.
     """
 
     reading: Reading
@@ -55,6 +58,7 @@ class Wave:
     start: Decimal
     level: str
     magnitude: Decimal
+    resolution: float
 
     @property
     def step(self) -> Fraction:
@@ -68,11 +72,15 @@ class Wave:
 
     def angles(self) -> Floats:
         """Angles of the reading's pairs, (n, m)."""
-        full = np.zeros(len(self.lines.still))
+        m = len(self.lines.still)
+        full = np.zeros(m)
         full[~self.lines.still] = self.spectrum.frequencies
+        if self.lines.still.any() and _underflowed(self):
+            w = self.spectrum.frequencies
+            full = w[0] * (w[-1] / w[0]) ** (np.arange(m) / max(1, len(w) - 1))
         return np.outer(self.positions(), full)
 
-    def misfit(self, resolution: float) -> float:
+    def misfit(self) -> float:
         """Return the largest difference of a value over what its arithmetic may be off by.
 
         Values whose angle may be off by half a radian say nothing; infinite where too few do.
@@ -86,7 +94,7 @@ class Wave:
         if self.lines.swapped:
             first, second = second, first
         gap = np.maximum(np.abs(first - self.reading.first / size), np.abs(second - self.reading.second / size))
-        return float((gap / (allowed + resolution * 1.01))[telling].max(initial=0.0))
+        return float((gap / (allowed + self.resolution * 1.01))[telling].max(initial=0.0))
 
 
 def waves(sample: Sample) -> Iterator[Wave]:
@@ -94,24 +102,38 @@ def waves(sample: Sample) -> Iterator[Wave]:
     for reading in readings(sample):
         rhythm = measure(reading.turning, sample.resolution)
         tolerance = 4 * max(sample.resolution, float(np.median(rhythm.scatter)))
-        for lines in phase_lines(rhythm, tolerance):
-            yield from _explain(sample, reading, rhythm, lines)
+        every = phase_lines(rhythm, tolerance)
+        for finder in (_ruled, _around, _listed):
+            found = [wave for lines in every for wave in _explain(sample, reading, rhythm, lines, finder)]
+            yield from found
+            if found:
+                break
 
 
-def _explain(sample: Sample, reading: Reading, rhythm: Rhythm, lines: Lines) -> Iterator[Wave]:
+def _explain(
+    sample: Sample, reading: Reading, rhythm: Rhythm, lines: Lines, finder: Finder
+) -> Iterator[Wave]:
     moving = ~lines.still
-    if not moving.any() or (lines.steps[moving] <= 0).any():
-        return
+    turning = int(moving.sum())
+    if turning == 0 or not moving[:turning].all():
+        return  # pairs that stand still come last, if any
     for level in _levels(sample):
         found = False
-        spectra = sorted(_spectra(reading, lines, moving, level), key=lambda s: s.cost)
+        spectra = sorted(finder(reading, rhythm, lines, level), key=lambda s: s.cost)
         for spectrum in spectra[:12]:
-            wave = _placed(sample, reading, rhythm, lines, spectrum, level)
-            if wave is not None and wave.misfit(sample.resolution) <= 1.0:
+            own = replace(lines, steps=_with_turns(lines, spectrum)) if finder is _around else lines
+            wave = _placed(sample, reading, rhythm, own, spectrum, level)
+            if wave is not None and wave.misfit() <= 1.0:
                 found = True
                 yield wave
         if found:
             return
+
+
+def _with_turns(lines: Lines, spectrum: Spectrum) -> Floats:
+    full = lines.steps.copy()
+    full[~lines.still] = spectrum.frequencies * float(spectrum.step)
+    return full
 
 
 def _levels(sample: Sample) -> list[str]:
@@ -119,21 +141,49 @@ def _levels(sample: Sample) -> list[str]:
     return [level for level in LEVELS if level != "float64" or sample.grain == "float64"]
 
 
-def _spectra(reading: Reading, lines: Lines, moving: NDArray[np.bool_], level: str) -> Iterator[Spectrum]:
+def _measured(reading: Reading, lines: Lines, level: str) -> Iterator[Measured]:
+    moving = ~lines.still
+    if (lines.steps[moving] <= 0).any():
+        return
+    for half in _halves(reading, len(moving)):
+        yield Measured(lines.steps[moving], lines.errors[moving], half).at(level)
+
+
+def _ruled(reading: Reading, rhythm: Rhythm, lines: Lines, level: str) -> Iterator[Spectrum]:
     """Yield the rules that give the frequencies."""
-    m = len(moving)
-    turning = int(moving.sum())
-    if not moving[:turning].all():
-        return  # pairs that stand still come last, if any
-    for half in _halves(reading, m):
-        measured = Measured(lines.steps[moving], lines.errors[moving], half).at(level)
-        plain = list(geometric(measured, shifts=(0.0, 1.0) if reading.family == "absolute" else (0.0,)))
+    for measured in _measured(reading, lines, level):
+        plain = list(geometric(measured, shifts=_shifts(reading)))
         yield from plain
-        if reading.family == "rotary" or reading.layout == "cos-sin":
+        if _may_rotate(reading):
             for spectrum in plain:
                 yield from ntk(measured, spectrum)
             if not plain:
                 yield from ramps(measured)
+
+
+def _around(reading: Reading, rhythm: Rhythm, lines: Lines, level: str) -> Iterator[Spectrum]:
+    """Yield usual rules where every pair may have gone around between two rows."""
+    if lines.still.any():
+        return
+    sign = (-1 if lines.swapped else 1) * (-1 if lines.backward else 1)
+    errors = 4 * rhythm.errors + LEVELS[level] + 1e-14
+    for half in _halves(reading, len(lines.still)):
+        yield from supposed(sign * rhythm.steps, errors, half, _shifts(reading))
+
+
+def _listed(reading: Reading, rhythm: Rhythm, lines: Lines, level: str) -> Iterator[Spectrum]:
+    """Yield frequencies of no ramp, for rotary tables."""
+    if _may_rotate(reading) and not lines.still.any():
+        for measured in _measured(reading, lines, level):
+            yield from stretches(measured, level)
+
+
+def _shifts(reading: Reading) -> tuple[float, ...]:
+    return (0.0, 1.0) if reading.family == "absolute" else (0.0,)
+
+
+def _may_rotate(reading: Reading) -> bool:
+    return reading.family == "rotary" or (reading.layout == "cos-sin" and not reading.tail)
 
 
 def _halves(reading: Reading, m: int) -> list[float]:
@@ -163,8 +213,8 @@ def _placed(
     loose = max(scale, ROUNDINGS[level])
     magnitude = shortest(size * (1 - loose), size * (1 + loose))
     for start in _starts(row0, spread):
-        wave = Wave(reading, lines, spectrum, start, level, magnitude)
-        if wave.misfit(sample.resolution) <= 1.0:
+        wave = Wave(reading, lines, spectrum, start, level, magnitude, sample.resolution)
+        if wave.misfit() <= 1.0:
             return wave
     return None
 
@@ -274,14 +324,14 @@ def decimal_exactly(value: Fraction) -> bool:
 
 def _absolute(wave: Wave) -> Iterator[Guess]:
     reading, spectrum = wave.reading, wave.spectrum
-    if "scaling" in spectrum.keys:
+    if "scaling" in spectrum.keys or "frequencies" in spectrum.keys:
         return
     order = {
         ("interleaved", True): "interleaved",
         ("cos-sin", False): "cos-sin",
         ("cos-sin", True): "sin-cos",
     }.get((reading.layout, wave.lines.swapped))
-    if order is None or wave.lines.still.any():
+    if order is None or (wave.lines.still.any() and not _underflowed(wave)):
         return
     keys = {"dim": str(reading.width), **spectrum.keys}
     if order != "interleaved":
@@ -312,7 +362,7 @@ def _rotary(wave: Wave, layout: str) -> Iterator[Guess]:
         return
     keys = {"dim": str(2 * m), **spectrum.keys}
     turning = int((~wave.lines.still).sum())
-    if turning < m:
+    if turning < m and not _underflowed(wave):
         if "scaling" in keys:
             return
         share = Decimal(turning) / Decimal(m)
@@ -325,15 +375,27 @@ def _rotary(wave: Wave, layout: str) -> Iterator[Guess]:
     slow = table is None or (decimal_exactly(inverse) and digits(as_decimal(inverse)) < digits(as_decimal(spectrum.step)))
     for more, cost in _magnitudes(wave, keys):
         own, total = {**keys, **more}, spectrum.cost + cost
-        if slow and wave.step > 0 and keys.get("scaling") is None and decimal_exactly(inverse):
+        rest = (wave.level, notes, exchanged, spectrum.determined)
+        if slow and wave.step > 0 and not {"scaling", "frequencies"} & keys.keys() and decimal_exactly(inverse):
             start = Fraction(wave.start) * inverse
             whole = Fraction(round(start)) if abs(start - round(start)) < Fraction(1, 10**6) else start
             if decimal_exactly(whole):
                 linear = {"scaling": "linear", "factor": fraction_text(inverse)}
                 where = {"start": fraction_text(whole)} if whole else {}
-                yield Guess("rope", {**own, **linear}, {**where, **more_table}, total, wave.level, notes, exchanged)
+                yield Guess("rope", {**own, **linear}, {**where, **more_table}, total, *rest)
         if table is not None:
-            yield Guess("rope", own, {**table, **more_table}, total, wave.level, notes, exchanged)
+            yield Guess("rope", own, {**table, **more_table}, total, *rest)
+
+
+def _underflowed(wave: Wave) -> bool:
+    """Whether the next pairs of the rule would seem to stand still too: rounding hides so slow a turn."""
+    w = wave.spectrum.frequencies
+    if len(w) < 2 or "scaling" in wave.spectrum.keys:
+        return False
+    following = w[-1] * (w[-1] / w[-2])
+    positions = wave.positions()
+    span, last = float(np.ptp(positions)), float(np.abs(positions).max())
+    return bool(following * span < 4 * wave.resolution * min(1.0, following * last) or following * last < 2.0**-24)
 
 
 def as_decimal(value: Fraction) -> Decimal:
@@ -345,8 +407,10 @@ def _magnitudes(wave: Wave, keys: dict[str, str]) -> Iterator[tuple[dict[str, st
     """Yield the parameters that give the size of the pairs."""
     size = float(wave.magnitude)
     scaling, factor = keys.get("scaling", "none"), wave.spectrum.factor
-    loose = max(2.0**-20, 4 * ROUNDINGS[wave.level])
-    if scaling == "yarn":
+    loose = max(2.0**-20, 4 * ROUNDINGS[wave.level], wave.resolution)
+    if scaling == "longrope":
+        yield longrope_magnitude(wave.reading.magnitude, max(loose / 32, 2.0**-20)), 0.0
+    elif scaling == "yarn":
         assert factor is not None
         usual = 0.1 * math.log(factor) + 1 if factor > 1 else 1.0
         if abs(size / usual - 1) <= loose:
@@ -357,14 +421,14 @@ def _magnitudes(wave: Wave, keys: dict[str, str]) -> Iterator[tuple[dict[str, st
             yield {"attention-factor": text(wave.magnitude)}, float(digits(wave.magnitude))
     elif wave.magnitude == 1 or abs(size - 1) <= loose:
         yield {}, 0.0
-    elif scaling == "none":
+    elif scaling == "none" and "frequencies" not in keys:
         given = {"scaling": "yarn", "factor": "1", "original-max": "4096", "attention-factor": text(wave.magnitude)}
         yield given, float(digits(wave.magnitude)) + 2
 
 
 def arithmetic(wave: Wave, sample: Sample, guess: Guess) -> Arithmetic | None:
     """Return how the values were computed, the frequencies those of the recipe."""
-    plan = Recipe.bind(guess.name, **guess.keys).plan
+    plan = guess.make("float64").plan
     assert isinstance(plan, Waves)
     m = len(wave.lines.still)
     exact = np.array([float(w) for w in plan.frequencies[:m]])
