@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -14,44 +13,18 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 from pecli.kernels.crossed import fill_cross
+from pecli.kernels.lookup import Lookup, fill_ramp
 from pecli.kernels.pairs import fixed_arrays, fixed_rows
 from pecli.kernels.places import Arrays, Places, runs
 from pecli.kernels.rounding import as_array, round_into
 from pecli.layouts import COMPLEX, layout_arrays
 from pecli.phase import Wheel, default_threads, fill
-from pecli.plan import Band, Beside, Ramp, Waves
+from pecli.plan import Band, Beside, Waves
 from pecli.points import Points
 from pecli.positions import Segment
 from pecli.spec import Family
 from pecli.table import Table, check_domain
 from pecli.tabular import Array, storage
-
-Integers = NDArray[np.int64]
-
-LEVELS_BYTES = 8 << 20
-"""A coordinate whose rows take less than this is computed once for all of its values."""
-
-COPIED = 1 << 18
-"""Bytes gathered at a time: they stay in a core's cache until they are stored."""
-
-
-@dataclass(frozen=True)
-class Gathered:
-    """Columns of rows that many rows share.
-
-    Parameters
-    ----------
-    array : str
-        Name of the array.
-    columns : slice
-        Where they stand along its axis 1.
-    rows : ndarray
-        (levels, k, ...), contiguous.
-    """
-
-    array: str
-    columns: slice
-    rows: NDArray[Any]
 
 
 class WaveTable(Table):
@@ -104,7 +77,8 @@ class WaveTable(Table):
         if not main:
             return
         if self.waves.axes:
-            self._fill_rows(self._whole(start, stop), main, threads)
+            self._fill_uncovered(main)
+            self._lookup.fill(self.part.numbers(start, stop).astype(np.int64, copy=False), main, threads)
         else:
             for segment in self.part.segments(start, stop):
                 self._fill_segment(segment, main, threads)
@@ -121,81 +95,13 @@ class WaveTable(Table):
             wheel = self._wheel(band, segment.unit)
             fill(wheel, segment.multiples, self.places.views(band, target), self.dtype, threads=threads)
         for ramp in self.waves.ramps:
-            self._fill_ramp(ramp, Points(as_array(segment.multiples), segment.unit), target)
+            fill_ramp(ramp, Points(as_array(segment.multiples), segment.unit), target["pe"], self.dtype)
         if self.waves.cross is not None:
             points = Points(as_array(segment.multiples), segment.unit)
             fill_cross(self.waves.cross, points, target["pe"], self.dtype, threads)
         if not whole:
             for name, array in target.items():
                 out[name][segment.rows] = array
-
-    def _fill_rows(self, positions: Integers, out: Arrays, threads: int) -> None:
-        """Fill rows whose coordinates are looked up; those before and after the grid stand still."""
-        waves = self.waves
-        self._fill_uncovered(out)
-        rows = positions - waves.prefix
-        if waves.prefix or waves.suffix:
-            assert waves.rows is not None
-            inside = (rows >= 0) & (rows < waves.rows - waves.prefix - waves.suffix)
-            for piece in runs(~inside):
-                self.places.still({name: a[piece] for name, a in out.items()}, self.dtype)
-            pieces = runs(inside)
-        else:
-            pieces = [slice(0, len(rows))]
-        for piece in pieces:
-            target = {name: a[piece] for name, a in out.items()}
-            for axis in range(len(waves.axes)):
-                self._fill_axis(axis, waves.axes[axis].index(rows[piece]), target, threads)
-
-    def _fill_axis(self, number: int, index: Integers, out: Arrays, threads: int) -> None:
-        """Fill what depends on one coordinate: computed once for each of its values, copied to the rows."""
-        if not len(index):
-            return
-        axis = self.waves.axes[number]
-        low = int(index[0])
-        if int(index[-1]) - low == len(index) - 1 and bool((np.diff(index) == 1).all()):
-            self._compute_axis(number, axis.multiples[low : low + len(index)], out, threads)
-            return
-        if self._level_bytes * len(axis.multiples) <= LEVELS_BYTES:
-            with self._lock:
-                if number not in self._levels:
-                    self._levels[number] = self._gathered(number, axis.multiples, out, threads)
-                gathered = self._levels[number]
-        else:
-            found, index = np.unique(index, return_inverse=True)
-            multiples = axis.multiples
-            gathered = self._gathered(number, tuple(multiples[i] for i in found.tolist()), out, threads)
-        for part in gathered:
-            if part.array in out:
-                spread(part, index, out[part.array])
-
-    def _gathered(self, number: int, multiples: range | tuple[int, ...], out: Arrays, threads: int) -> list[Gathered]:
-        """Return the columns of one coordinate for these values of it, in all main arrays."""
-        names = [a.name for a in self.arrays if a.name in self._main]
-        made = {a.name: np.empty((len(multiples), *a.row_shape), storage(a.dtype)) for a in map(self.array, names)}
-        self._compute_axis(number, multiples, made, threads)
-        bands = [band for band in self.waves.bands if band.axis == number]
-        ramps = [ramp.column for ramp in self.waves.ramps if ramp.axis == number]
-        return [
-            Gathered(name, columns, np.ascontiguousarray(array[:, columns]))
-            for name, array in made.items()
-            for columns in self.places.columns(bands, ramps, name, array.shape[1:])
-        ]
-
-    def _compute_axis(self, number: int, multiples: range | tuple[int, ...], out: Arrays, threads: int) -> None:
-        axis = self.waves.axes[number]
-        given = multiples if isinstance(multiples, range) else np.array(multiples, np.int64)
-        for band in self.waves.bands:
-            if band.axis == number:
-                views = self.places.views(band, out)
-                fill(self._wheel(band, axis.unit), given, views, self.dtype, threads=threads)
-        for ramp in self.waves.ramps:
-            if ramp.axis == number:
-                self._fill_ramp(ramp, Points(as_array(given), axis.unit), out)
-
-    def _fill_ramp(self, ramp: Ramp, points: Points, out: Arrays) -> None:
-        column = out["pe"][:, ramp.column : ramp.column + 1]
-        round_into(points.times([ramp.factor]), self.dtype, column)
 
     def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
         width = beside.width
@@ -232,27 +138,15 @@ class WaveTable(Table):
         return runs(~covered)
 
     @cached_property
-    def _main(self) -> frozenset[str]:
-        """Names of the arrays that hold sines and cosines."""
+    def _lookup(self) -> Lookup:
+        """What fills rows whose coordinates are looked up."""
         other = {b.name for b in self.waves.beside} | {f.name for f in self.waves.fixed}
-        return frozenset(a.name for a in self.arrays if a.name not in other)
-
-    @cached_property
-    def _level_bytes(self) -> int:
-        """Bytes of a row of the main arrays."""
-        return sum(a.row_bytes for a in self.arrays if a.name in self._main)
-
-    def _whole(self, start: int, stop: int) -> Integers:
-        """Return the positions of rows, which the domain has made sure are whole numbers."""
-        return self.part.numbers(start, stop).astype(np.int64, copy=False)
+        main = [array for array in self.arrays if array.name not in other]
+        return Lookup(self.waves, self.places, self.dtype, main, self._wheel, not self._uncovered)
 
     @cached_property
     def _lock(self) -> threading.RLock:
         return threading.RLock()
-
-    @cached_property
-    def _levels(self) -> dict[int, list[Gathered]]:
-        return {}
 
     @cached_property
     def _wheels(self) -> dict[tuple[int, Fraction], Wheel]:
@@ -272,11 +166,3 @@ class WaveTable(Table):
         out = {a.name: np.empty((stop - start, *a.row_shape), storage(a.dtype)) for a in arrays}
         self.fill(start, stop, out, default_threads())
         return out
-
-
-def spread(part: Gathered, index: Integers, out: NDArray[Any]) -> None:
-    """Copy shared rows to the rows that share them."""
-    step = max(1, COPIED // max(1, part.rows[:1].nbytes))
-    view = out[:, part.columns]
-    for at in range(0, len(index), step):
-        view[at : at + step] = part.rows.take(index[at : at + step], axis=0)
