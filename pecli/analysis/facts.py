@@ -239,8 +239,9 @@ def _relative(table: Table, values: NDArray[np.float64]) -> Literal["no", "rotat
         pairs = table.read("index")[int(window.cls) :, int(window.cls) :].reshape(*tokens, *tokens)
         down = np.array_equal(pairs[1:, :, 1:], pairs[:-1, :, :-1])
         return "distance" if down and np.array_equal(pairs[:, 1:, :, 1:], pairs[:, :-1, :, :-1]) else "no"
-    if any(a.name == "index" for a in table.arrays):  # which vector a query and a key meet with
-        values = table.read("index")[None]
+    indices = [a.name for a in table.arrays if a.name.startswith("index")]
+    if indices:  # which vector a query and a key meet with
+        values = table.read(indices[0])[None]
     if values.ndim == 3:
         same = np.array_equal(values[:, 1:, 1:], values[:, :-1, :-1])
         return "distance" if same else "no"

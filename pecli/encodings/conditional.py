@@ -124,7 +124,7 @@ def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:
         on a grid the kernel is square; the first cls rows stay as they are
     """,
     source=Source("Chu et al. 2021", "arXiv:2102.10882", "section 3.3 and the authors' PosCNN"),
-    facts=Facts(learned=True, parameters="channels * kernel + channels", cost="n * channels"),
+    facts=Facts(learned=True, multi_scale=False, parameters="channels * kernel + channels", cost="n * channels"),
     users="CPVT, Twins, Conformer-like stems",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
 )
@@ -154,7 +154,9 @@ def cpe(
         Generator, Param("How values are drawn: one Philox word each, by channel and place.", when=("weights", (None,)))
     ] = GENERATOR,
 ) -> Conditional:
-    """Content plus a depth-wise convolution of it, which tells where the zeros beyond the ends are.
+    """Content plus a depth-wise convolution of it.
+
+    The zeros beyond the ends tell where a row stands.
 
     Needs content: a file with one row of numbers for each position, or a recipe.
     """
@@ -253,7 +255,10 @@ def query_scale(
         "0.1"
     ),
 ) -> Values:
-    """Factor on the queries that grows with the logarithm of the position, against fading attention."""
+    """Factor on the queries that grows with the logarithm of the position.
+
+    It keeps attention sharp over many keys.
+    """
 
     def at(points: Points) -> Doubled:
         import numpy as np

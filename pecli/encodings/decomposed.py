@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         Source("Kirillov et al. 2023", "arXiv:2304.02643", "the image encoder of SAM, as in ViTDet"),
     ),
     facts=Facts(
-        learned=True, relative="distance", multi_scale=False, beyond="ends", longest="prod(grid)",
+        learned=True, relative="distance", multi_scale=False,
         parameters="2 * dim * (sum(grid) - 1)", cost="2 * dim * (sum(grid) - 1) + sum(grid) ** 2 - 2 * prod(grid)",
     ),
     users="SAM, ViTDet, MViTv2",
@@ -80,7 +80,10 @@ def decomposed(
         Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
     ] = GENERATOR,
 ) -> Relative:
-    """Trained vectors for the vertical and the horizontal distance of two patches."""
+    """Trained vectors for the vertical and the horizontal distance of two patches.
+
+    The table is that of the whole grid, wherever it stands.
+    """
     keys = key_grid or grid
     tables, indices = [], []
     for axis, name in enumerate(("height", "width")):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     """,
     source=Source("Li et al. 2023", "arXiv:2310.04418", "equation 8 and the reference code in its appendix"),
     facts=Facts(
-        learned=True, multi_scale=True, relative="no",
+        learned=True, bounded=False, relative="no",
         parameters="2 * hidden + (hidden + 1) * heads + 2", cost="(heads + 1) * n * n",
     ),
     users="research on length generalisation",
@@ -63,6 +63,7 @@ def fire(
     """Trained function of the distance as a share of the query's position.
 
     Without heads or weights the table holds x alone.  Computed in float64 with + - x / only.
+    For keys before the query x stays below 1; for later keys, which a decoder masks, it grows.
     """
 
     @cache

@@ -186,9 +186,10 @@ def transformer_xl(
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
-    """Sinusoid of the distance between query and key, which a trained matrix projects.
+    """Sinusoid of the distance between query and key.
 
-    With heads the table has the trained vectors u and v, which stand for the query's position.
+    A trained matrix projects it.  With heads the table has the trained vectors u and v,
+    which stand for the query's position.
     """
     if span == "local" and local is None:
         raise BadParameter("span", span, "needs --local LEFT+RIGHT: the distances on both sides")
@@ -279,7 +280,10 @@ def deberta(
     seed: SeedOfVectors = 0,
     generator: WithoutWeights = GENERATOR,
 ) -> Relative:
-    """Trained vector for each bucket of distances, used for content to position and back."""
+    """Trained vector for each bucket of distances.
+
+    Queries meet it as position and keys as content, and the other way round.
+    """
     middle = buckets // 2
     if buckets == 1:
         raise BadParameter("buckets", buckets, "must be 0 or at least 2: half of them are exact distances")

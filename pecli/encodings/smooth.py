@@ -57,7 +57,10 @@ def kerple(
         Generator, Param("How parameters are drawn: one Philox word for each.", when=("r1", (None,)))
     ] = GENERATOR,
 ) -> Bias:
-    """Kernel of the distance with two trained numbers per head; the paper masks later keys."""
+    """Kernel of the distance with two trained numbers per head.
+
+    The paper masks later keys (mask causal).
+    """
     if (r1 is None) != (r2 is None):
         given, other = ("r1", "r2") if r2 is None else ("r2", "r1")
         raise BadParameter(given, "+".join(map(str, r1 or r2 or ())), f"needs {other} beside it: give both or neither")
@@ -155,7 +158,10 @@ def sandwich(
     base: Base = Decimal(10000),
     mask: Mask = "none",
 ) -> Bias:
-    """Sum of cosines of the distance: the product of two sinusoidal rows, less its value at distance 0."""
+    """Product of two sinusoidal rows, less its value at distance 0.
+
+    It is a sum of cosines of the distance.
+    """
     frequencies = geometric(base, Fraction(2, width), width // 2 + 1)[1:]
     scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]
 
