@@ -250,5 +250,6 @@ def _steps(a: int, exact: int, end: int, count: int, k: int) -> int:
     """Return the sign of (a / exact)^count - (end / exact)^k, by whole numbers."""
     shared = gcd(count, k)
     n, k = count // shared, k // shared
-    one, other = a**n * exact**k, end**k * exact**n
+    one: int = a**n * exact**k
+    other: int = end**k * exact**n
     return (one > other) - (one < other)

@@ -7,21 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter, UnknownName
+from pecli.openers import OPENERS
 from pecli.text import parse_number, shorten
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pecli.tabular import Tabular
-
     Arrays = Mapping[str, NDArray[np.float64]]
 
 LARGEST_TEXT = 64 << 20  # bytes
 TEXTS = ("", ".txt", ".dat", ".tsv")
-
-OPENERS: list[Callable[[str], Tabular]] = []
-"""Opens what is neither npy, npz nor plain text; the formats put theirs here when they are loaded."""
 
 
 class OpenArray:
@@ -98,7 +94,7 @@ def one_array(arrays: Arrays, path: str, *endings: str) -> NDArray[np.float64]:
     named = [values for key, values in arrays.items() if any(key == end or key.endswith("." + end) for end in endings)]
     if len(named) == 1:
         return named[0]
-    if len(arrays) == 1 and len(endings) <= 1:
+    if len(arrays) == 1:
         return next(iter(arrays.values()))
     wanted = " or ".join(endings) or "one array"
     rule = f"holds {', '.join(list(arrays)[:6])}, and of {wanted} there must be one: choose it with FILE::NAME"

@@ -67,7 +67,7 @@ def kerple(
     first = _each_head("r1", r1, heads) or _drawn(seed, 0, heads, 2 if kind == "log" else 1)
     second = _each_head("r2", r2, heads) or _drawn(seed, 1, heads, 1 if kind == "log" else 2)
     if kind == "power" and max(second) > 2:
-        raise BadParameter("r2", float(max(second)), "must be at most 2 with kind=power")
+        raise BadParameter("r2", f"{float(max(second)):g}", "must be at most 2 with kind=power")
 
     def value(distances: Points, chosen: range) -> Real:
         from pecli import elementary

@@ -25,6 +25,7 @@ from pecli.formats.sniff import is_text, recognised
 from pecli.formats.stored import Source, StoredTable, regular_source
 from pecli.formats.text_csv import CSV
 from pecli.formats.text_json import JSON
+from pecli.openers import OPENERS
 from pecli.tabular import Tabular
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
@@ -238,3 +239,6 @@ def _recognised_format(source: Source, named: str | None) -> Format:
         remedy = f"name it {FORMATS[shown].suffixes[0]}, or give --format {shown}"
         raise source.bad(f"is a {FORMATS[shown].title} file and not {expected.title}: {remedy}")
     return FORMATS[shown]
+
+
+OPENERS.append(open_table)
