@@ -102,20 +102,22 @@ def _split_share(keys: Keys) -> float:
     return rope / (nope + rope)
 
 
-def _theta(keys: Keys, family: Family, notes: Notes, inner: bool, key: str) -> Any:
+def _theta(keys: Keys, family: Family, notes: Notes, inner: Any, key: str) -> Any:
     """Return the base beside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
     default = family.theta
     if name not in keys:
         return default
-    if inner:
+    if inner is not None:
         notes.ignore(name, f"{key} has a base of its own, which wins")
+        if keys.get(name) != inner:
+            notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a base of its own, {shown(inner)}")
         return None
     notes.use(name, "base of the frequencies")
     return keys.get(name)
 
 
-def share_beside(keys: Keys, family: Family, notes: Notes, inner: bool, key: str) -> Any:
+def share_beside(keys: Keys, family: Family, notes: Notes, inner: Any, key: str) -> Any:
     """Return the rotating share beside the dictionary, or the class's default; None for none."""
     name = family.option("partial-key", "partial_rotary_factor")
     if family.forced:
@@ -123,12 +125,16 @@ def share_beside(keys: Keys, family: Family, notes: Notes, inner: bool, key: str
             notes.ignore(name, f"{family.name} fixes it at {family.partial}")
         return family.partial
     width = family.option("width-key")
-    if width and name not in keys and number(keys.get(width)) is not None and not inner:
+    if width and name not in keys and number(keys.get(width)) is not None and inner is None:
         notes.use(width, "columns of a head that rotate")
         return int(number(keys.get(width)) or 0) / head_of(keys, family, notes).width
     if name in keys:
-        if inner:
+        if inner is not None:
             notes.ignore(name, f"{key} has a share of its own, which wins")
+            if keys.get(name) != inner:
+                notes.warn(
+                    f"{name}={shown(keys.get(name))} has no effect: {key} has a share of its own, {shown(inner)}"
+                )
         else:
             notes.use(name, "share of the head that rotates")
         return keys.get(name)
@@ -167,9 +173,9 @@ def _refusekinds_of(keys: Keys, family: Family, notes: Notes, nested: list[str],
 
 def _one(keys: Keys, family: Family, notes: Notes, params: Parameters, key: str) -> Parameters:
     """Complete one flat dictionary."""
-    theta = _theta(keys, family, notes, "rope_theta" in params, key)
+    theta = _theta(keys, family, notes, params.get("rope_theta"), key)
     params.setdefault("rope_theta", theta)
-    share = share_beside(keys, family, notes, "partial_rotary_factor" in params, key)
+    share = share_beside(keys, family, notes, params.get("partial_rotary_factor"), key)
     if share is not None or (family.option("partial-key") and family.option("partial-key") in keys):
         params.setdefault("partial_rotary_factor", share)
     params.setdefault("rope_type", params.get("type", "default"))
@@ -214,7 +220,7 @@ def complete_kinds(
             raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
         inner.setdefault("rope_type", inner.get("type", "default"))
         if "rope_theta" not in inner:
-            inner["rope_theta"] = _theta(keys, family, notes, False, key)
+            inner["rope_theta"] = _theta(keys, family, notes, None, key)
         scaled = scaled or inner["rope_type"] != "default"
         if share and scaled and "partial_rotary_factor" in keys:
             inner.setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
@@ -233,6 +239,7 @@ def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, 
             f"transformers ignores {key}.{kind}.truncate: it reads the key beside the kinds of layers, so the ramp is "
             "truncated all the same"
         )
+        notes.warn(f"{key}.{kind}.truncate has no effect: transformers reads it beside the kinds of layers")
     notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers")
 
 

@@ -44,6 +44,9 @@ def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
         compress = {**inner, "rope_theta": theta, "partial_rotary_factor": share_float}
         if compress["rope_type"] == "yarn":
             compress.setdefault("attention_factor", 1)
+    else:
+        for name in ("rope_theta", "compress_rope_theta", "qk_rope_head_dim"):
+            notes.ignore(name, "rope_parameters has both tables already")
     for kind, inner in (("main", main), ("compress", compress)):
         inner.setdefault("rope_type", inner.get("type", "default"))
         inner.setdefault("rope_theta", keys.get("rope_theta", 10000))
@@ -129,7 +132,7 @@ def _fixed(keys: Keys, family: Family, notes: Notes) -> Folded:
         base = base * ratio
         notes.use(times, "multiplies the base")
     params: Parameters = {"rope_type": "default", "rope_theta": base}
-    share = share_beside(keys, family, notes, False, "")
+    share = share_beside(keys, family, notes, None, "")
     if share is not None:
         params["partial_rotary_factor"] = share
     stretch = family.option("stretch")

@@ -14,9 +14,16 @@ from pecli.models.notes import Notes
 from pecli.models.reading import STACKS, LayerReading, Reading
 from pecli.models.rotary import rotary_layers
 
-ABOUT_POSITIONS = (
-    "rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "kv_channels", "mscale",
-)  # fmt: skip
+ABOUT_POSITIONS = ("rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "mscale")
+WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
+NOT_OF_THE_TABLE = (
+    "no_rope_layers",
+    "no_rope_layer_interval",
+    "rope_interleave",
+    "original_rope",
+    "rotary",
+    "offset_alibi",
+)
 SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "partial_rotary_factor")
 SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
 
@@ -113,7 +120,7 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
         family = _unknown(data, path, where, model_type, notes)
     keys = Keys(data, path, family.names if family else {}, where)
     layers = _layers(keys, model_type, family, notes)
-    _leftovers(keys, notes, model_type)
+    _leftovers(keys, notes, model_type, layers)
     used, ignored = notes.keys()
     default = next(iter(layers)) if len(layers) > 1 and "encoder" in layers else ""
     return Reading(
@@ -190,7 +197,7 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
         If they say nothing of positions.
     """
     place = f"{where.rstrip('.')} " if where else ""
-    named = f"model_type {shown(model_type)}" if model_type else "no model_type"
+    named = f"model_type {shown(model_type)}, which is not known," if model_type else "no model_type"
     kind = data.get("position_embedding_type")
     rotary = any(data.get(name) is not None for name in SIGNS_OF_ROPE) or (isinstance(kind, str) and "ro" in kind)
     if not rotary and not all(name in data for name in SIGNS_OF_A_DECODER):
@@ -198,22 +205,22 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
 
         near = difflib.get_close_matches(model_type, known_types(), n=1, cutoff=0.6) if model_type else []
         hint = f"did you mean {near[0]}?" if near else "name a model type that pecli knows, or give the parameters"
-        raise BadFile(
-            path, f"{place}has {named}, which is not known, and no key that says which positions it has: {hint}"
-        )
-    notes.warn(f"{place}{named} is not known: its keys are read as Llama's, with partial_rotary_factor")
+        raise BadFile(path, f"{place}has {named} and no key that says which positions it has: {hint}")
+    notes.warn(f"{place}has {named.rstrip(',')}: its keys are read as Llama's, partial_rotary_factor included")
     return Family(model_type, honours=True)
 
 
-def _leftovers(keys: Keys, notes: Notes, model_type: str) -> None:
-    """Name the keys about positions that nothing read."""
+def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, LayerReading]) -> None:
+    """Name the keys about positions that nothing read and that say something else than the table does."""
+    widths = {one.params.get("dim") for one in layers.values()}
     for name, value in keys.data.items():
-        about = name.endswith("head_dim") or any(word in name for word in ABOUT_POSITIONS)
+        about = name in WIDTHS or any(word in name for word in ABOUT_POSITIONS)
         if not about or name in notes.used or name in notes.ignored or value in (None, False):
             continue
         if name in keys.used:
             notes.use(name, "read for the table")
             continue
         notes.ignore(name, f"{model_type or 'this model type'} does not read it")
-        if not isinstance(value, str):
+        agrees = name in WIDTHS and str(value) in widths
+        if not agrees and name not in NOT_OF_THE_TABLE and not isinstance(value, str):
             notes.warn(f"{keys.where}{name} has no effect: {model_type or 'this model type'} does not read it")

@@ -70,11 +70,12 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
     recipe.update(SCALED[rope.kind](rope, d))
     notes = tuple(_remarks(rope, d))
     length = keys.integer("max_position_embeddings", family.length)
+    straight = family.pairs == "deinterleave" and keys.get("rope_interleave") is False
     return LayerReading(
         "rope",
         recipe,
         family.layout,
-        family.pairs,
+        "half" if straight else family.pairs,
         length,
         notes=notes,
         double=bool(family.option("double")),
@@ -128,6 +129,7 @@ def _check_head(rope: Rope, head: Head, d: int) -> None:
 def _unread(rope: Rope) -> None:
     """Name the parameters that have no effect."""
     section = rope.params.get("mrope_section", rope.params.get("xdrope_section"))
+    without = []
     for name, value in rope.params.items():
         place = f"{rope.where}.{name}"
         if name in rope.read or name in COMMON or (name == "xdrope_section" and section):
@@ -136,7 +138,10 @@ def _unread(rope: Rope) -> None:
             rope.notes.use(place, MEANS[name])
         elif value is not None:
             rope.notes.ignore(place, f"rope type {rope.kind} does not read it")
-            rope.notes.warn(f"{place} has no effect: rope type {rope.kind} does not read it")
+            without.append(name)
+    if without:
+        names, have, them = ", ".join(without), *(("have", "them") if len(without) > 1 else ("has", "it"))
+        rope.notes.warn(f"{rope.where}: {names} {have} no effect, for rope type {rope.kind} does not read {them}")
 
 
 def _remarks(rope: Rope, d: int) -> list[str]:
