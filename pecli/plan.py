@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.exponentials import Exponentials
     from pecli.phase.doubled import Doubled
     from pecli.points import Points
 
@@ -122,7 +123,7 @@ class Beside:
 
     name: str
     width: int
-    at: Callable[[Points], Real]
+    at: Callable[[Points], Real | Exponentials]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.encodings.frequencies import CONTEXT, geometric
@@ -18,6 +19,7 @@ from pecli.plan import Band, Beside, Fixed, Waves
 from pecli.spec import Facts, Family, Param, Source, encoding
 
 if TYPE_CHECKING:
+    from pecli.exponentials import Exponentials, Powers
     from pecli.phase.doubled import Doubled
     from pecli.points import Points
 
@@ -79,8 +81,14 @@ def xpos(
     )
     every = slice(0, half)
 
-    def scale(points: Points) -> Doubled:
-        return points.beyond(middle).exponentials(rates)
+    @cache
+    def powers() -> Powers:
+        from pecli.exponentials import Powers
+
+        return Powers(rates)
+
+    def scale(points: Points) -> Exponentials:
+        return powers().at(points.beyond(middle))
 
     band = Band(geometric(base, Fraction(2, dim), half), every, every)
     return Waves(half, (band,), beside=(Beside("scale", half, scale),))
@@ -200,11 +208,12 @@ class Fading:
     def _distances(self, head: int, low: int, high: int) -> Doubled:
         import numpy as np
 
+        from pecli.exponentials import Powers
         from pecli.phase.doubled import Doubled
         from pecli.points import Points
 
         points, rate = Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
-        found = points.times([Fraction(rate)]) if self.log else points.exponentials([rate])
+        found = points.times([Fraction(rate)]) if self.log else Powers([rate]).at(points).doubled()
         return Doubled(found.hi[:, 0], found.lo[:, 0])
 
     def _shares(self, start: int, stop: int) -> Doubled:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
+from pecli.exponentials import Exponentials
 from pecli.kernels.crossed import fill_cross
 from pecli.kernels.lookup import Lookup, fill_ramp
 from pecli.kernels.pairs import fixed_arrays, fixed_rows
@@ -109,7 +110,10 @@ class WaveTable(Table):
         for segment in self.part.segments(start, stop):
             values = beside.at(Points(as_array(segment.multiples), segment.unit))
             rows = np.empty((len(segment.multiples), width), out.dtype)
-            round_into(values, self.dtype, rows)
+            if isinstance(values, Exponentials):
+                values.into(self.dtype, rows)
+            else:
+                round_into(values, self.dtype, rows)
             for view in views if out.shape[1] > width else [out]:
                 view[segment.rows] = rows
 
