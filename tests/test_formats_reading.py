@@ -113,6 +113,19 @@ def test_hdf5_that_h5py_wrote(tmp_path):
         assert stored.recipe is None
 
 
+def test_hdf5_behind_a_block_of_another_program(tmp_path):
+    import h5py
+
+    with h5py.File(tmp_path / "x.mat", "w", userblock_size=512) as file:
+        file["pe"] = values()
+        file.create_dataset("packed", data=values(), compression="gzip")
+    with open(tmp_path / "x.mat", "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file")
+    assert (tmp_path / "x.mat").read_bytes().startswith(b"MATLAB 7.3")
+    for name in ("pe", "packed"):
+        np.testing.assert_array_equal(read(tmp_path / "x.mat", name), values())
+
+
 def compact():
     from h5py import h5d, h5p
 

@@ -19,7 +19,7 @@ from pecli.formats.hdf5 import HDF5
 from pecli.formats.npy import NPY
 from pecli.formats.npz import NPZ
 from pecli.formats.parquet import PARQUET
-from pecli.formats.safe import check_place, is_stream, open_output
+from pecli.formats.safe import Need, check_place, is_stream, open_output
 from pecli.formats.safetensors import SAFETENSORS
 from pecli.formats.sniff import is_text, recognised
 from pecli.formats.stored import Source, StoredTable, regular_source
@@ -137,7 +137,7 @@ def write_table(
     report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else Options.progress
     options = Options(threads, compress, wide, report)
     draft = _checked(table, format_for(path, format), path, options, clobber)
-    with open_output(path, clobber=clobber, size=draft.size or draft.least) as output:
+    with open_output(path, clobber=clobber, need=_needed(draft)) as output:
         draft.write(output)
         return output.bytes
 
@@ -192,8 +192,12 @@ def _checked(table: Tabular, form: Format, path: str, options: Options, clobber:
             raise BadParameter(option, "true", f"means nothing for {form.name}: leave it out, or write {able}")
     _need(form)
     draft = form.draft(table, options)
-    check_place(path, draft.size or draft.least, clobber=clobber)
+    check_place(path, _needed(draft), clobber=clobber)
     return draft
+
+
+def _needed(draft: Draft) -> Need:
+    return Need(draft.least, exact=False) if draft.size is None else Need(draft.size)
 
 
 def _need(form: Format) -> None:

@@ -15,7 +15,7 @@ from pecli.formats.column_table import ColumnTable
 from pecli.formats.columns import Columns, batches, schema
 from pecli.formats.facts import KEY, parse_object
 from pecli.formats.gathered import Column
-from pecli.formats.safe import Output
+from pecli.formats.output import Output
 from pecli.formats.stored import Source
 from pecli.tabular import Tabular
 

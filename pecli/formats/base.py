@@ -12,7 +12,7 @@ from pecli.tabular import Array, Tabular
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.formats.safe import Output
+    from pecli.formats.output import Output
     from pecli.formats.stored import Source, StoredTable
 
 REALS = ("float16", "float32", "float64")
@@ -99,6 +99,8 @@ class Format:
         Opens a file of it.
     magic : tuple of bytes
         How such a file begins; empty where text does not tell.
+    places : tuple of int
+        Where that may stand.
     dtypes : tuple of str
         What it holds.
     stores, metadata : str
@@ -120,6 +122,7 @@ class Format:
     stores: str
     metadata: str
     magic: tuple[bytes, ...] = ()
+    places: tuple[int, ...] = (0,)
     package: str | None = None
     streams: bool = True
     compresses: bool = False
@@ -139,6 +142,8 @@ class Rules:
         if not table.arrays:
             raise BadParameter("format", self.format, "has nothing to write: the table holds no array")
         for array in table.arrays:
+            if not array.bytes:
+                raise BadParameter("format", self.format, f"has nothing to write of '{array.name}': it is empty")
             if array.dtype not in self.dtypes:
                 remedy = "use hdf5 (.h5) or safetensors" if array.dtype == "bfloat16" else "use hdf5 (.h5) or npz"
                 remedy = self.remedies.get(array.dtype, remedy)

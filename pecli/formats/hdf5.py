@@ -19,7 +19,7 @@ from pecli.formats.hdf5_files import Image, Shielded, spooled
 from pecli.formats.hdf5_read import Hdf5Table
 from pecli.formats.hdf5_types import file_type
 from pecli.formats.layout import Layout, Positioned
-from pecli.formats.safe import Output
+from pecli.formats.output import Output
 from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ HDF5 = Format(
     open=Hdf5Table,
     dtypes=RULES.dtypes,
     magic=(b"\x89HDF\r\n\x1a\n",),
+    places=(0, 512, 1024, 2048),  # behind a block of the user's
     stores="a dataset for each array, contiguous (`--compress`: shuffle and gzip), and `/position` as dimension scale",
     metadata="attributes of the root: pecli_recipe, formula, source, pecli_version",
     package="h5py",

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from pecli.formats.safe import Output
+from pecli.formats.output import Output
 
 
 class Image(io.RawIOBase):

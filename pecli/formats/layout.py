@@ -13,7 +13,7 @@ from pecli.tabular import Array, Tabular
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.formats.safe import Output
+    from pecli.formats.output import Output
 
 
 @dataclass(frozen=True)

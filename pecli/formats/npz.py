@@ -14,7 +14,7 @@ from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options,
 from pecli.formats.facts import axes_of, facts_json, parse_object, texts
 from pecli.formats.layout import in_order
 from pecli.formats.npy import LONGEST_HEADER, NpyArray, header, parse_header
-from pecli.formats.safe import Output
+from pecli.formats.output import Output
 from pecli.formats.stored import RawFile, Source, StoredTable, dtype_name, stored_array
 from pecli.tabular import Array, Tabular
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
 from pecli.formats.columns import Columns, batches, schema
+from pecli.formats.output import Output
 from pecli.formats.parquet_read import ParquetTable
-from pecli.formats.safe import Output
 from pecli.tabular import Tabular
 
 if TYPE_CHECKING:

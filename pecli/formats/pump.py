@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pecli.formats.safe import Output
+    from pecli.formats.output import Output
 
 AHEAD_BYTES = 24 << 20  # of all buffers that wait to be written in order
 
@@ -169,8 +169,12 @@ class Ordered(Generic[Result]):
             self._threads = []
 
     def __enter__(self) -> Iterator[Result]:
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self._results() if self._threads else self._serial()
 
     def __exit__(self, *_exception: object) -> None:

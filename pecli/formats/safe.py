@@ -10,159 +10,34 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import re
-import select
 import shutil
 import stat
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pecli.errors import BrokenPipe, PecliError, WouldOverwrite, WriteFailed
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
+from pecli.errors import PecliError, WouldOverwrite, WriteFailed
+from pecli.formats.output import Output
 
 STANDARD = "-"
-RESERVED_AT_ONCE = 16 << 20
-SLOW_RESERVATION = 1e-10  # seconds a byte; seen: ext4 1e-12, tmpfs 3e-10
 _OWN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
-class Output(io.RawIOBase):
-    """The open end that a format writes to, in order by `write` or anywhere by `put`.
+@dataclass(frozen=True)
+class Need:
+    """Bytes that a file takes, or, where that is not known, takes at least."""
 
-    Attributes
-    ----------
-    target : str
-        The name that messages use.
-    regular : bool
-        Whether it is a file of ours, which can be written anywhere; else bytes go out in order.
-    """
+    size: int = 0
+    exact: bool = True
 
-    def __init__(self, target: str, descriptor: int, *, regular: bool, send: Callable[[memoryview], int] | None = None):
-        self.target, self.regular = target, regular
-        self._descriptor = descriptor
-        self._send = send or (lambda view: os.write(descriptor, view))
-        self._at = self._end = 0
-        self._abandoned = False
-        self._placing = threading.Lock()
-
-    def writable(self) -> bool:
-        """Return true."""
-        return True
-
-    def seekable(self) -> bool:
-        """Whether any place can be written."""
-        return self.regular
-
-    def tell(self) -> int:
-        """Return the place where `write` goes on."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move that place."""
-        if not self.regular:
-            raise io.UnsupportedOperation("a stream cannot seek")
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
-        return self._at
-
-    def write(self, data: ReadableBuffer) -> int:
-        """Write all of `data` at the present place; a short write of a pipe is continued."""
-        view = memoryview(data).cast("B")
-        count = len(view)
-        if self.regular:
-            self.put(view, self._at)
-        elif not self._abandoned:
-            while view:
-                view = view[self._send_some(view) :]
-        self._at += count
-        self._end = max(self._end, self._at)
-        return count
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read back what was written at the present place of a regular file."""
-        view = memoryview(buffer).cast("B")
-        data = b"" if self._abandoned else os.pread(self._descriptor, len(view), self._at)
-        view[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def truncate(self, size: int | None = None) -> int:
-        """Cut or lengthen a regular file."""
-        self._end = self._at if size is None else size
-        if not self._abandoned:
-            os.ftruncate(self._descriptor, self._end)
-        return self._end
-
-    def put(self, data: ReadableBuffer, offset: int) -> None:
-        """Write all of `data` at `offset` of a regular file; threads may call it at once."""
-        view = memoryview(data).cast("B")
-        self._end = max(self._end, offset + len(view))
-        while view and not self._abandoned:
-            count = self._pwrite(view, offset)
-            view, offset = view[count:], offset + count
-
-    def abandon(self) -> None:
-        """Let every further write vanish.
-
-        A library's writer that is closed or collected after a failure appends
-        an ending, and a reader would then take the part for a whole.
-        """
-        self._abandoned = True
-
-    @property
-    def bytes(self) -> int:
-        """Bytes written so far, counted to the furthest."""
-        return self._end
-
-    def reserve(self, size: int, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Take `size` bytes of the disk now, so that it cannot run full later.
-
-        Where that takes as long as writing (tmpfs, which has nothing to
-        reserve but the memory itself) it would keep the other threads from the
-        file; there the free space was checked, and a write that fails is told.
-        """
-        if not self.regular or not hasattr(os, "posix_fallocate"):
-            return
-        for start in range(0, size, RESERVED_AT_ONCE):
-            if stopped():
-                return
-            count = min(RESERVED_AT_ONCE, size - start)
-            begun = time.thread_time()
-            try:
-                os.posix_fallocate(self._descriptor, start, count)
-            except OSError as error:
-                if error.errno in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):  # a file system that cannot
-                    return
-                raise
-            if time.thread_time() - begun > count * SLOW_RESERVATION:
-                return
-
-    def _send_some(self, view: memoryview) -> int:
-        try:
-            return self._send(view)
-        except BlockingIOError:  # the parent made the pipe non-blocking
-            select.select([], [self._descriptor], [])
-            return 0
-        except BrokenPipeError:
-            self.abandon()
-            raise BrokenPipe(f"the reader of {self.target} has gone") from None
-
-    def _pwrite(self, view: memoryview, offset: int) -> int:
-        if hasattr(os, "pwrite"):
-            return os.pwrite(self._descriptor, view, offset)
-        with self._placing:  # Windows has no write at an offset
-            os.lseek(self._descriptor, offset, os.SEEK_SET)
-            return os.write(self._descriptor, view)
+    def __str__(self) -> str:
+        return f"{'' if self.exact else 'at least '}{self.size:,} bytes"
 
 
 @contextlib.contextmanager
-def open_output(path: str, *, clobber: bool = True, size: int = 0) -> Iterator[Output]:
+def open_output(path: str, *, clobber: bool = True, need: Need = Need()) -> Iterator[Output]:
     """Open `path` for writing; on a clean exit the file stands there whole, on any other nothing is left.
 
     Parameters
@@ -171,8 +46,8 @@ def open_output(path: str, *, clobber: bool = True, size: int = 0) -> Iterator[O
         A path, or "-" for standard output.
     clobber : bool
         Whether a file of this name may be replaced.
-    size : int
-        Bytes that will be written, as far as known, for the message of a full disk.
+    need : Need
+        Bytes that will be written, for the message of a full disk.
 
     Raises
     ------
@@ -183,7 +58,7 @@ def open_output(path: str, *, clobber: bool = True, size: int = 0) -> Iterator[O
     BrokenPipe
         If the reader of a pipe has gone.
     """
-    with _explained(path, size):
+    with _explained(path, need):
         if is_stream(path):
             with _stream(path) as output:
                 try:
@@ -207,17 +82,17 @@ def is_stream(path: str) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def check_place(path: str, size: int, *, clobber: bool = True) -> None:
-    """Raise if a file of at least `size` bytes cannot stand at `path`, before a byte is written."""
+def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
+    """Raise if a file that needs so much cannot stand at `path`, before a byte is written."""
     if is_stream(path):
         return
-    with _explained(path, size):
+    with _explained(path, need):
         place = _Place(path, clobber)
         free = _free(place.folder)
-        if free is not None and size > free:
+        if free is not None and need.size > free:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         limit = _file_limit()
-        if limit is not None and size > limit:
+        if limit is not None and need.size > limit:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
@@ -324,29 +199,30 @@ def _stream(path: str) -> Iterator[Output]:
 
 
 @contextlib.contextmanager
-def _explained(path: str, size: int) -> Iterator[None]:
+def _explained(path: str, need: Need) -> Iterator[None]:
     try:
         yield
     except PecliError:
         raise
     except OSError as error:
-        raise WriteFailed("standard output" if path == STANDARD else path, _reason(error, path, size)) from error
+        raise WriteFailed("standard output" if path == STANDARD else path, _reason(error, path, need)) from error
 
 
-def _reason(error: OSError, path: str, size: int) -> str:
+def _reason(error: OSError, path: str, need: Need) -> str:
     folder = os.path.dirname(os.path.realpath(path))
-    if error.errno == errno.ENOSPC:
-        free = _free(folder)
-        if is_stream(path) or free is None:
-            return "no space is left on the device: write elsewhere"
-        need = f"{size:,} bytes are needed and " if size else ""
-        return f"the disk is full: {need}{free:,} are free in {folder}; free some space, or write elsewhere"
-    if error.errno == errno.EDQUOT:
-        return f"the disk quota is used up: {size:,} bytes are needed; free some space, or write elsewhere"
-    if error.errno == errno.EFBIG:
-        return f"{size:,} bytes are more than a file may have here (ulimit -f, or the file system): write elsewhere"
-    if error.errno == errno.EROFS:
-        return f"the file system of {folder} is read-only: write elsewhere"
+    remedy = "free some space, or write elsewhere"
+    match error.errno:
+        case errno.ENOSPC:
+            free = _free(folder)
+            if is_stream(path) or free is None:
+                return "no space is left on the device: write elsewhere"
+            return f"the disk is full: {need} are needed and {free:,} are free in {folder}; {remedy}"
+        case errno.EDQUOT:
+            return f"the disk quota is used up: {need} are needed; {remedy}"
+        case errno.EFBIG:
+            return f"{need} are needed, more than a file may have here (ulimit -f, or the file system): write elsewhere"
+        case errno.EROFS:
+            return f"the file system of {folder} is read-only: write elsewhere"
     return f"cannot be written ({error.strerror or error}): name another file"
 
 

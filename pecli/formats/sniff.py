@@ -33,7 +33,7 @@ def recognised(source: Source, formats: Iterable[Format]) -> str | None:
     """
     head = source.head
     for form in formats:
-        if any(head.startswith(magic) for magic in form.magic):
+        if any(head.startswith(magic, place) for magic in form.magic for place in form.places):
             return form.name
     # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does
     if len(head) > 8 and int.from_bytes(head[:8], "little") < source.size and head[8:9] == b"{":

@@ -9,8 +9,8 @@ from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options,
 from pecli.formats.columns import PARTS, Columns, parts, wide_names
 from pecli.formats.csv_read import CsvTable
 from pecli.formats.decimals import shortest
+from pecli.formats.output import Output
 from pecli.formats.pump import Buffer, Ordered, Task, fill, tasks
-from pecli.formats.safe import Output
 from pecli.tabular import Array, Tabular
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text

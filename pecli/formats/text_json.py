@@ -11,8 +11,8 @@ from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options,
 from pecli.formats.columns import PARTS, parts, row_axes
 from pecli.formats.decimals import infer, json_texts, parse
 from pecli.formats.hdf5 import with_positions
+from pecli.formats.output import Output
 from pecli.formats.pump import Buffer, Ordered, Task, fill, tasks
-from pecli.formats.safe import Output
 from pecli.formats.stored import Source, StoredTable, safe_shape, stored_array
 from pecli.tabular import Array, Tabular
 

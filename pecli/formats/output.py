@@ -1,0 +1,148 @@
+"""The open end that a format writes to: a new file, or a stream."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import select
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pecli.errors import BrokenPipe
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+RESERVED_AT_ONCE = 16 << 20
+SLOW_RESERVATION = 1e-10  # seconds a byte; seen: ext4 1e-12, tmpfs 3e-10
+
+
+class Output(io.RawIOBase):
+    """The open end that a format writes to, in order by `write` or anywhere by `put`.
+
+    Attributes
+    ----------
+    target : str
+        The name that messages use.
+    regular : bool
+        Whether it is a file of ours, which can be written anywhere; else bytes go out in order.
+    """
+
+    def __init__(self, target: str, descriptor: int, *, regular: bool, send: Callable[[memoryview], int] | None = None):
+        self.target, self.regular = target, regular
+        self._descriptor = descriptor
+        self._send = send or (lambda view: os.write(descriptor, view))
+        self._at = self._end = 0
+        self._abandoned = False
+        self._placing = threading.Lock()
+
+    def writable(self) -> bool:
+        """Return true."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether any place can be written."""
+        return self.regular
+
+    def tell(self) -> int:
+        """Return the place where `write` goes on."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move that place."""
+        if not self.regular:
+            raise io.UnsupportedOperation("a stream cannot seek")
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
+        return self._at
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write all of `data` at the present place; a short write of a pipe is continued."""
+        view = memoryview(data).cast("B")
+        count = len(view)
+        if self.regular:
+            self.put(view, self._at)
+        elif not self._abandoned:
+            while view:
+                view = view[self._send_some(view) :]
+        self._at += count
+        self._end = max(self._end, self._at)
+        return count
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read back what was written at the present place of a regular file."""
+        view = memoryview(buffer).cast("B")
+        data = b"" if self._abandoned else os.pread(self._descriptor, len(view), self._at)
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or lengthen a regular file."""
+        self._end = self._at if size is None else size
+        if not self._abandoned:
+            os.ftruncate(self._descriptor, self._end)
+        return self._end
+
+    def put(self, data: ReadableBuffer, offset: int) -> None:
+        """Write all of `data` at `offset` of a regular file; threads may call it at once."""
+        view = memoryview(data).cast("B")
+        self._end = max(self._end, offset + len(view))
+        while view and not self._abandoned:
+            count = self._pwrite(view, offset)
+            view, offset = view[count:], offset + count
+
+    def abandon(self) -> None:
+        """Let every further write vanish.
+
+        A library's writer that is closed or collected after a failure appends
+        an ending, and a reader would then take the part for a whole.
+        """
+        self._abandoned = True
+
+    @property
+    def bytes(self) -> int:
+        """Bytes written so far, counted to the furthest."""
+        return self._end
+
+    def reserve(self, size: int, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Take `size` bytes of the disk now, so that it cannot run full later.
+
+        Where that takes as long as writing (tmpfs, which has nothing to
+        reserve but the memory itself) it would keep the other threads from the
+        file; there the free space was checked, and a write that fails is told.
+        """
+        if not self.regular or not hasattr(os, "posix_fallocate"):
+            return
+        for start in range(0, size, RESERVED_AT_ONCE):
+            if stopped():
+                return
+            count = min(RESERVED_AT_ONCE, size - start)
+            begun = time.thread_time()
+            try:
+                os.posix_fallocate(self._descriptor, start, count)
+            except OSError as error:
+                if error.errno in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):  # a file system that cannot
+                    return
+                raise
+            if time.thread_time() - begun > count * SLOW_RESERVATION:
+                return
+
+    def _send_some(self, view: memoryview) -> int:
+        try:
+            return self._send(view)
+        except BlockingIOError:  # the parent made the pipe non-blocking
+            select.select([], [self._descriptor], [])
+            return 0
+        except BrokenPipeError:
+            self.abandon()
+            raise BrokenPipe(f"the reader of {self.target} has gone") from None
+
+    def _pwrite(self, view: memoryview, offset: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self._descriptor, view, offset)
+        with self._placing:  # Windows has no write at an offset
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            return os.write(self._descriptor, view)
