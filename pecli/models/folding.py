@@ -264,6 +264,7 @@ def _pair(keys: Keys, family: Family, notes: Notes) -> Folded:
                 'layer already has a "rope_type"; the table is unscaled'
             )
             notes.warn(f"rope_scaling has no effect: {family.name} reads rope_type, and the file says type")
+            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type")
         for kind in (FULL, SLIDING) if reach == "both" else (FULL,):
             if not isinstance(params.get(kind), dict):
                 raise keys.bad(f"has a rope_scaling, but rope_parameters has no {kind} that it could extend")

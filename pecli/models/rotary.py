@@ -6,7 +6,7 @@ from typing import Any
 
 from pecli.errors import UnknownName
 from pecli.models.families import Family
-from pecli.models.folding import FOLDS, fold
+from pecli.models.folding import FOLDS, Parameters, fold
 from pecli.models.heads import Head, head_of, rotating
 from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
@@ -16,7 +16,8 @@ from pecli.text import number_text
 
 TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 NEEDS_HEAD_DIM = ("dynamic", "yarn", "longrope")
-COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor", "mrope_section", "mrope_interleaved"}
+COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
+MULTIMODAL = {"mrope_section", "mrope_interleaved", "xdrope_section"}
 MEANS = {
     "llama_4_scaling_beta": "scales queries by position: pecli generate query-scale",
     "max_position_embeddings": "repeats the top-level key",
@@ -28,13 +29,15 @@ def rotary_layers(keys: Keys, family: Family, notes: Notes) -> dict[str, LayerRe
     folded = fold(keys, family, notes)
     layers = {}
     for kind, params in folded.layers.items():
-        where = folded.key if kind == "all" else f"{folded.key}.{kind}"
+        written = keys.data.get(folded.key) or {}
+        nested = isinstance(written.get(kind), dict)
+        where = f"{folded.key}.{kind}" if nested else folded.key
         if params is None:
             layers[kind] = LayerReading("none", {"dim": str(head_of(keys, family, notes, kind).width)})
             continue
         rope = Rope(keys, family, notes, params, where, folded, set())
         layers[kind] = _layer(rope, kind)
-        _unread(rope)
+        _unread(rope, written[kind] if nested else written)
     return layers
 
 
@@ -70,6 +73,8 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
     recipe.update(SCALED[rope.kind](rope, d))
     notes = tuple(_remarks(rope, d))
     length = keys.integer("max_position_embeddings", family.length)
+    if "max_position_embeddings" in keys:
+        rope.notes.use(family.names.get("max_position_embeddings", "max_position_embeddings"), "positions of the model")
     straight = family.pairs == "deinterleave" and keys.get("rope_interleave") is False
     return LayerReading(
         "rope",
@@ -126,13 +131,15 @@ def _check_head(rope: Rope, head: Head, d: int) -> None:
         raise rope.keys.bad(f"rotates {d} columns, an odd number, which rope type yarn does not take")
 
 
-def _unread(rope: Rope) -> None:
-    """Name the parameters that have no effect."""
-    section = rope.params.get("mrope_section", rope.params.get("xdrope_section"))
+def _unread(rope: Rope, written: Parameters) -> None:
+    """Say of each parameter that the config writes what became of it."""
+    common = COMMON | MULTIMODAL if rope.family.option("mrope") else COMMON
     without = []
-    for name, value in rope.params.items():
+    for name, value in written.items():
         place = f"{rope.where}.{name}"
-        if name in rope.read or name in COMMON or (name == "xdrope_section" and section):
+        if place in rope.notes.ignored or isinstance(value, dict):
+            continue
+        if name in rope.read or name in common:
             rope.notes.use(place, name.replace("_", " "))
         elif name in MEANS:
             rope.notes.use(place, MEANS[name])
