@@ -86,7 +86,7 @@ def test_a_trained_model_is_tried_with_scalings_too():
     linear = Recipe.parse("rope:dim=16,scaling=linear,factor=2")
     found = probe.run_probe([probe.fitted_by_name("rope", 16)], settings, lambda _: [linear])
     assert [t.tried_with for t in found.trials] == [str(Recipe.parse("rope:dim=16")), str(linear)]
-    assert found.trials[1].name == "rope:dim=16, tried with rope:dim=16,scaling=linear,factor=2"
+    assert found.trials[1].name == "rope, tried with rope:scaling=linear,factor=2"
     assert len(found.trials[1].losses) == 2
 
 

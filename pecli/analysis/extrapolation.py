@@ -12,7 +12,7 @@ from pecli.analysis.scalings import Scaled, compare_scalings, scalings_of, unsca
 from pecli.analysis.waves import WaveReach, base_of, wave_reach
 from pecli.errors import BadParameter, PecliError
 from pecli.plan import Bias, Conditional, Relative, Values, Waves
-from pecli.recipe import Recipe
+from pecli.recipe import Recipe, split_recipe
 from pecli.spec import Family
 
 LONGEST = 1 << 53
@@ -143,7 +143,7 @@ def extrapolate(
     if isinstance(plan, Bias | Relative):
         return _of_distances(made, plan, threshold, resolved.values.get("apply") == "multiply")
     if isinstance(plan, Conditional):
-        return _of_content(made, plan, train, test)
+        return _of_content(made, plan, resolved.values.get("dim"))
     return _of_values(made, recipe, plan)
 
 
@@ -218,7 +218,10 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     above, below = (max(getattr(head, side) for head in bias.heads) for side in ("above", "below"))
     if above:
         heads = sum(head.above > 0 for head in bias.heads)
-        finding = f"{heads} of {len(bias.heads)} heads give new distances a larger bias than any in training"
+        most = max(head.new[1] - head.trained[1] for head in bias.heads)
+        finding = (
+            f"{heads} of {len(bias.heads)} heads give new distances a larger bias than training, by up to {most:.3g}"
+        )
         return replace(made, bias=bias, verdict="unseen", finding=finding)
     if below:
         within = sum(head.window < made.train for head in bias.heads)
@@ -230,11 +233,12 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     return replace(made, bias=bias, verdict="inside", finding="no new bias occurs; it needs no longer table")
 
 
-def _of_content(made: Extrapolation, plan: Conditional, train: int, test: int) -> Extrapolation:
+def _of_content(made: Extrapolation, plan: Conditional, dim: object) -> Extrapolation:
     if plan.base is None:
         finding = "values come from neighbouring rows of the content, at any length"
         return replace(made, verdict="inside", finding=finding)
-    under = extrapolate(made.source, Recipe.parse(plan.base), train, test)
+    name, keys = split_recipe(plan.base)
+    under = extrapolate(made.source, Recipe.bind(name, **{"dim": dim, **keys}), made.train, made.test)
     return replace(under, recipe=made.recipe, encoding=made.encoding, family=made.family,
                    finding=f"its positions are {plan.base}: {under.finding}")  # fmt: skip
 

@@ -16,7 +16,7 @@ from pecli.analysis.probe_language import CHANGE, KEYS, VALUES, Text, speak
 from pecli.analysis.probe_model import HEAD, HEADS, WIDTH, Adam, Floats, Model, Placing
 from pecli.errors import BadParameter, PecliError
 from pecli.plan import Bias, Values, Waves
-from pecli.recipe import Recipe
+from pecli.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec import Family
 from pecli.table import Table
 
@@ -135,7 +135,7 @@ def run_probe(
     def job(which: int, seed: int) -> list[NDArray[np.float64]]:
         model = _trained(recipes[which], settings, seed, stop)
         if report:
-            report(f"trained {recipes[which].short}, seed {seed}")
+            report(f"trained {_label(recipes[which])}, seed {seed}")
         return [_tried(model, test, text, settings) for test in tests[which]]
 
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
@@ -256,6 +256,12 @@ def _tried(model: Model, test: Recipe, text: Text, settings: Settings) -> NDArra
     return mean
 
 
+def _label(recipe: Recipe) -> str:
+    """Return the recipe without what fits it to the model."""
+    name, keys = split_recipe(recipe.short)
+    return join_recipe(name, {key: value for key, value in keys.items() if key not in ("dim", "heads", "max-len")})
+
+
 def _windows(settings: Settings) -> tuple[slice, slice]:
     """Return the values of the second half of the training length, and as many at the end of the test length."""
     inside, last = settings.train // 2, settings.test // 2
@@ -266,7 +272,7 @@ def _trial(recipe: Recipe, test: Recipe, losses: list[NDArray[np.float64]], sett
     inside, beyond = (
         [float(loss[part].mean()) for loss in losses if len(loss) >= part.stop] for part in _windows(settings)
     )
-    name = recipe.short if test is recipe else f"{recipe.short}, tried with {test.short}"
+    name = _label(recipe) if test is recipe else f"{_label(recipe)}, tried with {_label(test)}"
     made = Trial(
         name, str(recipe), str(test), [loss.tolist() for loss in losses], float(np.mean(inside)),
         (min(inside), max(inside)), None, None, "ends",

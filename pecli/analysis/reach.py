@@ -21,6 +21,9 @@ ALL = 1 << 16
 
 INDEXED = 1 << 20
 COLUMNS = 4096
+QUERIES = 24
+MARGIN = 1e-3
+"""A bias counts as above those in training where it exceeds them by more than this share of their range."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class HeadReach:
         From 1.
     trained : (float, float)
         Smallest and largest bias at distances of the training length.
+    new : (float, float)
+        The same at the new distances, of a query at the end of the test length.
     last : float
         Bias at the largest distance of the test length.
     window : int
@@ -45,6 +50,7 @@ class HeadReach:
 
     head: int
     trained: tuple[float, float]
+    new: tuple[float, float]
     last: float
     window: int
     shared: int
@@ -135,7 +141,10 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplie
         row = _row(plan, head)
         values = row(test - 1, distances)
         seen = distances[distances < train]
-        known = row(train - 1, seen) if plan.by == "pair" or plan.value is None else values[: len(seen)]
+        if plan.by == "pair" or plan.value is None:  # what training saw depends on the query too
+            known = np.concatenate([row(q, seen[seen <= q]) for q in sample(train, QUERIES)])
+        else:
+            known = values[: len(seen)]
         top = float(values.max())
         limit = top * threshold if multiplies else top + math.log(threshold)
         heads.append(_head(head, row, distances, values, known, train, test, limit))
@@ -176,8 +185,10 @@ def _head(
     other = _last(row, test, distances, values != last, lambda v: v != last)
     new = values[distances >= train]
     low, high = float(known.min()), float(known.max())
-    below, above = float(np.mean(new < low)), float(np.mean(new > high))
-    return HeadReach(head + 1, (low, high), last, window, test - 1 - other, below, above)
+    below, above = float(np.mean(new < low)), float(np.mean(new > high + MARGIN * (high - low)))
+    return HeadReach(
+        head + 1, (low, high), (float(new.min()), float(new.max())), last, window, test - 1 - other, below, above
+    )
 
 
 def _last(

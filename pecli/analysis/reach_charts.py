@@ -110,7 +110,11 @@ def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
     series.append(_binned("the best possible", probe.positions, probe.floor, bin_size))
     mark = Mark(settings.train, f"trained to {settings.train}")
     title = f"Loss by position of small models on a toy language ({len(settings.seeds)} seeds)"
-    return [Lines(title, Axis("position (tokens)", low=0.0), Axis("loss (nats)", low=0.0), series, (mark,))]
+    return [
+        Lines(
+            title, Axis("position (tokens)", low=0.0, high=settings.test), Axis("loss (nats)", low=0.0), series, (mark,)
+        )
+    ]
 
 
 def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Series:

@@ -82,7 +82,7 @@ def _pair_rows(pairs: Sequence[Coverage]) -> list[list[str]]:
                 rows.append(["…"] * 7)
             continue
         rows.append([
-            str(pair.index), _length(pair.wavelength), f"{pair.turns:.3g}", f"{100 * pair.seen:.1f} %",
+            str(pair.index), _length(pair.wavelength), _turns(pair.turns), f"{100 * pair.seen:.1f} %",
             f"{100 * pair.unseen:.1f} %", str(pair.outside), str(pair.first),
         ])  # fmt: skip
     return rows + _run_row(run)
@@ -99,13 +99,17 @@ def _run_row(run: Sequence[Coverage]) -> list[list[str]]:
 
     return [[
         spans([p.index for p in run]), both(_length(first.wavelength), _length(last.wavelength)),
-        both(f"{first.turns:.3g}", f"{last.turns:.3g}"), both(f"{100 * first.seen:.0f} %", f"{100 * last.seen:.0f} %"),
+        both(_turns(first.turns), _turns(last.turns)), both(f"{100 * first.seen:.0f} %", f"{100 * last.seen:.0f} %"),
         "0 %", "0", "",
     ]]  # fmt: skip
 
 
 def _length(wavelength: float) -> str:
-    return "none" if wavelength == float("inf") else f"{wavelength:.6g}"
+    return "none" if wavelength == float("inf") else f"{wavelength:.1f}" if wavelength < 1e6 else f"{wavelength:.4g}"
+
+
+def _turns(turns: float) -> str:
+    return f"{turns:.0f}" if turns >= 100 else f"{turns:.3g}"
 
 
 def _show_bias(reach: BiasReach, train: int, test: int) -> None:

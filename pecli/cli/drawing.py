@@ -1,0 +1,31 @@
+"""Pictures to a file or to the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from pecli.cli.output import clean, is_terminal, say, tell
+from pecli.pictures import Chart, draw, picture_bytes
+
+
+def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, quiet: bool = False) -> None:
+    """Draw charts in the terminal ("-"), or write them to an SVG or PNG file, whole or not at all.
+
+    Raises
+    ------
+    UnknownName, MissingPackage, WriteFailed, WouldOverwrite
+        If the picture cannot be made or written.
+    """
+    if path == "-":
+        width = shutil.get_terminal_size((80, 24)).columns if is_terminal(sys.stdout) else 80
+        say(clean(draw(charts, min(width, 120))))
+        return
+    from pecli.formats.safe import open_output
+
+    data = picture_bytes(charts, path)
+    with open_output(path, clobber=clobber) as output:
+        output.write(data)
+    if not quiet:
+        tell(clean(f"drew {path}"))
