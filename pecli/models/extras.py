@@ -19,6 +19,14 @@ def with_extras(layers: dict[str, LayerReading], keys: Keys, family: Family, not
         listed = ", ".join(map(str, without[:12])) + (", ..." if len(without) > 12 else "")
         text = f"layers {listed} have no positions"
         layers = {name: replace(one, notes=(*one.notes, text)) for name, one in layers.items()}
+    beyond = family.option("beyond")
+    if beyond and keys.get(beyond):
+        notes.use(beyond, "base that grows beyond the model's own length")
+        text = (
+            "beyond its own length n the model raises the base with every doubling: for L positions give --scaling ntk "
+            "and --factor 2^ceil(log2(L/n) + 1) - 1"
+        )
+        layers = {name: replace(one, notes=(*one.notes, text)) for name, one in layers.items()}
     _faults(keys, family, notes)
     return layers
 
