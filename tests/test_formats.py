@@ -400,6 +400,19 @@ def test_an_option_that_a_format_has_no_use_for_is_refused(tmp_path):
         write(absolute(), tmp_path, "hdf5", wide=True)
 
 
+def test_a_wide_table_of_too_many_columns_is_refused(tmp_path):
+    write(Formula(4096 * 2, 600), tmp_path, "parquet", wide=True)
+    with pytest.raises(BadParameter, match="wide=true would make 18,001,800 column chunks"):
+        write(Formula(100 * 2**20, 600), tmp_path, "parquet", wide=True)
+
+
+def test_an_empty_array_is_refused(tmp_path):
+    for name in FORMATS:
+        with pytest.raises(BadParameter, match="nothing to write of 'pe': it is empty"):
+            write(Formula(0, 4), tmp_path, name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_listing_the_formats_loads_no_heavy_package():
     import sys
 

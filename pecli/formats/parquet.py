@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from pecli.errors import BadParameter
 from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
-from pecli.formats.columns import Columns, batches, schema
+from pecli.formats.columns import Columns, batches, row_axes, schema
 from pecli.formats.output import Output
 from pecli.formats.parquet_read import ParquetTable
 from pecli.tabular import Tabular
@@ -13,14 +15,26 @@ from pecli.tabular import Tabular
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
 RULES = Rules("parquet", (*REALS, *COMPLEX, *INTEGERS))
 
 
 def draft(table: Tabular, options: Options) -> Draft:
     """Write row group after row group."""
     columns = Columns(table, RULES)
+    if options.wide:
+        _check_chunks(columns)
     least = sum(array.bytes for array in columns.arrays) // 2000  # biases of few values were seen at 1 : 500
     return Draft(lambda output: _write(columns, output, options), None, least)
+
+
+def _check_chunks(columns: Columns) -> None:
+    """Refuse what would have so many chunks that the list of them, kept until the end, outgrows the memory."""
+    width = sum(math.prod(row_axes(array)) for array in columns.arrays)
+    chunks = width * -(-columns.rows // columns.group_rows())
+    if chunks > MOST_CHUNKS:
+        rule = f"would make {chunks:,} column chunks, and {MOST_CHUNKS:,} are the most: leave it out"
+        raise BadParameter("wide", "true", rule)
 
 
 def writer_options(plan: pa.Schema, keys: list[str]) -> dict[str, Any]:
