@@ -66,6 +66,23 @@ def test_a_model_config_states_its_training_length(pecli, tmp_path):
     assert (one["train"], one["verdict"]) == (8192, "inside")
 
 
+def test_a_config_whose_layers_differ_makes_a_report_of_each_kind(pecli, refuses, tmp_path):
+    config = {"model_type": "gemma3_text", "hidden_size": 64, "num_attention_heads": 2, "head_dim": 32}
+    config |= {"num_hidden_layers": 6, "rope_theta": 1e6, "rope_local_base_freq": 10000, "max_position_embeddings": 1024}
+    (tmp_path / "config.json").write_text(json.dumps({**config, "sliding_window": 64, "sliding_window_pattern": 6}))
+    found = report(pecli, "config.json", "--test-len", 2048)["reports"]
+    assert [r["source"] for r in found] == ["config.json (full_attention)", "config.json (sliding_attention)"]
+    assert {r["train"] for r in found} == {1024}
+    (one,) = report(pecli, "config.json", "--test-len", 2048, "--layer-type", "sliding_attention")["reports"]
+    assert "base=10000" in one["recipe"]
+    refuses("extrapolate", "config.json", "--test-len", 2048, "-o", "x.npy", says="choose one with --layer-type")
+    refuses("extrapolate", "rope:dim=8,len=9", "--test-len", 20, "--layer-type", "x", says="layer-type=x is for a model's")
+
+
+def test_a_length_in_the_recipe_is_the_training_length(pecli):
+    assert report(pecli, "rope:dim=8,len=50", "--test-len", 100)["reports"][0]["train"] == 50
+
+
 def test_a_scaled_table_is_written(pecli, tmp_path):
     done = pecli(
         "extrapolate", "rope:dim=8", "--train-len", 10, "--test-len", 40, "--scaling", "yarn", "-o", "long.npz"

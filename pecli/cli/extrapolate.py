@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pecli.cli import extrapolate_options as own
-from pecli.cli.options import Dtype, FormatWord, Json, Layout, NoClobber, Output, Quiet
+from pecli.cli.options import Dtype, FormatWord, Json, LayerType, Layout, NoClobber, Output, Quiet
 
 LONGEST = 1 << 53
 
@@ -34,6 +34,7 @@ def command(
     format_: FormatWord = None,
     dtype: Dtype = None,
     layout: Layout = None,
+    layer_type: LayerType = None,
     no_clobber: NoClobber = False,
     plot: own.Plot = None,
     json: Json = False,
@@ -64,6 +65,7 @@ def command(
         format=format_,
         dtype=dtype,
         layout=layout,
+        layer_type=layer_type,
         plot=plot,
         clobber=not no_clobber,
         json=json,

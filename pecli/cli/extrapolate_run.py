@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from pecli.cli.extrapolate_subjects import Subject, check_rows, lengths_of, read_subjects
 from pecli.cli.output import print_json, tell
 from pecli.errors import BadParameter
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from pecli.analysis.extrapolation import Extrapolation
-    from pecli.analysis.sources import Source
-    from pecli.recipe import Recipe
     from pecli.tabular import Tabular
 
 
@@ -37,6 +36,7 @@ class Options:
     format: str | None
     dtype: str | None
     layout: str | None
+    layer_type: str | None
     plot: str | None
     clobber: bool
     json: bool
@@ -55,37 +55,17 @@ class Options:
         return value
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A source, read but without lengths.
-
-    Attributes
-    ----------
-    source : Source
-    recipe : Recipe or None
-        The encoding; None for a table that does not say what it is.
-    table : Tabular or None
-        What a file holds.
-    """
-
-    source: Source
-    recipe: Recipe | None
-    table: Tabular | None
-
-    @property
-    def text(self) -> str:
-        """What the user called it."""
-        return self.source.text
-
-
 def run(texts: list[str], options: Options) -> int:
     """Report on sources, or write the longer table of one; return the exit status."""
     if options.plot is not None:
         from pecli.pictures import check_picture
 
         check_picture(options.plot)
-    subjects = [read_subject(text) for text in texts]
+    subjects = [subject for text in texts for subject in read_subjects(text, options.layer_type)]
     if options.output is not None:
+        if len(subjects) > 1:
+            rule = f"has {len(subjects)} kinds of layers, and -o writes one table: choose one with --layer-type"
+            raise BadParameter("SOURCE", texts[0], rule)
         return _write(subjects[0], options)
     if options.extend is not None:
         return _show_extensions(subjects, options)
@@ -114,56 +94,11 @@ def _draw(reports: list[Extrapolation], options: Options) -> None:
     show_charts(charts, options.plot, clobber=options.clobber, quiet=options.quiet)
 
 
-def read_subject(text: str) -> Subject:
-    """Read a source; a file that holds its recipe counts as that recipe."""
-    from pecli.analysis.sources import read_source
-    from pecli.recipe import Recipe, split_recipe
-    from pecli.table import KEYS
-
-    source = read_source(text)
-    if source.recipe is not None:
-        return Subject(source, source.recipe, None)
-    table = source.open()
-    if table.recipe is None:
-        return Subject(source, None, table)
-    name, keys = split_recipe(table.recipe)
-    return Subject(source, Recipe.bind(name, **{k: v for k, v in keys.items() if k not in KEYS}), table)
-
-
-def _lengths(subject: Subject, options: Options) -> tuple[int, int]:
-    """Return the training length, given or stated by the source, and the test length."""
-    from pecli.analysis.extrapolation import check_lengths, trained_length
-
-    train, rows = options.train, None
-    if subject.recipe is None:
-        from pecli.analysis.resize import trained_rows
-
-        assert subject.table is not None
-        rows = trained_rows(subject.table)[0].shape[0]
-        _check_rows(train, rows)
-    elif train is None:
-        rows = trained_length(subject.recipe)
-        if rows is None and subject.table is not None:
-            rows = subject.table.arrays[0].rows
-    train = rows if train is None else train
-    if train is None:
-        raise BadParameter("train-len", "(none)", f"must be given: {subject.text} does not say how long it was trained")
-    if options.test is None:
-        raise BadParameter("test-len", "(none)", "must be given: how many positions are wanted")
-    check_lengths(train, options.test)
-    return train, options.test
-
-
-def _check_rows(train: int | None, rows: int) -> None:
-    if train not in (None, rows):
-        raise BadParameter("train-len", train, f"must be {rows}, the rows of the table, or be left out")
-
-
 def _report(subject: Subject, options: Options) -> Extrapolation:
     from pecli.analysis.extrapolation import extrapolate, stored_rows
     from pecli.analysis.scalings import chosen
 
-    train, test = _lengths(subject, options)
+    train, test = lengths_of(subject, options.train, options.test)
     if subject.recipe is None:
         if options.scaling is not None:
             raise BadParameter("scaling", options.scaling, "is for recipes: trained rows have no frequencies to scale")
@@ -201,7 +136,7 @@ def _longer(subject: Subject, options: Options) -> tuple[Tabular, str]:
 
     if options.extend is not None:
         return _extended(subject, options), f"{subject.text} extended by {options.extend}"
-    train, test = _lengths(subject, options)
+    train, test = lengths_of(subject, options.train, options.test)
     if subject.recipe is None:
         rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
         raise BadParameter("SOURCE", subject.text, rule)
@@ -234,7 +169,7 @@ def _extended(subject: Subject, options: Options) -> Tabular:
                 name, value, "cannot stand with --extend: trained rows keep their type and have no recipe"
             )
     rows, array = trained_rows(_trained_table(subject, options))
-    _check_rows(options.train, len(rows))
+    check_rows(options.train, len(rows))
     new = _new_rows(options)
     extension = Extension(
         options.extend, options.prefix, options.grid, options.to_grid, options.antialias, options.alpha

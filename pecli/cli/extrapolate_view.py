@@ -55,11 +55,18 @@ def _show_waves(reach: WaveReach, train: int, test: int) -> None:
         ("new phases seen", f"{100 * reach.inside:.2f} %"),
         ("neighbours apart", f"{reach.resolution:.4g}, {100 * reach.resolution_kept:.1f} % of that in training"),
         ("magnitude", f"{reach.magnitude:.6g}"),
-        ("score by distance", ", ".join(f"{reach.score.at(d):.3f} at {d}" for d in (1, train - 1, test - 1))),
+        ("score at a distance", ", ".join(f"{reach.score.at(d):.3f} at {d}" for d in (1, train - 1, test - 1))),
+        ("score beyond", _beyond(reach, train)),
     ]
     show("", *(f"  {name:<20}{text}" for name, text in facts))
     columns = [(name, RIGHT) for name in ("pair", "wavelength", "turns", "seen", "new", "outside", "first")]
     show(grid(columns, _pair_rows(reach.pairs)))
+
+
+def _beyond(reach: WaveReach, train: int) -> str:
+    """Return the range of the sampled scores beyond the training length."""
+    found = [v for d, v in zip(reach.score.distances, reach.score.values, strict=True) if d >= train]
+    return f"{min(found):.3f} to {max(found):.3f} at {len(found)} distances from {train} on"
 
 
 def _pair_rows(pairs: Sequence[Coverage]) -> list[list[str]]:
