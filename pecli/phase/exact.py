@@ -22,10 +22,17 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pecli.phase.rounding import Grid
 from pecli.phase.turns import inverse_turn, pi_bits
 
 TABLE_BITS = 8
+NONE = 9
+HALVES = [0, 1, NONE, 2, NONE, 1, 0, -1, NONE, -2, NONE, -1]
+"""Twice the sine of so many twelfths of a turn where it is rational."""
+
 FIRST = 160
 """Bits after the point at the first attempt."""
 
@@ -149,8 +156,7 @@ class Exact:
             if found is not None:
                 return found
             if bits == FIRST and (known := self._rational(multiple, column, part)) is not None:
-                product = known * self.factor
-                return round_ratio(product.numerator, product.denominator, grid)
+                return self.multiple(known, grid)
             bits *= 2
             fraction, error = self._phase(multiple, column, bits), 2
 
@@ -168,11 +174,27 @@ class Exact:
         if not self.turns:
             return (Fraction(part == "cos")) if multiple * ratio == 0 else None
         twelfths = 12 * multiple * ratio
-        if twelfths.denominator != 1:
-            return None
-        place = (twelfths.numerator + (3 if part == "cos" else 0)) % 12
-        known = {0: 0, 1: 1, 3: 2, 5: 1, 6: 0, 7: -1, 9: -2, 11: -1}
-        return Fraction(known[place], 2) if place in known else None
+        half = HALVES[(twelfths.numerator + (3 if part == "cos" else 0)) % 12] if twelfths.denominator == 1 else NONE
+        return None if half == NONE else Fraction(half, 2)
+
+    def halves(self, multiples: NDArray[np.int64], columns: NDArray[np.int64], part: str) -> NDArray[np.int64]:
+        """Twice the sines or cosines that are 0, +-1/2 or +-1, and NONE for others; all of it in turns.
+
+        Only for frequencies whose denominator is small; NONE says nothing about the others.
+        """
+        ratios = [self.ratio(j) for j in range(len(self.frequencies))]
+        small = [r.denominator < 2**29 for r in ratios]
+        denominator = np.array([r.denominator if fits else 1 for r, fits in zip(ratios, small, strict=True)])[columns]
+        numerator = np.array([r.numerator % r.denominator if fits else 0 for r, fits in zip(ratios, small, strict=True)])
+        turned = (multiples % denominator) * numerator[columns] % denominator * 12
+        place = (turned // denominator + (3 if part == "cos" else 0)) % 12
+        known = (turned % denominator == 0) & np.array(small)[columns]
+        return np.where(known, np.array(HALVES)[place], NONE)
+
+    def multiple(self, value: Fraction, grid: Grid) -> float:
+        """A rational cosine or sine times the magnitude, rounded."""
+        product = value * self.factor
+        return round_ratio(product.numerator, product.denominator, grid)
 
     def _phase(self, multiple: int, column: int, bits: int) -> int:
         """The phase in 2^-bits turns, within two, from the exact frequency."""

@@ -88,25 +88,23 @@ def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> 
 
 def fixed_turns(
     frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fraction, bits: int
-) -> tuple[list[int], bool]:
-    """Sizes of the frequencies in 2^-bits turns per multiple, within one; and whether all are exact."""
+) -> list[int]:
+    """Sizes of the frequencies in 2^-bits turns per multiple, within one."""
     if turns:
         fractions = [abs(Fraction(f) * unit) for f in frequencies]
-        exact = all((1 << bits) % f.denominator == 0 for f in fractions)
-        return [(f.numerator << bits) // f.denominator for f in fractions], exact
+        return [(f.numerator << bits) // f.denominator for f in fractions]
     # radians * unit / 2 pi * 2^bits, in decimal: one multiplication and one conversion each
     context = Context(prec=max(FREQUENCY_DIGITS, bits * 31 // 100 + 40), Emin=-999999, Emax=999999)
     wide = bits + 64
     factor = context.divide(
         Decimal(inverse_turn(wide) * unit.numerator), Decimal((1 << (wide - bits)) * unit.denominator)
     )
-    fixed = [
+    return [
         int(context.multiply(f.copy_abs(), factor))
         if isinstance(f, Decimal)
         else int(context.multiply(context.divide(Decimal(abs(f.numerator)), Decimal(f.denominator)), factor))
         for f in frequencies
     ]
-    return fixed, not any(fixed)
 
 
 def limbs_of(fixed: Sequence[int], bits: int) -> Limbs:

@@ -67,7 +67,7 @@ class Wheel:
         self.count = len(frequencies)
         self.exact = Exact(list(frequencies), turns, unit, magnitude)
         self.bits = fraction_bits(frequencies, unit)
-        sizes, self.is_exact = fixed_turns(frequencies, turns, unit, self.bits)
+        sizes = fixed_turns(frequencies, turns, unit, self.bits)
         one = 1 << self.bits
         self.speed: Floats = np.array([f / one for f in sizes], dtype=np.float64)
         """Turns per multiple, without sign."""
@@ -175,23 +175,26 @@ class Wheel:
         return (np.abs(multiples).astype(np.float64) * 2.0 + 2.0) * (2.0**-bits * 8.0)
 
     def settle(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
-        """The correctly rounded cosine or sine of each pair, magnitude included, as float64."""
+        """Round the cosine or sine of each pair correctly, magnitude included; as float64."""
         if len(multiples) < FEW:
             return self._settle_exactly(multiples, columns, part, dtype)
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
-        factor = Doubled(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
-        value = multiply(point, factor)
-        error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + self.phase_error(multiples, bits) * abs(float(self.magnitude.hi))
-        certain = value.hi == 0.0
-        certain &= (multiples == 0) | (self.is_exact | (self.speed[columns] == 0.0))
-        error[certain] = 0.0
+        magnitude = Doubled(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
+        value = multiply(point, magnitude)
+        error = np.abs(value.hi) * (DOUBLED_ERROR * 2)
+        error += self.phase_error(multiples, bits) * abs(float(self.magnitude.hi))
         above = to_grid(*quick_two_sum(value.hi, value.lo + error), GRIDS[dtype])
         below = to_grid(*quick_two_sum(value.hi, value.lo - error), GRIDS[dtype])
-        doubtful = np.flatnonzero((above != below) | (np.signbit(above) != np.signbit(below)))
-        above[certain] = 0.0
-        doubtful = doubtful[~certain[doubtful]]
-        above[doubtful] = self._settle_exactly(multiples[doubtful], columns[doubtful], part, dtype)
+        doubtful = (above != below) | (np.signbit(above) != np.signbit(below))
+        if self.exact.turns:
+            halves = self.exact.halves(multiples, columns, part)
+            for half in (-2, -1, 0, 1, 2):
+                known = doubtful & (halves == half)
+                above[known] = self.exact.multiple(Fraction(half, 2), GRIDS[dtype])
+                doubtful &= ~known
+        left = doubtful.nonzero()[0]
+        above[left] = self._settle_exactly(multiples[left], columns[left], part, dtype)
         return above
 
     def _settle_exactly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
@@ -200,6 +203,7 @@ class Wheel:
         return np.array([self.exact.value(m, j, part, grid, self.phase) for m, j in pairs], dtype=np.float64)
 
     def phase(self, multiple: int, column: int) -> tuple[int, int]:
+        """One phase in 2^-FIRST turns, and its error in those."""
         spare = self.bits - FIRST
         phase = ((multiple * self.fixed[column]) >> spare) & ((1 << FIRST) - 1)
         return phase, 2 + (2 * abs(multiple) >> spare)
