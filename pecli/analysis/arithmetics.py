@@ -135,12 +135,19 @@ class _Case:
             with np.errstate(invalid="ignore"):  # a position may exceed what a narrow type holds
                 made = function(angles)
             if self.magnitude != 1:
-                made = rounded(rounded(made, "float32"), self.grain) * self.magnitude if self.grain != "float64" else made * self.magnitude
+                made = self._sized(made)
             made = rounded(made, self.grain)
             gap = np.abs(made - values)
             equal += gap == 0
             close += gap <= 1.01 * spacing(values, self.grain)
         return equal / 2, close / 2
+
+    def _sized(self, made: Floats) -> Floats:
+        """Return values times the magnitude, as frameworks multiply: both in float32, or in a narrower type."""
+        if self.grain == "float64":
+            return made * self.magnitude
+        kind = "float32" if self.grain == "float32" else self.grain
+        return rounded(rounded(made, "float32"), kind) * rounded(np.array(self.magnitude), "float32")
 
 
 def spacing(values: Floats, kind: str) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pecli.analysis.arithmetics import spacing
 from pecli.analysis.samples import Sample, holds, take
 from pecli.errors import PecliError
 from pecli.recipe import Recipe
@@ -37,6 +38,8 @@ class Guess:
         Whether the two arrays hold each other's values.
     determined : bool
         Whether the rule stands out among others; not so for a list of numbers that any table could have.
+    partition : bool
+        Whether only which values are equal is tested: the values themselves are trained.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Guess:
     notes: tuple[str, ...] = ()
     exchanged: bool = False
     determined: bool = True
+    partition: bool = False
 
     def make(self, dtype: str) -> Table:
         """Return its table; PecliError if the numbers are not allowed."""
@@ -67,26 +71,42 @@ class Trial:
         Share of the values that are equal to the bit.
     residual : float
         Largest absolute difference.
+    units : float
+        The same in units in the last place of the sample's grain.
     recipe : str
         Text of the guess's table.
     """
 
     equal: float
     residual: float
+    units: float
     recipe: str
 
 
 def try_guess(guess: Guess, sample: Sample, rows: int = 512) -> Trial | None:
     """Compute a guess in the sample's grain and compare it; None where it cannot be computed or has another shape."""
+    plain = {"complex64": "float32", "complex128": "float64"}.get(sample.dtype, sample.dtype)
+    if plain.startswith(("int", "uint", "bool")):
+        return _tried(guess, sample, "float64" if guess.name in ("integer", "binary") else "float32", rows)
+    found = _tried(guess, sample, sample.grain, rows)
+    if found is None or found.equal < 1.0 or plain == sample.grain or plain not in DTYPES:
+        return found
+    wide = _tried(guess, sample, plain, rows)  # exact in the file's own type, too?
+    return wide if wide is not None and wide.equal == 1.0 else found
+
+
+def _tried(guess: Guess, sample: Sample, dtype: str, rows: int) -> Trial | None:
     try:
-        table = guess.make(sample.grain)
-        mine = take(table, rows)
+        table = guess.make(dtype)
+        mine = take(table, rows, unstack=False)
     except PecliError:
         return None
+    if guess.partition:
+        return Trial(0.0, 0.0, 0.0, table.recipe or "")
     theirs = sample.planes[::-1] if guess.exchanged else sample.planes
     if len(mine.planes) != len(theirs):
         return None
-    equal, count, residual = 0, 0, 0.0
+    equal, count, residual, units = 0, 0, 0.0, 0.0
     for p, q in zip(mine.planes, theirs, strict=True):
         x, y = np.squeeze(p.values), np.squeeze(q.values)
         n = min(len(np.atleast_1d(x)), len(np.atleast_1d(y)), rows)
@@ -98,8 +118,10 @@ def try_guess(guess: Guess, sample: Sample, rows: int = 512) -> Trial | None:
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.abs(x - y)[~same]
-            residual = max(residual, float(np.nan_to_num(gap, nan=np.inf).max()))
-    return Trial(equal / max(count, 1), residual, table.recipe or "")
+            gap = np.nan_to_num(gap, nan=np.inf)
+            residual = max(residual, float(gap.max()))
+            units = max(units, float((gap / spacing(y[~same], sample.grain)).max()))
+    return Trial(equal / max(count, 1), residual, units, table.recipe or "")
 
 
 __all__ = ["Guess", "Trial", "holds", "try_guess"]

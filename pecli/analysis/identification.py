@@ -27,7 +27,7 @@ class Identification:
     residual : float or None
         Largest absolute difference from the recipe's values.
     equal : float
-        Share of the values that are equal.
+        Share of the values that are equal; None where they are trained and only their pattern counts.
     arithmetic : str
         How the values were computed.
     notes : tuple of str
@@ -37,7 +37,7 @@ class Identification:
     recipe: str | None
     confidence: str
     residual: float | None
-    equal: float
+    equal: float | None
     arithmetic: str
     notes: tuple[str, ...] = ()
     guess: Guess | None = field(default=None, compare=False)
@@ -62,18 +62,20 @@ UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
 def identify(table: Tabular) -> Identification:
     """Return the recipe that reproduces a table, or say that none is known."""
     sample = take(table)
-    if not sample.planes:
+    if not sample.planes or not all(plane.values.size for plane in sample.planes):
         return UNKNOWN
     best: Identification | None = None
-    for guess, explain in _guesses(sample):
-        trial = try_guess(guess, sample)
-        if trial is None:
-            continue
-        found = _judged(guess, trial, sample, explain)
-        if found.confidence == "sure":
-            return found
-        if found.confidence == "likely" and (best is None or found.equal > best.equal):
-            best = found
+    whole = sample.dtype.startswith(("int", "uint", "bool"))
+    for find in (_values, _biases) if whole else (_waves, _biases, _values):
+        for own, guess, explain in find(sample):
+            trial = try_guess(guess, own)
+            if trial is None:
+                continue
+            found = _judged(guess, trial, own, explain)
+            if found.confidence == "sure":
+                return found
+            if found.confidence == "likely" and (best is None or (found.equal or 0) > (best.equal or 0)):
+                best = found
     return best or UNKNOWN
 
 
@@ -83,10 +85,15 @@ def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Ide
         how = "exact" if sample.grain == _real(sample.dtype) else f"exact, rounded to {sample.grain}"
         confidence = "sure" if guess.determined else "likely"
         return Identification(trial.recipe, confidence, trial.residual, 1.0, how, guess.notes, guess)
+    if guess.partition:
+        return Identification(trial.recipe, "sure", None, None, "trained", guess.notes, guess)
     how = explain(guess)
     if how is None:
-        return UNKNOWN
+        if trial.equal < NEARLY or trial.units > 2:
+            return UNKNOWN
+        return Identification(trial.recipe, "likely", trial.residual, trial.equal, "unknown", guess.notes, guess)
     notes = (*guess.notes, how.words())
+    guess, trial = _emulated(guess, trial, how, sample)
     double = sample.grain == "float64" and guess.arithmetic in ("exact", "float64")  # as near as doubles get
     arithmetic = how.name
     if how.fits or double:
@@ -99,14 +106,48 @@ def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Ide
     return Identification(trial.recipe, confidence, trial.residual, trial.equal, arithmetic, notes, guess)
 
 
+def _emulated(guess: Guess, trial: Trial, how: Arithmetic, sample: Sample) -> tuple[Guess, Trial]:
+    """Return the guess with a framework's arithmetic in its recipe, where that reproduces more values."""
+    if guess.name != "rope" or how.name not in ("float32", "bfloat16"):
+        return guess, trial
+    own = replace(guess, table={**guess.table, "arithmetic": how.name})
+    again = try_guess(own, sample)
+    return (own, again) if again is not None and again.equal > trial.equal else (guess, trial)
+
+
 def _real(dtype: str) -> str:
     return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
-def _guesses(sample: Sample) -> Iterator[tuple[Guess, Explain]]:
+Finding = tuple[Sample, Guess, Explain]
+
+
+def _waves(sample: Sample) -> Iterator[Finding]:
     from pecli.analysis import waves_found
 
-    rows = sample.planes[0].rows
+    length = {"length": str(sample.planes[0].rows)}
     for wave in waves_found.waves(sample):
         for guess in waves_found.guesses(wave):
-            yield replace(guess, table={**guess.table, "length": str(rows)}), partial(waves_found.arithmetic, wave, sample)
+            yield sample, replace(guess, table={**guess.table, **length}), partial(waves_found.arithmetic, wave, sample)
+
+
+def _biases(sample: Sample) -> Iterator[Finding]:
+    from pecli.analysis import biases_found
+
+    whole = take(sample.table, unstack=False) if sample.stacked else sample
+    if len(whole.planes) == 1:
+        for guess in biases_found.guesses(whole):
+            yield whole, guess, _no_arithmetic
+
+
+def _values(sample: Sample) -> Iterator[Finding]:
+    from pecli.analysis import values_found
+
+    if len(sample.planes) == 1:
+        for guess in values_found.guesses(sample):
+            length = {} if guess.name == "window" else {"length": str(sample.planes[0].rows)}
+            yield sample, replace(guess, table={**guess.table, **length}), _no_arithmetic
+
+
+def _no_arithmetic(_guess: Guess) -> None:
+    return None

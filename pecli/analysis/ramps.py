@@ -126,8 +126,8 @@ def _factors(slowing: Slowing) -> list[Decimal]:
     """Return what the slowest pairs may be slowed by; where the ramp does not end, the usual factors too."""
     last, error = slowing.ratio[-1], slowing.errors[-1]
     seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
-    found = [seen] if digits(seen) <= SHORT + 2 and seen > 1 else []
-    found += [Decimal(f) for f in (2, 4, 8, 16, 32, 40, 64, 128) if f > 1.001 / last and f not in found]
+    found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and seen != 1 else []
+    found += [Decimal(f) for f in (2, 4, 8, 16, 32, 40, 64, 128) if 1 < 1.001 / last < f and f not in found]
     return found
 
 
@@ -135,7 +135,7 @@ def _index_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Itera
     """Yield YaRN's ramp over the index of the pair, its ends whole numbers or not."""
     f, m = float(factor), len(slowing.ratio)
     along = (1 - slowing.ratio) / (1 - 1 / f)
-    loose = slowing.ratio * slowing.errors / (1 - 1 / f)
+    loose = slowing.ratio * slowing.errors / abs(1 - 1 / f)
     inside = np.flatnonzero((along > 2 * loose) & (along < 1 - 2 * loose))
     done = np.flatnonzero(along >= 1 - 2 * loose)
     zero = np.flatnonzero(along <= 2 * loose)
@@ -235,7 +235,7 @@ def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> It
     """Yield the ramp over rotations, as Llama 3 and the paper of YaRN have it."""
     f = float(factor)
     share = (slowing.ratio - 1 / f) / (1 - 1 / f)  # 1 where the pair is left alone, 0 where it is slowed whole
-    loose = slowing.ratio * slowing.errors / (1 - 1 / f)
+    loose = slowing.ratio * slowing.errors / abs(1 - 1 / f)
     inside = np.flatnonzero((share > 2 * loose) & (share < 1 - 2 * loose))
     w = slowing.plain
     alone, whole = np.flatnonzero(share >= 1 - 2 * loose), np.flatnonzero(share <= 2 * loose)

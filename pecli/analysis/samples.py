@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.analysis.lanes import Lane, is_stack, lane_of, unstacked
-from pecli.tabular import Tabular
+from pecli.tabular import Array, Tabular
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096
@@ -66,14 +66,18 @@ class Sample:
         return RESOLUTION[self.grain]
 
 
-def take(table: Tabular, rows: int = HEAD_ROWS) -> Sample:
-    """Read the first rows of every array of numbers."""
+def take(table: Tabular, rows: int = HEAD_ROWS, *, unstack: bool = True) -> Sample:
+    """Read the first rows of every array of numbers; a stack of two is cosines and sines, unless told otherwise."""
     arrays = [array for array in table.arrays if array.bytes]
-    stacked = len(arrays) == 1 and is_stack(arrays[0]) and arrays[0].shape[-1] != 2
+    stacked = len(arrays) == 1 and unstack and _is_pair(arrays[0])
     lanes = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [lane_of(table, a) for a in arrays]
     planes = [plane for lane in lanes for plane in _planes(lane, rows)]
     dtype = arrays[0].dtype if arrays else "float32"
     return Sample(table, planes, lanes, dtype, grain(planes, dtype), stacked, _positions(table, planes))
+
+
+def _is_pair(array: Array) -> bool:
+    return is_stack(array) and array.shape[-1] != 2 and array.name not in ("bias", "index")
 
 
 def _planes(lane: Lane, rows: int) -> list[Plane]:

@@ -135,7 +135,7 @@ def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iter
             yield Spectrum({}, step, np.ones(1), cost)
         return
     line = fit_line(measured.logs, measured.errors, 0, m)
-    if line.misfit > 1.0 or line.slope <= 0:
+    if line.misfit > 1.0 or line.slope < -line.slope_error:
         return
     for shift in shifts:
         half = measured.half - shift

@@ -435,7 +435,7 @@ def arithmetic(wave: Wave, sample: Sample, guess: Guess) -> Arithmetic | None:
     parts = wave.reading.first, wave.reading.second
     cos, sin = parts[::-1] if wave.lines.swapped else parts
     positions = _positions(guess, wave)
-    return find_arithmetic(positions, exact, float(wave.magnitude), cos, sin, sample.grain)
+    return find_arithmetic(positions, exact, float(plan.magnitude), cos, sin, sample.grain)
 
 
 def _positions(guess: Guess, wave: Wave) -> Floats:
