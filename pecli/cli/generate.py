@@ -72,7 +72,7 @@ class GenerateGroup(TyperGroup):
             encoding = CATALOGUE[name]
             app.command(
                 name,
-                help=help_text(encoding),
+                help=help_text(encoding).replace("[", r"\[") if self.rich_markup_mode else help_text(encoding),
                 rich_help_panel=encoding.family.title,
                 context_settings={"help_option_names": ["-h", "--help"]},
             )(_runner(encoding))

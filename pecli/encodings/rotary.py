@@ -44,7 +44,7 @@ T = TypeVar("T")
         Source("Ding et al. 2024", "arXiv:2402.13753", "longrope"),
         Source("Llama team 2024", "arXiv:2407.21783 and its code", "llama3"),
     ),
-    facts=Facts(relative="rotation", cost="2 * n * ceil(dim / 2)"),
+    facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
 )
