@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.elementary import exp
+from pecli.halving import halve
 from pecli.phase.doubled import Doubled, from_decimal, multiply
 from pecli.phase.rounding import narrow
 from pecli.points import Points
@@ -142,6 +143,10 @@ def _store(value: Floats, dtype: str, out: NDArray[Any]) -> Integers:
         bits = value.view(np.uint64) - np.uint64(_MIDPOINT - UNITS)
         np.left_shift(bits, _LOW_BITS, out=bits)
         return np.flatnonzero(bits <= np.uint64((2 * UNITS) << 35))
+    if dtype != "float32" and value.min() > _TINY:
+        found, doubtful = halve(value.astype(np.float32), dtype)
+        out[...] = found
+        return np.flatnonzero(doubtful)
     low = narrow(value * (1 - MARGIN), None, dtype)
     out[...] = low
     return np.flatnonzero(low != narrow(value * (1 + MARGIN), None, dtype))

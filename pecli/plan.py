@@ -88,29 +88,27 @@ class Ramp:
 class Cross:
     """Phases that are no product of one frequency and one coordinate, in turns.
 
-    Exactly one of `multiples`, `phases` and `logarithm` is given.
+    Either `factors`: the phase of column k is the sum over the plan's axes of
+    ``factors[axis][k]`` times the coordinate.  Or `logarithm`: it is
+    ``logarithm[k] * unit * ln p`` at position p.
 
     Parameters
     ----------
-    unit : Fraction
-        Turns of the multiple 1.
     sin, cos : slice
         Columns of the row.
-    multiples : callable, optional
-        Maps int64 row positions (n,) to int64 (n, m): the phases of a row, where they are sums
-        over several coordinates.
-    phases : callable, optional
-        Maps one row position to its phases, (m,) fractions of a unit, where whole multiples would be too large.
-    logarithm : tuple of int, optional
-        Multiples (m,): the phase of column k at position p is ``logarithm[k] * unit * ln p``.
+    factors : tuple of tuple of Fraction
+        Turns per unit of each coordinate.
+    logarithm : tuple of int
+        Multiples of `unit`.
+    unit : Fraction
+        Turns.
     """
 
-    unit: Fraction
     sin: slice
     cos: slice
-    multiples: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
-    phases: Callable[[int], Sequence[Fraction]] | None = None
-    logarithm: tuple[int, ...] | None = None
+    factors: tuple[tuple[Fraction, ...], ...] = ()
+    logarithm: tuple[int, ...] = ()
+    unit: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -292,6 +290,8 @@ class Bias:
         With ``by == "pair"``: of query points (q,), key points (k,) and a range of heads, giving (heads, q, k).
     by : {"distance", "key", "last", "pair", "entry"}
         What it depends on.
+    even : bool
+        Whether a distance and its opposite have the same value, so that half of them are computed.
     causal : bool
         Whether keys after the query get minus infinity.
     slopes : callable, optional
@@ -315,6 +315,7 @@ class Bias:
     heads: int
     value: Callable[..., Real] | None = None
     by: Literal["distance", "key", "last", "pair", "entry"] = "distance"
+    even: bool = False
     causal: bool = False
     slopes: Callable[[], Sequence[Fraction]] | None = None
     index: Callable[[Points], NDArray[np.int64]] | None = None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.encodings.coordinates import (
     WORD_HELP,
     AxisOrder,
-    Coordinates,
     CoordinateWord,
     Extent,
     Grid,
@@ -22,13 +21,10 @@ from pecli.encodings.coordinates import (
 )
 from pecli.encodings.parameters import Seed
 from pecli.errors import BadParameter
-from pecli.plan import Axis, Band, Cross, Domain, Fixed, Waves
+from pecli.plan import Band, Cross, Domain, Fixed, Waves
 from pecli.spec import Facts, Family, Param, Source, encoding
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pecli.phase.doubled import Doubled
 
 DRAWN_BITS = 40
@@ -38,7 +34,6 @@ So the phases of several coordinates add up in whole numbers, and the matrix is 
 machine.  It is finer than float32, in which frameworks draw, for all but one value in 2^14.
 """
 
-LIMIT = 1 << 62
 LARGEST_POSITIVE = Fraction(1, 1 << 63)
 
 
@@ -94,13 +89,13 @@ def fourier(
     fixed = (Fixed("B", (half, where.count), ("frequency", "coordinate"), _stored(factors, unit)),)
     if log:
         low = Domain(low=LARGEST_POSITIVE, remedy="the logarithm needs positions above 0, such as --start 1")
-        cross = Cross(unit, sin, cos, logarithm=tuple(row[0] for row in factors))
+        cross = Cross(sin, cos, logarithm=tuple(row[0] for row in factors), unit=unit)
         return Waves(dim, (), cross=cross, fixed=fixed, domain=low)
     if where.count == 1:
         band = Band(tuple(row[0] * unit for row in factors), sin, cos, turns=True)
         return Waves(dim, (band,), fixed=fixed, **where.plan())
-    cross = _sums(factors, unit, where, sin, cos)
-    return Waves(dim, (), cross=cross, fixed=fixed, rows=where.rows, domain=where.domain)
+    turns = tuple(tuple(row[axis] * unit for row in factors) for axis in range(where.count))
+    return Waves(dim, (), cross=Cross(sin, cos, turns), fixed=fixed, **where.plan())
 
 
 Factors = Sequence[Sequence[int]]
@@ -141,42 +136,3 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], Doubled]:
         return Doubled(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
-
-
-def _sums(factors: Factors, unit: Fraction, where: Coordinates, sin: slice, cos: slice) -> Cross:
-    """Return phases that are sums over coordinates of B_k c_p, all whole multiples of their units."""
-    common = Fraction(1, lcm(*(axis.unit.denominator for axis in where.axes)))
-    steps = [int(axis.unit / common) for axis in where.axes]
-    largest = sum(
-        max(abs(row[number]) for row in factors) * max(abs(min(axis.multiples)), abs(max(axis.multiples))) * step
-        for number, (axis, step) in enumerate(zip(where.axes, steps, strict=True))
-    )
-    if largest < LIMIT:
-        return Cross(unit * common, sin, cos, multiples=_whole(factors, where.axes, steps))
-    return Cross(unit, sin, cos, phases=_fractions(factors, where.axes))
-
-
-def _whole(
-    factors: Factors, axes: Sequence[Axis], steps: Sequence[int]
-) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
-    def multiples(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        import numpy as np
-
-        total = np.zeros((len(rows), len(factors)), np.int64)
-        for number, (axis, step) in enumerate(zip(axes, steps, strict=True)):
-            places = np.array([axis.multiples[i] * step for i in axis.index(rows).tolist()], np.int64)
-            total += places[:, None] * np.array([row[number] for row in factors], np.int64)
-        return total
-
-    return multiples
-
-
-def _fractions(factors: Factors, axes: Sequence[Axis]) -> Callable[[int], list[Fraction]]:
-    def phases(row: int) -> list[Fraction]:
-        import numpy as np
-
-        place = np.array([row], np.int64)
-        here = [axis.multiples[int(axis.index(place)[0])] * axis.unit for axis in axes]
-        return [sum((b * x for b, x in zip(row, here, strict=True)), Fraction(0)) for row in factors]
-
-    return phases

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 from pecli.exponentials import Exponentials
-from pecli.kernels.crossed import fill_cross
+from pecli.kernels.crossed import Sums, fill_logarithms
 from pecli.kernels.lookup import Lookup, fill_ramp
 from pecli.kernels.pairs import fixed_arrays, fixed_rows
 from pecli.kernels.places import Arrays, Places, runs
@@ -78,8 +78,12 @@ class WaveTable(Table):
         if not main:
             return
         if self.waves.axes:
+            positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
             self._fill_uncovered(main)
-            self._lookup.fill(self.part.numbers(start, stop).astype(np.int64, copy=False), main, threads)
+            if self.waves.cross is not None:
+                self._sums.fill(positions, main["pe"])
+            else:
+                self._lookup.fill(positions, main, threads)
         else:
             for segment in self.part.segments(start, stop):
                 self._fill_segment(segment, main, threads)
@@ -99,7 +103,7 @@ class WaveTable(Table):
             fill_ramp(ramp, Points(as_array(segment.multiples), segment.unit), target["pe"], self.dtype)
         if self.waves.cross is not None:
             points = Points(as_array(segment.multiples), segment.unit)
-            fill_cross(self.waves.cross, points, target["pe"], self.dtype, threads)
+            fill_logarithms(self.waves.cross, points, target["pe"], self.dtype, threads)
         if not whole:
             for name, array in target.items():
                 out[name][segment.rows] = array
@@ -140,6 +144,11 @@ class WaveTable(Table):
         for ramp in self.waves.ramps:
             covered[ramp.column] = True
         return runs(~covered)
+
+    @cached_property
+    def _sums(self) -> Sums:
+        """What fills phases that are sums over coordinates."""
+        return Sums(self.waves, self.dtype)
 
     @cached_property
     def _lookup(self) -> Lookup:
