@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 REALS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-BLOCK_BYTES = 2 << 20  # of a worker's buffer: enough pairs per NumPy call, and still in the caches when it is written
+BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
+BUFFER_BYTES = 16 << 20  # of all workers' buffers together
 
 
 def no_progress(_bytes: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pecli.formats.base import BLOCK_BYTES, Options, raw_bytes
+from pecli.formats.base import BLOCK_BYTES, BUFFER_BYTES, Options, raw_bytes
 from pecli.tabular import Array, Tabular, storage
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
     size : int
         Bytes of the whole file; they are reserved while the first rows are computed.
     """
-    work = _every_task(table, offsets)
+    block = min(BLOCK_BYTES, BUFFER_BYTES // options.threads)
+    work = (task for group in table.groups(offsets) for task in tasks(group, block))
     lock = threading.Lock()
     failures: list[BaseException] = []
 
@@ -128,11 +129,6 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
         raise failures[0]
 
 
-def _every_task(table: Tabular, names: Mapping[str, int]) -> Iterator[Task]:
-    for group in table.groups(names):
-        yield from tasks(group)
-
-
 def _join(thread: threading.Thread) -> None:
     if thread.ident is not None:
         thread.join()
@@ -148,7 +144,7 @@ class Ordered(Generic[Result]):
     make : callable
         Computes the result of a task with a buffer, which it owns until the next result is asked for.
     threads : int
-        Threads that compute beside the one that consumes; with 1 the consumer computes.
+        Threads in all: one consumes, the others compute ahead; with 1 the consumer computes.
     buffer_bytes : int
         Bytes of a buffer, from which follows how many may wait.
     """
@@ -156,7 +152,7 @@ class Ordered(Generic[Result]):
     def __init__(self, work: Iterator[Task], make: Callable[[Task, Buffer], Result], threads: int, buffer_bytes: int):
         self._work = enumerate(work)
         self._make = make
-        slots = max(2, min(threads + 1, AHEAD_BYTES // max(1, buffer_bytes)))
+        slots = max(2, min(threads, AHEAD_BYTES // max(1, buffer_bytes)))
         self._free = [Buffer() for _ in range(slots)]
         self._done: dict[int, tuple[Result, Buffer]] = {}
         self._failure: BaseException | None = None
@@ -164,9 +160,8 @@ class Ordered(Generic[Result]):
         self._last: int | None = None
         self._stopped = False
         self._change = threading.Condition()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(min(threads, slots - 1))]
-        if threads == 1:
-            self._threads = []
+        workers = slots - 1 if threads > 1 else 0
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(workers)]
 
     def __enter__(self) -> Iterator[Result]:
         try:
