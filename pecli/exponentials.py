@@ -102,18 +102,18 @@ class Exponentials:
         A product of float64 is a candidate; where it lies too near a midpoint of the narrow type
         to tell, the product is doubled.
         """
-        for rows in self._chunks(max(1, CHUNK // out.shape[1])):
+        width, doubtful = out.shape[1], [np.empty(0, np.int64)]
+        for rows in self._chunks(max(1, CHUNK // width)):
             if dtype == "float64":
                 exact = self.doubled(rows)
                 out[rows] = exact.hi
                 continue
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                value = self._candidates(rows)
-                doubtful = _store(value, dtype, out[rows])
-            if len(doubtful):
-                row, column = np.divmod(doubtful, out.shape[1])
-                exact = self.doubled(row + rows.start, column)
-                out[row + rows.start, column] = narrow(exact.hi, exact.lo, dtype)
+                doubtful.append(_store(self._candidates(rows), dtype, out[rows]) + rows.start * width)
+        row, column = np.divmod(np.concatenate(doubtful), width)
+        if len(row):
+            exact = self.doubled(row, column)
+            out[row, column] = narrow(exact.hi, exact.lo, dtype)
 
     def _chunks(self, step: int) -> Iterator[slice]:
         """Yield rows in pieces; neighbours that share a coarse row together, where those are long."""
