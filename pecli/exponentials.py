@@ -145,8 +145,15 @@ def _store(value: Floats, dtype: str, out: NDArray[Any]) -> Integers:
         return np.flatnonzero(bits <= np.uint64((2 * UNITS) << 35))
     if dtype != "float32" and value.min() > _TINY:
         found, doubtful = halve(value.astype(np.float32), dtype)
+        places = np.flatnonzero(doubtful)
+        found.reshape(-1)[places], differ = _both_ends(value.reshape(-1)[places], dtype)
         out[...] = found
-        return np.flatnonzero(doubtful)
+        return places[differ]
+    out[...], differ = _both_ends(value, dtype)
+    return differ
+
+
+def _both_ends(value: Floats, dtype: str) -> tuple[NDArray[Any], Integers]:
+    """Return candidates rounded, and the flat places of those that their error may round otherwise."""
     low = narrow(value * (1 - MARGIN), None, dtype)
-    out[...] = low
-    return np.flatnonzero(low != narrow(value * (1 + MARGIN), None, dtype))
+    return low, np.flatnonzero(low != narrow(value * (1 + MARGIN), None, dtype))
