@@ -29,7 +29,7 @@ def test_the_language_shows_the_last_value_of_a_key_unless_it_changes():
     assert text.tokens[:, ::2].max() < KEYS <= text.tokens[:, 1::2].min()
 
 
-@pytest.mark.parametrize("name", ["learned", "sinusoidal", "rope", "alibi", "none"])
+@pytest.mark.parametrize("name", ["learned", "sinusoidal", "rope", "xpos", "alibi", "none"])
 def test_gradients_are_those_of_the_loss(name):
     recipe = probe.fitted_by_name(name, 16)
     where = probe.placing(recipe, 16, 16)
@@ -86,7 +86,7 @@ def test_a_trained_model_is_tried_with_scalings_too():
     linear = Recipe.parse("rope:dim=16,scaling=linear,factor=2")
     found = probe.run_probe([probe.fitted_by_name("rope", 16)], settings, lambda _: [linear])
     assert [t.tried_with for t in found.trials] == [str(Recipe.parse("rope:dim=16")), str(linear)]
-    assert found.trials[1].name == "rope, tried with rope:scaling=linear,factor=2"
+    assert found.trials[1].name == "rope + linear"
     assert len(found.trials[1].losses) == 2
 
 

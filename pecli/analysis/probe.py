@@ -182,7 +182,8 @@ def fitted(recipe: Recipe, train: int = TRAIN) -> Recipe:
     try:
         placing(made, 2, train)
     except (PecliError, NotImplementedError) as error:
-        raise BadParameter("SOURCE", encoding.name, f"has no place in the probe: {error}") from error
+        reason = error.rule if isinstance(error, BadParameter) else str(error)
+        raise BadParameter("SOURCE", encoding.name, f"has no place in the probe: it {reason}") from error
     return made
 
 
@@ -216,17 +217,21 @@ def placing(recipe: Recipe, length: int, train: int) -> Placing:
         and table.arrays[0].shape[1] == WIDTH
     ):
         return Placing(vectors=table.read("pe"), trained=recipe.encoding.facts.learned)
-    if family is Family.ROTARY and names == ("cos", "sin") and table.arrays[0].shape[1] <= HEAD // 2:
-        cos, sin = np.ones((length, HEAD // 2), np.float32), np.zeros((length, HEAD // 2), np.float32)
-        width = table.arrays[0].shape[1]
-        cos[:, :width], sin[:, :width] = table.read("cos"), table.read("sin")
-        return Placing(cos=cos, sin=sin)
+    turns = family is Family.ROTARY and names in (("cos", "sin"), ("cos", "sin", "scale"))
+    if turns and all(array.shape[1] <= HEAD // 2 for array in table.arrays):
+        widened = {name: _padded(table.read(name), 0.0 if name == "sin" else 1.0) for name in names}
+        return Placing(cos=widened["cos"], sin=widened["sin"], scale=widened.get("scale"))
     if isinstance(plan, Bias) and "bias" in names and table.array("bias").shape[0] == HEADS:
         return Placing(bias=np.maximum(table.read("bias"), np.float32(-1e9)))
     if family is Family.NONE:
         return Placing()
-    rule = "it takes vectors of the model's width, plain cos and sin, or a bias of each head"
-    raise BadParameter("SOURCE", recipe.encoding.name, f"is {family.word} with {', '.join(names)}: {rule}")
+    rule = f"is {family.word} with {', '.join(names)}, and the model takes vectors, cos and sin, or a bias of each head"
+    raise BadParameter("SOURCE", recipe.encoding.name, rule)
+
+
+def _padded(values: Floats, rest: float) -> Floats:
+    """Return (n, width) as (n, HEAD/2): pairs beyond the rotary width stand still."""
+    return np.pad(values, ((0, 0), (0, HEAD // 2 - values.shape[1])), constant_values=rest)
 
 
 def _trained(recipe: Recipe, settings: Settings, seed: int, stop: threading.Event) -> Model:
@@ -259,7 +264,18 @@ def _tried(model: Model, test: Recipe, text: Text, settings: Settings) -> NDArra
 def _label(recipe: Recipe) -> str:
     """Return the recipe without what fits it to the model."""
     name, keys = split_recipe(recipe.short)
+    if recipe.encoding.facts.learned and recipe.encoding.family is not Family.ABSOLUTE:
+        name += " (values not trained)"
     return join_recipe(name, {key: value for key, value in keys.items() if key not in ("dim", "heads", "max-len")})
+
+
+def _change(recipe: Recipe, test: Recipe) -> str:
+    """Return what a recipe has in the test that it had not in training: the scaling's name, or keys."""
+    scaling = test.values.get("scaling")
+    if isinstance(scaling, str):
+        return scaling
+    before = recipe.keys()
+    return ", ".join(f"{key}={value}" for key, value in test.keys().items() if before.get(key) != value)
 
 
 def _windows(settings: Settings) -> tuple[slice, slice]:
@@ -272,7 +288,7 @@ def _trial(recipe: Recipe, test: Recipe, losses: list[NDArray[np.float64]], sett
     inside, beyond = (
         [float(loss[part].mean()) for loss in losses if len(loss) >= part.stop] for part in _windows(settings)
     )
-    name = _label(recipe) if test is recipe else f"{_label(recipe)}, tried with {_label(test)}"
+    name = _label(recipe) if test is recipe else f"{_label(recipe)} + {_change(recipe, test)}"
     made = Trial(
         name, str(recipe), str(test), [loss.tolist() for loss in losses], float(np.mean(inside)),
         (min(inside), max(inside)), None, None, "ends",

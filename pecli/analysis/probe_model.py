@@ -31,6 +31,7 @@ class Placing:
     ----------
     vectors : (n, WIDTH), added to the embeddings
     cos, sin : (n, HEAD/2), rotate queries and keys
+    scale : (n, HEAD/2), multiplies turned queries and divides turned keys (xPos)
     bias : (HEADS, n, n), added to the logits
     trained : bool
         Whether `vectors` are the start of a trained table.
@@ -39,6 +40,7 @@ class Placing:
     vectors: Floats | None = None
     cos: Floats | None = None
     sin: Floats | None = None
+    scale: Floats | None = None
     bias: Floats | None = None
     trained: bool = False
 
@@ -100,7 +102,7 @@ class Model:
             x = x + placing.vectors[:n]
         q, k, v = (_heads(x @ w[name]) for name in ("query", "key", "value"))
         if placing.cos is not None:
-            q, k = _turn(q, placing), _turn(k, placing)
+            q, k = _turn(q, placing, 1), _turn(k, placing, -1)
         q = q[:, :, ::2]  # only keys predict: what follows a value is random
         logits = q @ k.transpose(0, 1, 3, 2) * HEAD**-0.5
         if placing.bias is not None:
@@ -129,7 +131,7 @@ class Model:
         of_k = of_logits.transpose(0, 1, 3, 2) @ p.q
         of_v = p.weights.transpose(0, 1, 3, 2) @ of_mixed
         if placing.cos is not None:
-            of_q, of_k = _turn(of_q, placing, back=True), _turn(of_k, placing, back=True)
+            of_q, of_k = _turn(of_q, placing, 1, back=True), _turn(of_k, placing, -1, back=True)
         of_x = np.zeros_like(p.x)
         of_x[:, ::2] = of_out
         for name, of in (("query", of_q), ("key", of_k), ("value", of_v)):
@@ -174,12 +176,18 @@ def _heads(x: Any) -> Floats:
     return split
 
 
-def _turn(x: Floats, placing: Placing, back: bool = False) -> Floats:
-    """Rotate pairs (i, i + HEAD/2) of each head by the position's angles."""
+def _turn(x: Floats, placing: Placing, power: int, back: bool = False) -> Floats:
+    """Rotate pairs (i, i + HEAD/2) of each head by the position's angles, times the scale to a power.
+
+    `back` is the transposed map, which a gradient takes.
+    """
     assert placing.cos is not None
     assert placing.sin is not None
     n, half = x.shape[2], HEAD // 2
     cos, sin = placing.cos[:n], placing.sin[:n] * (-1 if back else 1)
+    if placing.scale is not None:
+        scale = placing.scale[:n] ** power
+        cos, sin = cos * scale, sin * scale
     a, b = x[..., :half], x[..., half:]
     return np.concatenate([a * cos - b * sin, a * sin + b * cos], -1)
 
