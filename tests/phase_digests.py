@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.phase_reference import frequencies
 
 from pecli.phase import STORAGE, Wheel, fill
+from tests.phase_reference import frequencies
 
 
 def tables() -> dict[str, tuple[Wheel, Any]]:
@@ -26,7 +26,10 @@ def tables() -> dict[str, tuple[Wheel, Any]]:
         "far": (Wheel(frequencies("10000", 32), unit=Fraction(1, 10)), range(2**53 - 4000, 2**53, 2)),
         "list": (Wheel(frequencies("1e30", 64)), rng.integers(-(2**53), 2**53, 700)),
         "few": (Wheel(frequencies("10000", 512)), range(5, 29)),
-        "turns": (Wheel([Fraction(2**k, 2) for k in range(12)], turns=True, unit=Fraction(1, 1000)), range(-2000, 2000)),
+        "turns": (
+            Wheel([Fraction(2**k, 2) for k in range(12)], turns=True, unit=Fraction(1, 1000)),
+            range(-2000, 2000),
+        ),
     }
 
 
@@ -37,7 +40,11 @@ def digests() -> dict[str, str]:
         for dtype, kind in STORAGE.items():
             out = np.zeros((len(multiples), 3 * wheel.count), kind)
             n = wheel.count
-            outputs: list[Any] = [("sin", out[:, 0 : 2 * n : 2]), ("cos", out[:, 1 : 2 * n : 2]), ("angle", out[:, 2 * n :])]
+            outputs: list[Any] = [
+                ("sin", out[:, 0 : 2 * n : 2]),
+                ("cos", out[:, 1 : 2 * n : 2]),
+                ("angle", out[:, 2 * n :]),
+            ]
             fill(wheel, multiples, outputs, dtype)
             found[f"{name} {dtype}"] = hashlib.sha256(out.tobytes()).hexdigest()
     return found

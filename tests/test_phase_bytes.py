@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.phase_digests import digests, features
-from tests.phase_reference import frequencies
 
 from pecli.phase import STORAGE, Wheel, fill
+from tests.phase_digests import digests, features
+from tests.phase_reference import frequencies
 
 DTYPES = list(STORAGE)
 ROOT = Path(__file__).parents[1]
@@ -90,7 +90,14 @@ def test_slices_and_orders_change_no_byte(dtype: str) -> None:
     rng = np.random.default_rng(3)
     turning = wheel()
     whole = table(turning, range(-2000, 12_000), dtype)
-    for first, last, step in ((0, 5000, 1), (123, 777, 1), (13_000, 14_000, 1), (5, 14_000, 7), (14_000 - 1, 10, -3), (40, 60, 1)):
+    for first, last, step in (
+        (0, 5000, 1),
+        (123, 777, 1),
+        (13_000, 14_000, 1),
+        (5, 14_000, 7),
+        (14_000 - 1, 10, -3),
+        (40, 60, 1),
+    ):
         chosen = range(-2000, 12_000)[first:last:step]
         assert np.array_equal(table(turning, chosen, dtype), whole[first:last:step])
         assert np.array_equal(table(turning, np.array(chosen), dtype), whole[first:last:step])

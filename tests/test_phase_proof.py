@@ -18,16 +18,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.phase_reference import frequencies, wanted
 
-from pecli.phase import STORAGE, Wheel, fill, narrow
-from pecli.phase import narrow_run, wheel, wide_run
+from pecli.phase import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
 from pecli.phase.ladder import Ladder
 from pecli.phase.layout import arrange
 from pecli.phase.narrow_run import NarrowRun
 from pecli.phase.narrowing import Scratch, Window
 from pecli.phase.product import combine
 from pecli.phase.turns import LIMB
+from tests.phase_reference import frequencies, wanted
 
 NARROW = ["float16", "bfloat16", "float32"]
 FACTORS = {"float16": 2**20, "bfloat16": 2**20, "float32": 64, "float64": 64}
@@ -67,7 +66,7 @@ def widened_bounds(factor: int) -> Iterator[list[int]]:
         patch.setattr(narrow_run, "PLANE", factor * narrow_run.PLANE)
         patch.setattr(narrow_run, "RELATIVE", factor * narrow_run.RELATIVE)
         patch.setattr(narrow_run, "WINDOW", window)
-        patch.setitem(fill.__globals__, "WINDOW", window)
+        patch.setattr(tasks, "WINDOW", window)
         patch.setattr(wide_run, "ERROR", factor * wide_run.ERROR)
         patch.setattr(wheel, "FEW", 1 << 62)
         patch.setattr(wheel.Wheel, "_settle_exactly", counted)
@@ -138,7 +137,8 @@ def test_narrow_tables_are_the_float64_ones_rounded(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize(("columns", "start"), [(64, 0), (512, 0)])
 def test_narrow_tables_are_the_float64_ones_rounded_in_a_thousand_million(dtype: str, columns: int, start: int) -> None:
-    assert check_narrowed(EXHAUSTIVE, columns, start, dtype) > 0
+    compared = check_narrowed(EXHAUSTIVE, columns, start, dtype)
+    assert compared > 0 or dtype == "bfloat16"  # of which no float64 near a midpoint is to be expected
 
 
 CASES = {
@@ -185,7 +185,9 @@ def test_candidates_of_float64_keep_their_bound(case: str) -> None:
         n = np.arange(k * ladder.block, (k + 1) * ladder.block)
         cosine, sine = turning.doubled_rows(ladder.offset + ladder.step * n)
         for m, r, true in ((main.real, rest.real, cosine), (main.imag, rest.imag, sine)):
-            scaled = true * type(true)(*(np.broadcast_to(x, m.shape) for x in (turning.magnitude.hi, turning.magnitude.lo)))
+            scaled = true * type(true)(
+                *(np.broadcast_to(x, m.shape) for x in (turning.magnitude.hi, turning.magnitude.lo))
+            )
             error = ((m - scaled.hi) + r) - scaled.lo
             assert np.abs(error).max() < wide_run.ERROR * 2.0**ladder.exponent
 
@@ -203,7 +205,10 @@ def test_single_and_doubled_points_keep_their_bounds() -> None:
             for limb in limbs[6 - place :]:
                 limb[chosen] = fillers[0]
             limbs[5][chosen] = fillers[1]
-    points = single_point(reduce([limb.copy() for limb in limbs])), single_point(reduce([limb.copy() for limb in limbs]), tails=True)
+    points = (
+        single_point(reduce([limb.copy() for limb in limbs])),
+        single_point(reduce([limb.copy() for limb in limbs]), tails=True),
+    )
     cosine, sine = doubled_point(reduce([limb.copy() for limb in limbs]))
     with mpmath.workprec(300):
         for i in range(3000):

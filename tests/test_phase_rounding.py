@@ -128,5 +128,5 @@ def test_all_stored_values_come_back() -> None:
 
 
 def test_an_unknown_type_is_named() -> None:
-    with pytest.raises(BadParameter, match="dtype=float8 .*float16, bfloat16, float32, float64"):
+    with pytest.raises(BadParameter, match=r"dtype=float8 .*float16, bfloat16, float32, float64"):
         narrow(np.zeros(1), None, "float8")

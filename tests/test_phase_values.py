@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.phase_reference import filled, frequencies, wanted, wrong_values
 
 from pecli.errors import BadParameter
 from pecli.phase import FREQUENCY_DIGITS, PI, STORAGE, Wheel, default_threads, fill, pi, widen
+from tests.phase_reference import filled, frequencies, wanted, wrong_values
 
 DTYPES = list(STORAGE)
 RANGES = {
@@ -146,7 +146,9 @@ LAYOUTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("multiples", [range(-400, 1200), range(20), np.array([9, -7, 2**40])], ids=["run", "few", "list"])
+@pytest.mark.parametrize(
+    "multiples", [range(-400, 1200), range(20), np.array([9, -7, 2**40])], ids=["run", "few", "list"]
+)
 def test_every_layout_holds_the_same_values(dtype: str, layout: str, multiples: Any) -> None:
     count = 24
     wheel = Wheel(frequencies("10000", 2 * count), magnitude=Decimal("1.25"))
@@ -215,7 +217,9 @@ def test_a_wheel_refuses_what_it_cannot_turn(change: dict[str, Any], message: st
         (range(2**63 - 2, 2**63 + 3), (5, 1), "float32", "must be below 2\\^63"),
     ],
 )
-def test_fill_refuses_wrong_views_and_positions(multiples: range, shape: tuple[int, int], kind: str, message: str) -> None:
+def test_fill_refuses_wrong_views_and_positions(
+    multiples: range, shape: tuple[int, int], kind: str, message: str
+) -> None:
     with pytest.raises(BadParameter, match=message):
         fill(Wheel([Decimal(1)]), multiples, [("sin", np.zeros(shape, STORAGE[kind]))], "float32")
 

@@ -1,8 +1,9 @@
 """The engine: exact phases, and from them correctly rounded sines, cosines and angles."""
 
 from pecli.phase.doubled import Doubled
-from pecli.phase.fill import default_threads, fill
+from pecli.phase.fill import fill
 from pecli.phase.rounding import STORAGE, narrow, widen
+from pecli.phase.team import default_threads
 from pecli.phase.turns import FREQUENCY_DIGITS, PI, pi
 from pecli.phase.wheel import Part, Wheel
 

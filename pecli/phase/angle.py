@@ -31,9 +31,7 @@ def frequencies(wheel: Wheel) -> Doubled:
     unit = wheel.exact.unit
     context = Context(prec=160, Emin=-999999, Emax=999999)
     factor = context.divide(Decimal(unit.numerator), Decimal(unit.denominator))
-    values = [
-        context.multiply(f, factor) if isinstance(f, Decimal) else f * unit for f in wheel.exact.frequencies
-    ]
+    values = [context.multiply(f, factor) if isinstance(f, Decimal) else f * unit for f in wheel.exact.frequencies]
     return from_decimal(values)
 
 

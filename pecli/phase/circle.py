@@ -61,7 +61,7 @@ class Table:
 
 @lru_cache(maxsize=1)
 def table() -> Table:
-    """The sines, doubled."""
+    """Make the table of sines, doubled."""
     sines = [s for _, s in circle_table(FIRST)]
     hi = [s / (1 << FIRST) for s in sines]
     # none but zero is below 2^-6, so all are whole multiples of 2^-80
@@ -71,7 +71,7 @@ def table() -> Table:
 
 @lru_cache(maxsize=1)
 def two_pi() -> Doubled:
-    """2 pi."""
+    """Give 2 pi, doubled."""
     return from_decimal(Fraction(pi_bits(256) << 1, 1 << 256))
 
 
@@ -102,8 +102,10 @@ def reduce(phase: list[Words]) -> Rest:
     return Rest(index, phase, (2 * negative + 1).astype(np.float64))
 
 
-def _scale(place: int, places: int) -> float:
-    return 2.0 ** (-LIMB * (places - place))
+def _in_turns(limb: Words, place: int, places: int) -> Floats:
+    """Give a limb's worth, exactly."""
+    worth: Floats = np.multiply(limb.view(np.int64), 2.0 ** (-LIMB * (places - place)))
+    return worth
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,9 @@ class Point:
 def single_point(rest: Rest, tails: bool = False) -> Point:
     """Cosine and sine, each within `SINGLE_ERROR` of itself, or with tails within `TAILED_ERROR`."""
     places = len(rest.limbs)
-    angle = rest.limbs[0].view(np.int64) * _scale(0, places)
+    angle = _in_turns(rest.limbs[0], 0, places)
     for place in range(1, places):
-        angle += rest.limbs[place].view(np.int64) * _scale(place, places)
+        angle += _in_turns(rest.limbs[place], place, places)
     angle *= rest.sign
     angle *= float(two_pi().hi)
     square = angle * angle
@@ -156,11 +158,11 @@ def single_point(rest: Rest, tails: bool = False) -> Point:
 def doubled_point(rest: Rest) -> tuple[Doubled, Doubled]:
     """Cosine and sine, doubled, each within `DOUBLED_ERROR` of itself and the phase's own error."""
     places = len(rest.limbs)
-    hi = rest.limbs[0].view(np.int64) * _scale(0, places)
+    hi = _in_turns(rest.limbs[0], 0, places)
     lo = np.zeros_like(hi)
     for place in range(1, places):
         # a limb is zero or at least the sum of those below it
-        hi, error = quick_two_sum(rest.limbs[place].view(np.int64) * _scale(place, places), hi)
+        hi, error = quick_two_sum(_in_turns(rest.limbs[place], place, places), hi)
         lo += error
     hi, lo = quick_two_sum(hi, lo)
     angle = multiply(Doubled(hi * rest.sign, lo * rest.sign), two_pi())
@@ -176,7 +178,7 @@ def doubled_point(rest: Rest) -> tuple[Doubled, Doubled]:
 
 
 def _coefficients(first: int) -> tuple[list[Doubled], list[float]]:
-    """The coefficients of theta^2, theta^4 doubled and of theta^6 .. theta^12 single."""
+    """List the coefficients of theta^2 and theta^4, doubled, and of theta^6 .. theta^12, single."""
     values, factorial = [], Fraction(1)
     for n in range(1, 7):
         factorial *= (2 * n + first - 1) * (2 * n + first - 2 if 2 * n + first > 2 else 1)

@@ -23,27 +23,27 @@ SPLITTER = 134217729.0  # 2^27 + 1
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded sum and its error, exactly (Knuth); any order of size."""
+    """Give the rounded sum and its error, exactly (Knuth); any order of size."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def quick_two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The same where |a| >= |b| or a = 0 (Dekker)."""
+    """Do the same where |a| >= |b| or a = 0 (Dekker)."""
     total = a + b
     return total, b - (total - a)
 
 
 def split(a: Floats) -> tuple[Floats, Floats]:
-    """Two halves of at most 26 bits each (Veltkamp); |a| must stay below 2^996."""
+    """Split into two halves of at most 26 bits each (Veltkamp); |a| must stay below 2^996."""
     c = a * SPLITTER
     high = c - (c - a)
     return high, a - high
 
 
 def two_prod(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded product and its error, exactly, where nothing underflows (Dekker)."""
+    """Give the rounded product and its error, exactly, where nothing underflows (Dekker)."""
     product = a * b
     a1, a2 = split(a)
     b1, b2 = split(b)
@@ -79,12 +79,12 @@ class Doubled:
         return Doubled(-self.hi, -self.lo)
 
     def scaled(self, power: Floats | float) -> Doubled:
-        """Times a power of two, exactly."""
+        """Multiply by a power of two, exactly."""
         return Doubled(self.hi * power, self.lo * power)
 
 
 def add(a: Doubled, b: Doubled) -> Doubled:
-    """The sum, within 3u^2 of it (AccurateDWPlusDW)."""
+    """Add, within 3u^2 of the sum (AccurateDWPlusDW)."""
     s, t = two_sum(a.hi, b.hi)
     v, w = two_sum(a.lo, b.lo)
     s, t = quick_two_sum(s, t + v)
@@ -92,13 +92,13 @@ def add(a: Doubled, b: Doubled) -> Doubled:
 
 
 def multiply(a: Doubled, b: Doubled) -> Doubled:
-    """The product, within 7u^2 of it (DWTimesDW1)."""
+    """Multiply, within 7u^2 of the product (DWTimesDW1)."""
     product, error = two_prod(a.hi, b.hi)
     return Doubled(*quick_two_sum(product, error + (a.hi * b.lo + a.lo * b.hi)))
 
 
 def divide(a: Doubled, b: Doubled) -> Doubled:
-    """The quotient, within 15u^2 of it: a first quotient and one step of Newton."""
+    """Divide, within 15u^2 of the quotient: a first quotient and one step of Newton."""
     first = a.hi / b.hi
     product, error = two_prod(first, b.hi)
     rest = (a.hi - product) - error + (a.lo - first * b.lo)

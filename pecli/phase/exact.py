@@ -41,7 +41,7 @@ ERROR_UNITS = 64
 
 
 def round_ratio(numerator: int, denominator: int, grid: Grid) -> float:
-    """The exact quotient rounded half to even to the grid; zero is positive, overflow infinite."""
+    """Round the exact quotient to the grid, half to even; zero is positive, overflow infinite."""
     if not numerator:
         return 0.0
     sign = -1.0 if numerator < 0 else 1.0
@@ -60,7 +60,7 @@ def round_ratio(numerator: int, denominator: int, grid: Grid) -> float:
 
 
 def circle_point(phase: int, bits: int) -> tuple[int, int]:
-    """Cosine and sine of ``phase`` 2^-bits turns, times 2^bits, within `ERROR_UNITS`."""
+    """Compute cosine and sine of ``phase`` 2^-bits turns, times 2^bits, within `ERROR_UNITS`."""
     shift = bits - TABLE_BITS
     near = (phase + (1 << (shift - 1))) >> shift
     angle = ((phase - (near << shift)) * _two_pi(bits)) >> bits
@@ -76,7 +76,7 @@ def _two_pi(bits: int) -> int:
 
 
 def _series(angle: int, square: int, bits: int) -> tuple[int, int]:
-    """Sine and cosine by their Taylor series; the terms fall by 2^12 a step."""
+    """Sum the Taylor series of sine and cosine; the terms fall by 2^12 a step."""
     sine, term, n = angle, angle, 2
     cosine, even = 1 << bits, 1 << bits
     while term or even:
@@ -92,7 +92,7 @@ def _series(angle: int, square: int, bits: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=32)
 def circle_table(bits: int) -> list[tuple[int, int]]:
-    """Cosine and sine of 0, 1/256 .. 255/256 turns times 2^bits, within one unit.
+    """List cosine and sine of 0, 1/256 .. 255/256 turns, times 2^bits, within one unit.
 
     An eighth of the circle by repeated rotation with 32 spare bits, the rest by symmetry.
     """
@@ -136,13 +136,15 @@ class Exact:
         self._ratios: dict[int, Fraction] = {}
 
     def ratio(self, column: int) -> Fraction:
-        """The frequency per multiple: exact radians, or exact turns."""
+        """Give the frequency per multiple: exact radians, or exact turns."""
         if column not in self._ratios:
             self._ratios[column] = Fraction(self.frequencies[column]) * self.unit
         return self._ratios[column]
 
-    def value(self, multiple: int, column: int, part: str, grid: Grid, phase: Callable[[int, int], tuple[int, int]]) -> float:
-        """The correctly rounded sine, cosine or angle.
+    def value(
+        self, multiple: int, column: int, part: str, grid: Grid, phase: Callable[[int, int], tuple[int, int]]
+    ) -> float:
+        """Round the sine, cosine or angle correctly.
 
         ``phase(multiple, column)`` gives the phase in 2^-FIRST turns and its error in those.
         """
@@ -169,7 +171,7 @@ class Exact:
         return one if one == other else None
 
     def _rational(self, multiple: int, column: int, part: str) -> Fraction | None:
-        """The sine or cosine where it is 0, +-1/2 or +-1."""
+        """Give the sine or cosine where it is 0, +-1/2 or +-1."""
         ratio = self.ratio(column)
         if not self.turns:
             return (Fraction(part == "cos")) if multiple * ratio == 0 else None
@@ -178,26 +180,28 @@ class Exact:
         return None if half == NONE else Fraction(half, 2)
 
     def halves(self, multiples: NDArray[np.int64], columns: NDArray[np.int64], part: str) -> NDArray[np.int64]:
-        """Twice the sines or cosines that are 0, +-1/2 or +-1, and NONE for others; all of it in turns.
+        """Give twice the sines or cosines that are 0, +-1/2 or +-1, and NONE for others; all of it in turns.
 
         Only for frequencies whose denominator is small; NONE says nothing about the others.
         """
         ratios = [self.ratio(j) for j in range(len(self.frequencies))]
         small = [r.denominator < 2**29 for r in ratios]
         denominator = np.array([r.denominator if fits else 1 for r, fits in zip(ratios, small, strict=True)])[columns]
-        numerator = np.array([r.numerator % r.denominator if fits else 0 for r, fits in zip(ratios, small, strict=True)])
+        numerator = np.array(
+            [r.numerator % r.denominator if fits else 0 for r, fits in zip(ratios, small, strict=True)]
+        )
         turned = (multiples % denominator) * numerator[columns] % denominator * 12
         place = (turned // denominator + (3 if part == "cos" else 0)) % 12
         known = (turned % denominator == 0) & np.array(small)[columns]
         return np.where(known, np.array(HALVES)[place], NONE)
 
     def multiple(self, value: Fraction, grid: Grid) -> float:
-        """A rational cosine or sine times the magnitude, rounded."""
+        """Round a rational cosine or sine times the magnitude."""
         product = value * self.factor
         return round_ratio(product.numerator, product.denominator, grid)
 
     def _phase(self, multiple: int, column: int, bits: int) -> int:
-        """The phase in 2^-bits turns, within two, from the exact frequency."""
+        """Compute the phase in 2^-bits turns, within two, from the exact frequency."""
         ratio = multiple * self.ratio(column)
         if self.turns:
             return ((ratio.numerator << bits) // ratio.denominator) % (1 << bits)

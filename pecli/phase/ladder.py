@@ -54,7 +54,7 @@ class Made:
     quarters: Quarters | None
 
     def pick(self, chosen: slice) -> Made:
-        """Some rows."""
+        """Pick some rows."""
         return Made(self.rows.rows(chosen), None if self.quarters is None else self.quarters[chosen])
 
 
@@ -104,7 +104,7 @@ class Ladder:
             return cast(T, self._kept[key])
 
     def offsets(self, conjugate: bool) -> Complex:
-        """W, rounded."""
+        """Make W, rounded."""
 
         def make() -> Complex:
             whole = rounded(*self._outer())
@@ -113,7 +113,7 @@ class Ladder:
         return self._once(("offsets", conjugate), make)
 
     def offset_split(self, conjugate: bool) -> Split:
-        """W, split."""
+        """Make W, split."""
 
         def make() -> Split:
             split = doubled(*self._outer()).split()
@@ -122,7 +122,7 @@ class Ladder:
         return self._once(("split", conjugate), make)
 
     def offset_quarters(self) -> Quarters:
-        """Four times the phases of W, each of two roundings down."""
+        """Add up four times the phases of W, each of two roundings down."""
 
         def make() -> Quarters:
             assert self._high.quarters is not None
@@ -137,11 +137,11 @@ class Ladder:
         return np.concatenate([main for main, _ in pieces]), np.concatenate([rest for _, rest in pieces])
 
     def anchors(self, first: int, last: int) -> Complex:
-        """A of n = block k for first <= k < last, with magnitude and bias, rounded."""
+        """Make A of n = block k for first <= k < last, with magnitude and bias, rounded."""
         return np.concatenate([rounded(*piece) for piece in self._anchor_pieces(first, last)])
 
     def anchor_split(self, first: int, last: int) -> Split:
-        """The same, split."""
+        """Make the same, split."""
         pieces = [doubled(*piece) for piece in self._anchor_pieces(first, last)]
         both = Rows(np.concatenate([p.hi for p in pieces]), np.concatenate([p.lo for p in pieces]))
         return both.split(self.exponent)
@@ -154,7 +154,7 @@ class Ladder:
         return pieces
 
     def anchor_quarters(self, first: int, last: int) -> Quarters:
-        """Four times the phases of A, each of two roundings down."""
+        """Add up four times the phases of A, each of two roundings down."""
         pieces = []
         for q, strides in self._strides_of(first, last):
             own, step = self._group(q // GROUP).quarters, self._strides.quarters
@@ -164,7 +164,7 @@ class Ladder:
         return np.concatenate(pieces)
 
     def _strides_of(self, first: int, last: int) -> list[tuple[int, slice]]:
-        """Which D rows go with which C."""
+        """Tell which D rows go with which C."""
         return [
             (q, slice(max(first - q * STRIDES, 0), min(last - q * STRIDES, STRIDES)))
             for q in range(first // STRIDES, -(-last // STRIDES))
@@ -185,7 +185,7 @@ class Ladder:
 
 
 def ladder_for(wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0) -> Ladder:
-    """The wheel's ladder for such multiples; the last few made are kept."""
+    """Find or make the wheel's ladder for such multiples; the last few are kept."""
     key = (offset, step, wide)
     with wheel.lock:
         found = wheel.ladders.get(key)

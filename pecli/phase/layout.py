@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
@@ -36,7 +35,7 @@ class Layout:
     sine_first: bool = False
 
     def rows(self, pick: slice) -> Layout:
-        """The same for some rows, in their order or reversed."""
+        """Pick some rows, in their order or reversed."""
         pair = None if self.pair is None else self.pair[pick]
         return Layout([(part, view[pick]) for part, view in self.singles], pair, self.sine_first)
 
@@ -50,7 +49,7 @@ class Layout:
 
 
 def check_outputs(outputs: Sequence[Output], rows: int, columns: int, dtype: str) -> list[Output]:
-    """The outputs, once their shapes and types are right."""
+    """Refuse outputs whose shapes or types are wrong."""
     wanted = storage(dtype)
     for part, view in outputs:
         if part not in ("cos", "sin", "angle"):

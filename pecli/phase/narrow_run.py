@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from pecli.phase.blocks import Block, Outer, blocks
 from pecli.phase.ladder import Ladder
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Rounder, Scratch, Window, hits, put
-from pecli.phase.rounding import narrow
+from pecli.phase.narrowing import Rounder, Scratch, Window, decide, hits, put
 
 Integers = NDArray[np.int64]
 
@@ -47,13 +46,6 @@ CUT = 4
 
 SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125.8}
 """Angles whose sine is a normal number, for which alone the windows hold: below pi/4 it is at least 0.9 of them."""
-
-
-def ordinary(magnitude: float, dtype: str) -> bool:
-    """Whether every value that is not found by its phase is a normal number of the type."""
-    if dtype == "float16":
-        return 0.375 <= abs(magnitude) <= 2.0**15
-    return 2.0**-100 <= abs(magnitude) <= 2.0**100
 
 
 class NarrowRun:
@@ -151,10 +143,5 @@ class NarrowRun:
         for part, number in (("cos", value.real), ("sin", value.imag)):
             number = number * (1.0 / WINDOW.bias)
             error = np.where(slow, np.abs(number) * RELATIVE, bound)
-            above = narrow(number + error, None, self.dtype)
-            below = narrow(number - error, None, self.dtype)
-            left = (above.view(f"u{above.itemsize}") != below.view(f"u{below.itemsize}")).nonzero()[0]
-            if left.size:
-                exact = self.wheel.settle(multiples[left], columns[left], part, self.dtype)
-                above[left] = narrow(exact, None, self.dtype)
-            put(self.layout, part, rows, columns, above)
+            values = decide(self.wheel, multiples, columns, part, number, error, self.dtype)
+            put(self.layout, part, rows, columns, values)

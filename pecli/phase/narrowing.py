@@ -18,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.phase.layout import Layout
+from pecli.phase.rounding import narrow
+from pecli.phase.wheel import Wheel
 
 Complex = NDArray[np.complex128]
 Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
 SEGMENT = 1024
 
 
@@ -65,6 +68,33 @@ def hits(values: NDArray[Any], bound: int) -> Indices:
     return np.concatenate([found, (values[whole * SEGMENT :] <= bound).nonzero()[0] + whole * SEGMENT])
 
 
+SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+
+
+def ordinary(magnitude: float, dtype: str) -> bool:
+    """Whether sines and cosines of 2^-12.4 and more, times this, are normal numbers of the type."""
+    if dtype == "float16":
+        return 0.375 <= abs(magnitude) <= 2.0**15
+    return 2.0**-100 <= abs(magnitude) <= 2.0**100
+
+
+def decide(
+    wheel: Wheel, multiples: Indices, columns: Indices, part: str, value: Floats, error: Floats, dtype: str
+) -> NDArray[Any]:
+    """Round candidates by their absolute error bounds; where that fails, settle them exactly.
+
+    The second stage.  Returns stored values, one for each pair of a multiple and a column.
+    """
+    above = narrow(value + error, None, dtype)
+    below = narrow(value - error, None, dtype)
+    bits = f"u{above.itemsize}"
+    left = (above.view(bits) != below.view(bits)).nonzero()[0]
+    if left.size:
+        exact = wheel.settle(multiples[left], columns[left], part, dtype)
+        above[left] = narrow(exact, None, dtype)
+    return above
+
+
 def put(layout: Layout, part: str, rows: Indices, columns: Indices, values: NDArray[Any]) -> None:
     """Store single values in every output of a part that has their columns."""
     for kind, view in layout.views():
@@ -83,7 +113,7 @@ class Scratch:
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """A flat array of at least ``size``, cut to it; its contents are anything."""
+        """Give a flat array of this size; its contents are anything."""
         have = self._arrays.get(name)
         if have is None or have.size < size:
             have = self._arrays[name] = np.empty(size, dtype=dtype)
@@ -112,15 +142,15 @@ class Rounder:
     Every view is made here, once: between NumPy's calls the threads contend for the interpreter.
     """
 
-    def __init__(
-        self, z: Complex, layout: Layout, swapped: bool, dtype: str, window: Window, scratch: Scratch
-    ) -> None:
+    def __init__(self, z: Complex, layout: Layout, swapped: bool, dtype: str, window: Window, scratch: Scratch) -> None:
         self.rows = len(z)
         self._bits = z.reshape(-1).view(np.uint64)
         self._integers = self._bits.view(np.int64)
         self._window = window
         self._run: Callable[[slice], Indices] = {
-            "float32": self._to_single, "float16": self._to_half, "bfloat16": self._to_brain
+            "float32": self._to_single,
+            "float16": self._to_half,
+            "bfloat16": self._to_brain,
         }[dtype]
         if dtype == "float32":
             self._stores = _single_stores(z, layout, swapped)
@@ -147,13 +177,16 @@ class Rounder:
             np.copyto(target[rows], source, casting="unsafe")
 
     def _to_single(self, rows: slice) -> Indices:
-        """The 29 bits that float32 lacks are 2^28 at a midpoint: shifted to the top, the most negative integer."""
+        """Round to float32.
+
+        The 29 bits that it lacks are 2^28 at a midpoint: shifted to the top, the most negative integer.
+        """
         self._store(rows)
         np.left_shift(self._bits, _35, out=self._bits)
         return hits(self._integers, self._window.bound) >> 1
 
     def _to_brain(self, rows: slice) -> Indices:
-        """By way of float32 bits x, whose rounding moves a value by at most half a unit of x.
+        """Round to bfloat16 by way of float32 bits x, whose rounding moves a value by half a unit at most.
 
         The candidate errs by far less (2^-30), and midpoints are multiples of a unit of x: of a
         doubtful value x is the midpoint itself.  Half a narrow unit is added, so that the cut low
@@ -168,7 +201,7 @@ class Rounder:
         return doubtful >> 1
 
     def _to_half(self, rows: slice) -> Indices:
-        """The same; the exponent's offset changes from 127 to 15, and the sign moves next to it."""
+        """Do the same for float16: the exponent's offset changes from 127 to 15, the sign moves next to it."""
         np.copyto(self._single, self._wide, casting="same_kind")
         np.add(self._word, _HALF_HALF, out=self._word)
         np.left_shift(self._word, _19, out=self._low)
@@ -189,7 +222,7 @@ _HALF_HALF = np.uint32(0x1000 - 0x38000000 + (1 << 32))
 
 
 def _single_stores(z: Complex, layout: Layout, swapped: bool) -> list[Store]:
-    """Sources in z and targets, of equal columns."""
+    """Pair sources in z with targets, of equal columns."""
     stores: list[Store] = []
     if layout.pair is not None:
         stores.append((z[:, : layout.pair.shape[1] // 2], layout.pair.view(np.complex64)))

@@ -36,15 +36,15 @@ class Split:
     whole: Complex
 
     def rows(self, pick: slice) -> Split:
-        """Some rows."""
+        """Pick some rows."""
         return Split(self.coarse[pick], self.rest[pick], self.whole[pick])
 
     def conjugate(self) -> Split:
-        """The rows of the negative multiples."""
+        """Give the rows of the negative multiples."""
         return Split(self.coarse.conj(), self.rest.conj(), self.whole.conj())
 
     def turned(self) -> Split:
-        """Times i, exactly: x + iy becomes -y + ix."""
+        """Multiply by i, exactly: x + iy becomes -y + ix."""
         return Split(*(join(-z.imag, z.real) for z in (self.coarse, self.rest, self.whole)))
 
 
@@ -56,7 +56,7 @@ class Rows:
     lo: Complex
 
     def rows(self, pick: slice) -> Rows:
-        """Some rows."""
+        """Pick some rows."""
         return Rows(self.hi[pick], self.lo[pick])
 
     def split(self, exponent: int = 0) -> Split:
@@ -72,7 +72,7 @@ class Rows:
         return Split(coarse.view(np.complex128), rest.view(np.complex128), self.hi)
 
     def scaled(self, factor: Doubled) -> Rows:
-        """Times a real number."""
+        """Multiply by a real number."""
         real, imag = (_times(hi, lo, factor) for hi, lo in ((self.hi.real, self.lo.real), (self.hi.imag, self.lo.imag)))
         return Rows(join(real.hi, imag.hi), join(real.lo, imag.lo))
 
@@ -83,26 +83,26 @@ def _times(hi: NDArray[np.float64], lo: NDArray[np.float64], factor: Doubled) ->
 
 
 def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
-    """Real and imaginary parts as complex numbers."""
+    """Make complex numbers of real and imaginary parts."""
     whole = np.empty(real.shape, dtype=np.complex128)
     whole.real, whole.imag = real, imag
     return whole
 
 
 def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
-    """The product of rows, broadcast, as main + rest; main is exact, rest below 2^-25."""
+    """Multiply rows, broadcast, into main + rest; main is exact, rest below 2^-25."""
     rest = a.coarse * b.rest
     rest += a.rest * b.whole
     return a.coarse * b.coarse, rest
 
 
 def rounded(main: Complex, rest: Complex) -> Complex:
-    """Main + rest in one complex128."""
+    """Add main + rest into one complex128."""
     main += rest
     return main
 
 
 def doubled(main: Complex, rest: Complex) -> Rows:
-    """Main + rest as hi + lo."""
+    """Turn main + rest into hi + lo."""
     hi, lo = two_sum(main.view(np.float64), rest.view(np.float64))
     return Rows(hi.view(np.complex128), lo.view(np.complex128))

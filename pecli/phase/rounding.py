@@ -47,7 +47,7 @@ GRIDS = {
 
 
 def storage(dtype: str) -> np.dtype[Any]:
-    """The NumPy type that holds values of ``dtype``."""
+    """Find the NumPy type that holds values of ``dtype``."""
     if dtype not in STORAGE:
         raise BadParameter("dtype", dtype, f"is no storage type: use one of {', '.join(STORAGE)}")
     return STORAGE[dtype]

@@ -2,60 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.phase.circle import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.phase.doubled import Doubled, multiply
 from pecli.phase.layout import Layout
-from pecli.phase.rounding import narrow
+from pecli.phase.narrowing import SMALLEST_NORMAL, Rounder, Scratch, Window, decide, ordinary, put
 from pecli.phase.wheel import Wheel
 
 Integers = NDArray[np.int64]
+Complex = NDArray[np.complex128]
+
+CALL = 1 << 14
+"""Pairs rounded at once."""
+
+RELATIVE = SINGLE_ERROR + 2.0**-51
+"""Relative error of a candidate but for `phase_error`: the magnitude is rounded, and its product."""
+
+SMALL = 2.0**-19
+"""Parts below this are doubted: `phase_error` is below 2^-60, so above it less than 2^-41 of them."""
+
+WINDOW = Window(2.0**-40)
 
 
-def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) -> None:
+def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scratch: Scratch) -> None:
     """Fill rows of any multiples."""
-    step = max(1, (1 << 14) // wheel.count)
+    step = max(1, CALL // wheel.count)
     for at in range(0, len(multiples), step):
         here = slice(at, at + step)
         if dtype == "float64":
             _wide(wheel, multiples[here], layout.rows(here))
         else:
-            _narrow(wheel, multiples[here], layout.rows(here), dtype)
+            _narrow(wheel, multiples[here], layout.rows(here), dtype, scratch)
 
 
-def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str) -> None:
-    """Candidates of relative error SINGLE_ERROR and what the fixed point and the magnitude add."""
+def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scratch: Scratch) -> None:
     points, bits = wheel.single_rows(multiples)
     magnitude = float(wheel.magnitude.hi)
-    absolute = (wheel.phase_error(multiples, bits) * abs(magnitude))[:, None]
-    for part, number in (("cos", points.real), ("sin", points.imag)):
-        if not any(kind == part for kind, _ in layout.views()):
-            continue
-        value = number * magnitude
-        error = np.abs(value) * (SINGLE_ERROR + 2.0**-51) + absolute
-        above = narrow(value + error, None, dtype)
-        below = narrow(value - error, None, dtype)
-        bits = f"u{above.itemsize}"
-        rows, columns = np.nonzero(above.view(bits) != below.view(bits))
-        moving = (multiples[rows] != 0) & (wheel.speed[columns] != 0)
-        rows, columns = rows[moving], columns[moving]
-        if rows.size:
-            exact = wheel.settle(multiples[rows], columns, part, dtype)
-            above[rows, columns] = narrow(exact, None, dtype)
-        for kind, view in layout.views():
-            if kind == part:
-                view[...] = above[:, : view.shape[1]]
+    points *= magnitude
+    if ordinary(magnitude, dtype):
+        places = _doubtful(points, layout, dtype, abs(magnitude), scratch)
+    else:
+        places = np.arange(points.size)
+    rows, columns = np.divmod(places, wheel.count)
+    moving = (multiples[rows] != 0) & (wheel.speed[columns] != 0)
+    rows, columns = rows[moving], columns[moving]
+    if not rows.size:
+        return
+    chosen = multiples[rows]
+    absolute = wheel.phase_error(chosen, bits) * abs(magnitude)
+    value = points[rows, columns]
+    for part, number in (("cos", value.real), ("sin", value.imag)):
+        error = np.abs(number) * RELATIVE + absolute
+        put(layout, part, rows, columns, decide(wheel, chosen, columns, part, number, error, dtype))
+
+
+def _doubtful(points: Complex, layout: Layout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
+    """Round into the outputs; places that may be wrong."""
+    swapped = layout.pair is not None and layout.sine_first
+    biased = points * WINDOW.bias
+    if swapped:
+        biased = biased.conj() * 1j
+    found = Rounder(biased, layout, swapped, dtype, WINDOW, scratch)(0)
+    parts = points.reshape(-1).view(np.float64)
+    small = (np.abs(parts) < max(magnitude * SMALL, SMALLEST_NORMAL[dtype])).nonzero()[0]
+    return np.concatenate([found, small >> 1])
 
 
 def _wide(wheel: Wheel, multiples: Integers, layout: Layout) -> None:
     point = wheel.doubled_rows(multiples)
     bits = wheel.kept_bits(multiples, 100)
-    magnitude = float(wheel.magnitude.hi)
-    absolute = (wheel.phase_error(multiples, bits) * abs(magnitude))[:, None]
+    absolute = (wheel.phase_error(multiples, bits) * abs(float(wheel.magnitude.hi)))[:, None]
     for part, number in zip(("cos", "sin"), point, strict=True):
         if not any(kind == part for kind, _ in layout.views()):
             continue

@@ -86,9 +86,7 @@ def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> 
     return max(256, -(-int(120 - exponent) // LIMB) * LIMB)
 
 
-def fixed_turns(
-    frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fraction, bits: int
-) -> list[int]:
+def fixed_turns(frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fraction, bits: int) -> list[int]:
     """Sizes of the frequencies in 2^-bits turns per multiple, within one."""
     if turns:
         fractions = [abs(Fraction(f) * unit) for f in frequencies]

@@ -79,6 +79,8 @@ class Wheel:
         self.magnitude = from_decimal(Fraction(magnitude))
         self.lock = threading.RLock()
         self.ladders: dict[tuple[object, ...], object] = {}
+        self.served: dict[tuple[object, ...], int] = {}
+        """Rows asked for so far, of runs that have no ladder yet."""
 
     def kept_bits(self, multiples: Integers, precision: int) -> int:
         """Bits of the frequencies that make a phase good to 2^-precision, and relative to a small one."""

@@ -68,7 +68,7 @@ class WideRun:
                 self._settle(differ.nonzero()[0], block, layout)
 
     def _bounds(self, block: Block) -> tuple[Flat, Flat]:
-        """The block's values, rounded down to and up from the bound."""
+        """Compute the block's values with the bound taken away and added."""
         size = block.size * self.wheel.count
         main, rest, other = (self.scratch.get(name, size, np.complex128) for name in ("product", "rest", "other"))
         a, b = self.anchors, self.offsets
