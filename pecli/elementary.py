@@ -5,7 +5,8 @@ These use + - x / of float64 and small tables made with the standard library's
 ``decimal``, so their results are a definition, and they are good to about 100
 bits, so that rounding them to any storage type gives the nearest value.
 
-With u = 2^-53: `log`, `log1p` and `exp` err by less than 2^-97 of the result.
+`log`, `log1p` and `exp` err by less than 2^-96 of the result, as long as its second half is a
+normal float64: below 1e-290 an exponential has fewer bits.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Arrays = Mapping[str, NDArray[np.float64]]
+    from pecli.tabular import Tabular
+
+    Floats = NDArray[np.float64]
 
 LARGEST_TEXT = 64 << 20  # bytes
 TEXTS = ("", ".txt", ".dat", ".tsv")
@@ -23,32 +25,51 @@ TEXTS = ("", ".txt", ".dat", ".tsv")
 class OpenArray:
     """One array (n, c) of a file, whose rows are read when they are asked for."""
 
-    def __init__(self, shape: tuple[int, int], read: Callable[[int, int], NDArray[np.float64]]) -> None:
+    def __init__(self, shape: tuple[int, int], read: Callable[[int, int], Floats]) -> None:
         self.shape, self.rows = shape, read
 
 
-def read_arrays(path: str) -> Arrays:
-    """Return the arrays of a file by name, as float64; the one array of npy or text is called ``array``.
+class Named(Mapping[str, "Floats"]):
+    """Arrays of a file by name, each read as float64 and checked when it is asked for."""
+
+    def __init__(self, path: str, names: Iterable[str], read: Callable[[str], NDArray[Any]]) -> None:
+        self._path, self._names, self._read = path, list(names), read
+
+    def __getitem__(self, name: str) -> Floats:
+        import numpy as np
+
+        values = self._read(name)
+        if values.dtype.kind not in "iufb" or values.dtype.itemsize > 8:
+            raise BadFile(self._path, f"holds {values.dtype} in '{name}': weights are real numbers")
+        found: Floats = np.ascontiguousarray(values, np.float64).reshape(values.shape)
+        if not np.isfinite(found).all():
+            raise BadFile(self._path, f"holds a value in '{name}' that is not finite: weights are finite numbers")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_arrays(path: str) -> Named:
+    """Return the arrays of a file by name; the one array of npy or text is called ``array``.
 
     Raises
     ------
     BadFile
-        If it cannot be read, or holds something other than finite numbers.
+        If it cannot be read; of an array that is asked for, if it holds something other than finite numbers.
     UnknownName
         If ``path::name`` names an array that it does not hold.
     """
-    import numpy as np
-
     place, name = _split(path)
-    found = _read(place)
+    names, read = _reader(place)
     if name:
-        if name not in found:
-            raise UnknownName(f"array in {place}", name, found)
-        found = {name: found[name]}
-    for key, values in found.items():
-        if not np.isfinite(values).all():
-            raise BadFile(path, f"holds a value in '{key}' that is not finite: weights are finite numbers")
-    return found
+        if name not in names:
+            raise UnknownName(f"array in {place}", name, names)
+        names = [name]
+    return Named(path, names, read)
 
 
 def open_array(path: str, option: str) -> OpenArray:
@@ -77,23 +98,26 @@ def open_array(path: str, option: str) -> OpenArray:
         have = "x".join(map(str, values.shape)) or "a single number"
         raise BadParameter(option, path, f"holds {have} values: it must have a row for each position")
 
-    def read(start: int, stop: int) -> NDArray[np.float64]:
+    def read(start: int, stop: int) -> Floats:
         return np.ascontiguousarray(values[start:stop], np.float64)
 
     return OpenArray((values.shape[0], values.shape[1]), read)
 
 
-def one_array(arrays: Arrays, path: str, *endings: str) -> NDArray[np.float64]:
-    """Return the array whose name ends so, or the only one there is.
+def one_array(arrays: Named, path: str, *endings: str) -> Floats:
+    """Return the array whose name ends so, the first of the endings that one has, or the only array there is.
 
     Raises
     ------
     BadFile
         If there is none, or more than one.
     """
-    named = [values for key, values in arrays.items() if any(key == end or key.endswith("." + end) for end in endings)]
-    if len(named) == 1:
-        return named[0]
+    for end in endings:
+        named = [key for key in arrays if key == end or key.endswith("." + end)]
+        if len(named) == 1:
+            return arrays[named[0]]
+        if named:
+            break
     if len(arrays) == 1:
         return next(iter(arrays.values()))
     wanted = " or ".join(endings) or "one array"
@@ -101,7 +125,7 @@ def one_array(arrays: Arrays, path: str, *endings: str) -> NDArray[np.float64]:
     raise BadFile(path, rule)
 
 
-def shaped(values: NDArray[np.float64], path: str, shape: tuple[int | None, ...], what: str) -> NDArray[np.float64]:
+def shaped(values: Floats, path: str, shape: tuple[int | None, ...], what: str) -> Floats:
     """Return the values if they have this shape (None: any size).
 
     Raises
@@ -134,44 +158,41 @@ def _head(path: str) -> bytes:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
 
 
-def _read(path: str) -> Arrays:
+def _reader(path: str) -> tuple[list[str], Callable[[str], NDArray[Any]]]:
+    """Return the names of the arrays of a file, and what reads one."""
     import numpy as np
 
     if _head(path).startswith((b"\x93NUMPY", b"PK\x03\x04")):
         try:
             loaded: Any = np.load(path, allow_pickle=False)
-            arrays = {"array": loaded} if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
         except (ValueError, OSError, EOFError, KeyError) as error:
             raise BadFile(path, f"is no npy or npz file that can be read: {shorten(str(error), 80)}") from error
-        return {key: as_float64(path, key, values) for key, values in arrays.items() if values.ndim}
+        if isinstance(loaded, np.ndarray):
+            return ["array"], lambda _: loaded
+        return [name for name in loaded.files if not name.endswith(".json")], lambda name: _member(path, loaded, name)
     if Path(path).suffix.lower() not in TEXTS and OPENERS:
-        return _opened(path)
-    return {"array": _text(path)}
+        table = OPENERS[0](path)
+        return [array.name for array in table.arrays], lambda name: _stored(table, name)
+    values = _text(path)
+    return ["array"], lambda _: values
 
 
-def _opened(path: str) -> Arrays:
+def _member(path: str, loaded: Any, name: str) -> NDArray[Any]:
+    try:
+        values: NDArray[Any] = loaded[name]
+    except (ValueError, OSError, EOFError, KeyError) as error:
+        raise BadFile(path, f"has '{name}' damaged: {shorten(str(error), 80)}") from error
+    return values
+
+
+def _stored(table: Tabular, name: str) -> NDArray[Any]:
     from pecli.phase.rounding import widen
 
-    table = OPENERS[0](path)
-    found = {}
-    for array in table.arrays:
-        values = table.read(array.name)
-        found[array.name] = (
-            widen(values, array.dtype) if array.dtype == "bfloat16" else as_float64(path, array.name, values)
-        )
-    return found
+    values = table.read(name)
+    return widen(values, "bfloat16") if table.array(name).dtype == "bfloat16" else values
 
 
-def as_float64(path: str, name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return real numbers as float64; :class:`BadFile` for anything else."""
-    import numpy as np
-
-    if values.dtype.kind not in "iufb" or values.dtype.itemsize > 8:
-        raise BadFile(path, f"holds {values.dtype} in '{name}': weights are real numbers")
-    return np.ascontiguousarray(values, np.float64)
-
-
-def _text(path: str) -> NDArray[np.float64]:
+def _text(path: str) -> Floats:
     """Return rows of numbers, separated by blanks or commas; one row or one column is a vector."""
     import numpy as np
 

@@ -144,7 +144,11 @@ class Network:
             one_array(arrays, path, "2.weight", "weight2"), path, (heads, hidden), f"the second layer with {said}"
         )
         bias2 = shaped(one_array(arrays, path, "2.bias", "bias2"), path, (len(second),), "the second layer's bias")
-        numbers = {key.rpartition(".")[2]: Fraction(float(v.ravel()[0])) for key, v in arrays.items() if v.size == 1}
+        numbers = {
+            word: Fraction(float(arrays[key].ravel()[0]))
+            for key in arrays
+            if (word := key.rpartition(".")[2]) in ("c", "init_L", "L_multiplier")
+        }
         length = numbers.get("init_L", threshold) * numbers.get("L_multiplier", Fraction(1))
         return cls(first, bias1, second, bias2, abs(numbers.get("c", c)), abs(length))
 

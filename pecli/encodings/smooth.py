@@ -19,6 +19,9 @@ from pecli.plan import Bias, Fixed
 from pecli.spec import Facts, Family, Param, Source, encoding
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pecli.phase.doubled import Doubled
     from pecli.plan import Real
     from pecli.points import Points
@@ -80,7 +83,7 @@ def kerple(
             grown = _powers(distances, [second[h] for h in chosen])
         return minus(scale * grown)
 
-    return Bias(heads, value, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
+    return Bias(heads, value, even=True, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
 
 
 def _powers(distances: Points, exponents: list[Fraction]) -> Doubled:
@@ -135,7 +138,7 @@ def gaussian(
         exponent: Real = minus(size * size * _column(from_decimal([factors[h] for h in chosen])))
         return exponent if apply == "log" else elementary.exp(exponent)  # type: ignore[arg-type]
 
-    return Bias(heads, value, causal=mask == "causal")
+    return Bias(heads, value, even=True, causal=mask == "causal")
 
 
 @encoding(
@@ -181,38 +184,33 @@ def sandwich(
         scale = _column(from_decimal([scales[h] for h in chosen]))
         return Doubled(total.hi[None], total.lo[None]) * scale
 
-    return Bias(heads, value, causal=mask == "causal")
+    return Bias(heads, value, even=True, causal=mask == "causal")
 
 
 def _cosine_sums(wheel: object, distances: Points) -> Doubled:
-    """Return the sum of (cos - 1) over the frequencies, (m,), to about 2^-95 of the number of frequencies."""
+    """Return the sum over the frequencies of cos - 1, (m,), to about 2^-96 for each frequency.
+
+    A distance is 64 q + r, and cos (a + b) = cos a cos b - sin a sin b: only the few q and r need
+    exact phases.  What a distance gives does not depend on the others.
+    """
     import numpy as np
 
     from pecli.phase import Wheel
-    from pecli.phase.doubled import Doubled, add
+    from pecli.phase.doubled import Doubled, add, multiply
 
     assert isinstance(wheel, Wheel)
-    sizes = np.abs(distances.multiples)
-    found, places = np.unique(sizes, return_inverse=True)
-    total = Doubled(np.empty(len(found)), np.empty(len(found)))
-    step = max(1, (1 << 16) // wheel.count)
-    for low in range(0, len(found), step):
-        cosine, _ = wheel.doubled_rows(found[low : low + step])
-        terms = add(cosine, Doubled(np.array(-1.0), np.array(0.0)))
-        while terms.hi.shape[1] > 1:  # pairs of neighbours: few steps, in one order on every machine
-            odd = terms.hi.shape[1] % 2
-            halves = add(
-                *(
-                    Doubled(terms.hi[:, k : terms.hi.shape[1] - odd : 2], terms.lo[:, k : terms.hi.shape[1] - odd : 2])
-                    for k in (0, 1)
-                )
-            )
-            last = (
-                np.concatenate((part, whole[:, -1:]), axis=1) if odd else part
-                for part, whole in ((halves.hi, terms.hi), (halves.lo, terms.lo))
-            )
-            terms = Doubled(*last)
-        total.hi[low : low + step], total.lo[low : low + step] = terms.hi[:, 0], terms.lo[:, 0]
+    sizes, places = np.unique(np.abs(distances.multiples), return_inverse=True)
+    high, row = np.unique(sizes // 64 * 64, return_inverse=True)
+    low, column = np.unique(sizes % 64, return_inverse=True)
+    (c1, s1), (c2, s2) = wheel.doubled_rows(high), wheel.doubled_rows(low)
+    total = Doubled(np.full(len(sizes), -float(wheel.count)), np.zeros(len(sizes)))
+
+    def column_of(x: Doubled, rows: NDArray[np.intp], k: int) -> Doubled:
+        return Doubled(x.hi[rows, k], x.lo[rows, k])
+
+    for k in range(wheel.count):
+        both = multiply(column_of(c1, row, k), column_of(c2, column, k))
+        total = add(total, add(both, -multiply(column_of(s1, row, k), column_of(s2, column, k))))
     return Doubled(total.hi[places], total.lo[places])
 
 

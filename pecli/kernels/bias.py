@@ -18,7 +18,7 @@ from pecli.plan import Bias
 from pecli.points import Points
 from pecli.tabular import Array, storage
 
-PAIRS = 1 << 17  # values of pairs computed at once
+PAIRS = 1 << 18  # values of pairs computed at once: calls are dear, and so are the pages of larger arrays
 
 
 class BiasTable(PairTable):
@@ -144,8 +144,12 @@ class BiasTable(PairTable):
         if not self.bias.causal:
             return
         keys = self.key_points.multiples
-        hidden = keys[None, :] > self.query_points(first, last).multiples[:, None]
-        target[hidden] = minus_infinity(self.dtype)
+        hidden = minus_infinity(self.dtype)
+        if self.listed or len(keys) < 2 or keys[1] < keys[0]:
+            target[keys[None, :] > self.query_points(first, last).multiples[:, None]] = hidden
+            return
+        for row, query in zip(target, range(self.rows_of[0] + first, self.rows_of[0] + last), strict=True):
+            row[query + 1 :] = hidden
 
     def _fill_index(self, start: int, stop: int, target: NDArray[Any]) -> None:
         if self.bias.window is not None:
@@ -188,6 +192,8 @@ class BiasTable(PairTable):
         """The values by distance or by key, of which dense rows are slices."""
         if self.bias.by == "distance":
             span = self.part.count + self.positions.count - 1
+            if self.bias.even:
+                return Vectors(self.bias.heads, span, self._mirrored)
             return Vectors(
                 self.bias.heads, span, lambda low, high, heads: self._by_distance(self.distances(low, high), heads)
             )
@@ -198,6 +204,26 @@ class BiasTable(PairTable):
             self.bias.heads,
             len(keys),
             lambda low, high, heads: self._values(Points(keys.multiples[low:high], keys.unit), heads),
+        )
+
+    def _mirrored(self, low: int, high: int, heads: range) -> NDArray[Any]:
+        """Return the values at places of the vectors from those of the sizes of the distances."""
+        distances = self.distances(low, high).multiples
+        sizes = np.abs(distances) // abs(self._distances.step)
+        found = np.stack([self._halves.head(head)[sizes] for head in heads])
+        if self.bias.causal:
+            found[:, distances > 0] = minus_infinity(self.dtype)
+        return found
+
+    @cached_property
+    def _halves(self) -> Vectors:
+        """The values at distances 0, 1, 2, .. steps."""
+        step, unit = abs(self._distances.step), self.positions.unit
+        most = max(abs(self._distances[0]), abs(self._distances[-1])) // step
+        return Vectors(
+            self.bias.heads,
+            most + 1,
+            lambda low, high, heads: self._values(Points(np.arange(low, high, dtype=np.int64) * step, unit), heads),
         )
 
     @cached_property

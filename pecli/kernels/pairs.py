@@ -17,7 +17,7 @@ from pecli.points import Points
 from pecli.table import FORMS, Table, check_domain
 from pecli.tabular import Array
 
-PIECE = 1 << 15  # values computed at once: the temporaries of doubled arithmetic stay in the caches
+PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
 GROUP = 1 << 22  # values of all vectors that are held at once
 
 Compute = Callable[[int, int, range], NDArray[Any]]

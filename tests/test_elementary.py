@@ -1,0 +1,84 @@
+"""Logarithm and exponential in double-double arithmetic, against mpmath with 250 bits."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from pecli import elementary
+from pecli.phase.doubled import Doubled
+
+BOUND = 2.0**-96
+
+
+@pytest.fixture(autouse=True)
+def _precision():
+    with mp.workprec(250):
+        yield
+
+
+def doubled(values, seed=1):
+    """The values with a random second half."""
+    part = np.random.default_rng(seed).uniform(-0.5, 0.5, np.shape(values)) * 2.0**-53
+    return Doubled(np.asarray(values, np.float64), np.asarray(values) * part * 0.5)
+
+
+def exact(pair):
+    return [mp.mpf(float(h)) + mp.mpf(float(low)) for h, low in zip(pair.hi, pair.lo, strict=True)]
+
+
+def worst(found, wanted):
+    """The largest relative error; where the value is zero the error itself."""
+    return max(float(abs(f - w) / (abs(w) or 1)) for f, w in zip(exact(found), wanted, strict=True))
+
+
+RANDOM = np.random.default_rng(7)
+LOGARITHMS = {
+    "every size": np.exp(RANDOM.uniform(-600, 600, 1500)),
+    "around one": 1 + RANDOM.uniform(-1, 1, 1500) * 10.0 ** RANDOM.uniform(-16, -0.01, 1500),
+    "whole numbers": np.arange(2.0, 1500.0),
+    "ends of the table": np.array([0.708, 0.70799999, 1.416, 1.41600001, 1 - 2.0**-53, 1 + 2.0**-52, 90.5 / 128, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", LOGARITHMS)
+def test_the_logarithm_is_good_to_96_bits(name):
+    x = doubled(LOGARITHMS[name])
+    assert worst(elementary.log(x), [mp.log(v) for v in exact(x)]) < BOUND
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-5, 1 / 256, 0.9, 1e3, 1e80])
+def test_the_logarithm_of_one_plus_a_small_number_keeps_its_digits(scale):
+    x = doubled(np.abs(RANDOM.normal(size=800)) * scale)
+    assert worst(elementary.log1p(x), [mp.log1p(v) for v in exact(x)]) < BOUND
+
+
+@pytest.mark.parametrize("limit", [1e-20, 1e-3, 1, 40, 600])
+def test_the_exponential_is_good_to_96_bits(limit):
+    x = doubled(RANDOM.uniform(-limit, limit, 800))
+    assert worst(elementary.exp(x), [mp.exp(v) for v in exact(x)]) < BOUND
+
+
+def test_the_exponential_ends_in_zero_and_infinity():
+    found = elementary.exp(doubled([-1e308, -800.0, 0.0, 800.0, 1e308]))
+    assert found.hi.tolist() == [0.0, 0.0, 1.0, np.inf, np.inf]
+    assert not np.isnan(found.lo).any()
+
+
+def test_powers_are_good_to_90_bits():
+    base, exponent = doubled(RANDOM.uniform(1, 1e6, 500)), doubled(RANDOM.uniform(0.01, 2, 500), seed=3)
+    wanted = [mp.power(b, e) for b, e in zip(exact(base), exact(exponent), strict=True)]
+    assert worst(elementary.power(base, exponent), wanted) < 2.0**-90
+
+
+@pytest.mark.parametrize("limit", [1e-8, 1, 30, 600])
+def test_the_sigmoid_is_good_to_95_bits_on_both_sides(limit):
+    x = doubled(RANDOM.uniform(-limit, limit, 500))
+    assert worst(elementary.sigmoid(x), [1 / (1 + mp.exp(-v)) for v in exact(x)]) < 2.0**-95
+
+
+def test_a_value_does_not_depend_on_its_neighbours():
+    x = doubled(RANDOM.uniform(0.1, 1e5, 300))
+    whole = elementary.log(x)
+    for i in (0, 7, 299):
+        one = elementary.log(Doubled(x.hi[i : i + 1], x.lo[i : i + 1]))
+        assert (one.hi[0], one.lo[0]) == (whole.hi[i], whole.lo[i])
