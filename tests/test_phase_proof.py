@@ -94,11 +94,10 @@ def midpoints(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     return (low == np.uint64(1 << (cut - 1))) | (small & (values != 0))
 
 
-def check_narrowed(values: int, columns: int, start: int, dtype: str) -> int:
-    """Compare narrow tables with float64 ones rounded again; how many were compared with mpmath."""
+def check_narrowed(values: int, columns: int, start: int, dtype: str) -> None:
+    """Compare narrow tables with float64 ones rounded again; those on a boundary with mpmath."""
     given = frequencies("10000", 2 * columns)
     turning = Wheel(given)
-    ties = 0
     for multiples in stretches(values, columns, start):
         got, fine = table(turning, multiples, dtype), table(turning, multiples, "float64")
         on_boundary = midpoints(fine, dtype)
@@ -110,8 +109,6 @@ def check_narrowed(values: int, columns: int, start: int, dtype: str) -> int:
                 continue
             expected = wanted(multiples[i], given[j], part, dtype, Fraction(1), Decimal(1), False)
             assert got[i, k] == narrow(np.array([expected]), None, dtype)[0]
-            ties += 1
-    return ties
 
 
 @pytest.mark.parametrize("dtype", [*NARROW, "float64"])
@@ -137,8 +134,7 @@ def test_narrow_tables_are_the_float64_ones_rounded(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize(("columns", "start"), [(64, 0), (512, 0)])
 def test_narrow_tables_are_the_float64_ones_rounded_in_a_thousand_million(dtype: str, columns: int, start: int) -> None:
-    compared = check_narrowed(EXHAUSTIVE, columns, start, dtype)
-    assert compared > 0 or dtype == "bfloat16"  # of which no float64 near a midpoint is to be expected
+    check_narrowed(EXHAUSTIVE, columns, start, dtype)
 
 
 CASES = {

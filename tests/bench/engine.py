@@ -1,0 +1,112 @@
+"""The engine against plain NumPy, and against itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+from pecli.phase import FREQUENCY_DIGITS, STORAGE, Wheel, fill
+from tests.bench.rows import Row
+
+REPEATS = 9
+THREADS = 2
+USUAL = (32_768, 1024)
+ROTARY = (262_144, 128)
+
+
+def frequencies(dim: int) -> list[Decimal]:
+    """Give 10000^(-2i/dim)."""
+    with localcontext() as context:
+        context.prec = FREQUENCY_DIGITS
+        ratio = (-Decimal(10000).ln() * 2 / dim).exp()
+        found = [Decimal(1)]
+        while len(found) < dim // 2:
+            found.append(found[-1] * ratio)
+        return found
+
+
+def plain(rows: int, dim: int, cast: bool = True) -> np.ndarray:
+    """Fill a table as is usually done."""
+    w = 10000.0 ** (-np.arange(0, dim, 2) / dim)
+    a = np.arange(rows)[:, None] * w
+    t = np.empty((rows, dim))
+    t[:, 0::2] = np.sin(a)
+    t[:, 1::2] = np.cos(a)
+    return t.astype(np.float32) if cast else t
+
+
+def ours(rows: int, dim: int, dtype: str) -> np.ndarray:
+    """Fill the same, the frequencies included, into a fresh array."""
+    t = np.empty((rows, dim), STORAGE[dtype])
+    fill(Wheel(frequencies(dim)), range(rows), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], dtype, threads=THREADS)
+    return t
+
+
+def rotary(rows: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fill two arrays."""
+    c, s = (np.empty((rows, dim // 2), np.float32) for _ in range(2))
+    fill(Wheel(frequencies(dim)), range(rows), [("cos", c), ("sin", s)], "float32", threads=THREADS)
+    return c, s
+
+
+def plain_rotary(rows: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fill them as is usually done."""
+    a = np.arange(rows)[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
+    return np.cos(a).astype(np.float32), np.sin(a).astype(np.float32)
+
+
+def interleaved(*works: Callable[[], object]) -> list[float]:
+    """Time each work in turn, several times; the best of each."""
+    best = [float("inf")] * len(works)
+    for _ in range(REPEATS):
+        for i, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def per_value(rows: int, dim: int) -> float:
+    """Time one value of a long table, filled block by block into the same 8 MiB."""
+    wheel = Wheel(frequencies(dim))
+    block = (8 << 20) // (4 * dim)
+    t = np.empty((block, dim), np.float32)
+    start = time.perf_counter()
+    for at in range(0, rows, block):
+        fill(wheel, range(at, at + block), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], "float32", threads=THREADS)
+    return (time.perf_counter() - start) / (rows * dim)
+
+
+def rows() -> Iterator[Row]:
+    """Measure; each row is a ratio."""
+    times = interleaved(
+        lambda: plain(*USUAL),
+        lambda: plain(*USUAL, cast=False),
+        lambda: ours(*USUAL, "float32"),
+        lambda: ours(*USUAL, "float64"),
+        lambda: ours(*USUAL, "float16"),
+        lambda: ours(*USUAL, "bfloat16"),
+    )
+    usual, uncast, single, double, half, brain = times
+    yield Row("float32 32768 x 1024, fresh array, two threads: plain NumPy / ours", usual / single, "x faster", 15, 20)
+    yield Row("float64 32768 x 1024: plain NumPy without the cast / ours", uncast / double, "x faster", 1, 3)
+    yield Row("float16 32768 x 1024: ours / our float32", half / single, "x", 1.5, 1)
+    yield Row("bfloat16 32768 x 1024: ours / our float32", brain / single, "x", 1.5, 1)
+    times = interleaved(
+        lambda: plain(*ROTARY),
+        lambda: ours(*ROTARY, "float32"),
+        lambda: plain_rotary(*ROTARY),
+        lambda: rotary(*ROTARY),
+    )
+    yield Row("float32 262144 x 128: plain NumPy / ours", times[0] / times[1], "x faster", 12, 20)
+    yield Row("rotary cos, sin pair 262144 x 64 each: plain NumPy / ours", times[2] / times[3], "x faster", 12, 20)
+    long, longer = per_value(10**8 // 128, 128), per_value(10**9 // 128, 128)
+    yield Row("cost per value: 10^9 values / 10^8 values", longer / long, "x", 1.2)
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(f"{row.what:<80} {row.value:.2f}  (reach {row.reach}, goal {row.goal})")
