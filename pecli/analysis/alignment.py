@@ -124,7 +124,9 @@ def _forms(source: Source, other: Tabular) -> list[dict[str, str]]:
     assert source.recipe is not None
     family, given = source.recipe.encoding.family, source.given
     if family is Family.ROTARY and "layout" not in given:
-        return [{"layout": layout} for layout in LAYOUTS]
+        doubled = ("half", "interleaved")
+        other_one = [layout for layout in doubled if source.model_layout in doubled and layout != source.model_layout]
+        return [{"layout": layout} for layout in LAYOUTS if layout not in other_one]
     if family in (Family.BIAS, Family.RELATIVE) and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]
@@ -156,6 +158,34 @@ def _misfit(made: Table, other: Tabular) -> float:
         finite = gap[np.isfinite(gap)]
         worst = max(worst, float(finite.max(initial=0.0)))
     return worst
+
+
+def open_beside(first: Source, second: Source, length: int) -> tuple[Tabular, Tabular]:
+    """Open two sources so that they can be compared: a recipe takes from the other what its text leaves open.
+
+    Of two recipes without a length both get `length` rows.
+    """
+    if first.is_recipe and not second.is_recipe:
+        other = second.open()
+        return table_like(first, other), other
+    if not first.is_recipe:
+        one = first.open()
+        return one, table_like(second, one) if second.is_recipe else second.open()
+    if first.says_length or not second.says_length:
+        one = open_alone(first, length)
+        return one, table_like(second, one)
+    other = open_alone(second, length)
+    return table_like(first, other), other
+
+
+def open_alone(source: Source, length: int) -> Tabular:
+    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own."""
+    if not source.is_recipe or source.says_length:
+        return source.open()
+    assert source.recipe is not None
+    recipe = source.recipe
+    fixed = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
+    return source.open() if fixed is not None else source.open(length=length)
 
 
 def is_complex(array: Array) -> bool:

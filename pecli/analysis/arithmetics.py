@@ -18,6 +18,8 @@ from pecli.analysis.samples import Floats, rounded
 ROWS = 192
 NEIGHBOURS = 14  # float32 units by which a framework's frequency may be off: exp instead of a power gives up to 9
 ENOUGH = 0.9  # share of values that must be equal to the bit
+BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
+SPREAD = 12.0  # roundings of an angle in float32
 CLOSE = 0.995  # share that must be equal or next to it, where the mathematical library's own cosine shows
 
 
@@ -33,6 +35,8 @@ class Arithmetic:
         Share of the values reproduced to the bit.
     close : float
         Share reproduced within one unit in the last place.
+    bounded : float
+        Share within the error that float32 angles may add.
     """
 
     frequencies: str
@@ -40,6 +44,7 @@ class Arithmetic:
     angles: str
     equal: float
     close: float
+    bounded: float = 0.0
 
     @property
     def name(self) -> str:
@@ -50,7 +55,9 @@ class Arithmetic:
     @property
     def fits(self) -> bool:
         """Whether it explains the values."""
-        return self.equal >= ENOUGH or (self.close >= CLOSE and self.equal >= 0.6)
+        if self.equal >= ENOUGH or (self.close >= CLOSE and self.equal >= 0.6):
+            return True
+        return self.bounded >= BOUNDED and self.name not in ("float64", "float32")
 
     def words(self) -> str:
         """Say which steps were rounded."""
@@ -85,7 +92,8 @@ def find_arithmetic(
         for f, p, a in product((low, "float32"), repeat=3):
             if low in (f, p, a):
                 tried.append(case.score(f, p, a))
-    return max(tried, key=lambda found: (round(found.equal, 3), found.close))
+    best = max(tried, key=lambda found: (round(found.equal, 3), found.close))
+    return best if best.fits else max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
 
 
 def spread_rows(n: int) -> NDArray[np.int64]:
@@ -110,7 +118,7 @@ class _Case:
         with np.errstate(invalid="ignore", over="ignore"):
             angles = rounded(np.outer(rounded(self.positions, p), w), a)
         equal, close = self._shares(angles)
-        return Arithmetic(f, p, a, float(equal.mean()), float(close.mean()))
+        return Arithmetic(f, p, a, float(equal.mean()), float(close.mean()), self._bounded(angles))
 
     def score_float32(self) -> Arithmetic:
         """Compute in float32, each frequency the float32 number near the exact one that does best."""
@@ -141,6 +149,16 @@ class _Case:
             equal += gap == 0
             close += gap <= 1.01 * spacing(values, self.grain)
         return equal / 2, close / 2
+
+    def _bounded(self, angles: Floats) -> float:
+        """Return the share of values that differ by no more than float32 angles and the last rounding may make."""
+        allowed = self.magnitude * SPREAD * 2.0**-24 * (1 + np.abs(angles))
+        good = 0.0
+        for values, function in ((self.cos, np.cos), (self.sin, np.sin)):
+            with np.errstate(invalid="ignore"):
+                gap = np.abs(function(angles) * self.magnitude - values)
+            good += float((gap <= allowed + 0.51 * spacing(values, self.grain)).mean())
+        return good / 2
 
     def _sized(self, made: Floats) -> Floats:
         """Return values times the magnitude, as frameworks multiply: both in float32, or in a narrower type."""

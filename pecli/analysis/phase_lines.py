@@ -128,7 +128,7 @@ def first_row(steps: Floats, phases: Floats, errors: Floats) -> tuple[float, flo
         if steps[i] <= 0:
             continue
         rest = float(wrap(np.array([phases[i] - q * steps[i]]))[0])
-        mine = (steps[i] / errors[i]) ** 2
+        mine = min((steps[i] / errors[i]) ** 2, 1e100) + 1e-300
         if weight == 0.0:
             q, weight = float(phases[i]) / float(steps[i]), mine
             continue

@@ -33,17 +33,28 @@ class Source:
         The table's own keys that stand in the recipe's text (len, dtype, ..).
     note : str
         What a config was read as; empty otherwise.
+    model_length : int or None
+        Positions that a config declares: the length where nothing else says one.
+    model_layout : str or None
+        Layout that the model's own module has.
     """
 
     text: str
     recipe: Recipe | None = None
     keys: dict[str, str] | None = None
     note: str = ""
+    model_length: int | None = None
+    model_layout: str | None = None
 
     @property
     def is_recipe(self) -> bool:
         """Whether its values are computed."""
         return self.recipe is not None
+
+    @property
+    def says_length(self) -> bool:
+        """Whether the text says how many rows there are."""
+        return bool(self.given.keys() & {"len", "positions", "keys"})
 
     @property
     def given(self) -> dict[str, str]:
@@ -56,7 +67,10 @@ class Source:
             from pecli.formats import open_table
 
             return open_table(self.text)
-        return make_table(self.recipe, self.given, **options)
+        keys = self.given
+        if self.model_length is not None and not keys.keys() & {"len", "positions"}:
+            keys["len"] = str(self.model_length)
+        return make_table(self.recipe, keys, **options)
 
 
 def read_source(text: str) -> Source:
@@ -130,8 +144,7 @@ def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, s
     choice = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
     own = take_table_keys(encoding or "", keys)
     found = configured(path, encoding=encoding, given=keys, **choice)
-    if found.layer.length is not None and not own.keys() & {"len", "positions"}:
-        own["len"] = str(found.layer.length)
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
-    return Source(text, found.recipe, own, f"{found.reading.model_type}, as {found.reading.stack} reads it")
+    note = f"{found.reading.model_type}, as {found.reading.stack} reads it"
+    return Source(text, found.recipe, own, note, found.layer.length, found.layer.layout)

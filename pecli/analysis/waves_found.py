@@ -120,7 +120,7 @@ def _explain(
     for level in _levels(sample):
         found = False
         spectra = sorted(finder(reading, rhythm, lines, level), key=lambda s: s.cost)
-        for spectrum in spectra[:12]:
+        for spectrum in [s for s in spectra if (s.frequencies > 0).all()][:12]:
             own = replace(lines, steps=_with_turns(lines, spectrum)) if finder is _around else lines
             wave = _placed(sample, reading, rhythm, own, spectrum, level)
             if wave is not None and wave.misfit() <= 1.0:
@@ -274,7 +274,7 @@ def _refined(w: Floats, phases: Floats, allowed: Floats, position: float) -> tup
     weight = 0.0
     for i in np.argsort(w):
         rest = float(wrap(np.array([phases[i] - position * w[i]]))[0])
-        mine = (w[i] / allowed[i]) ** 2
+        mine = min((w[i] / allowed[i]) ** 2, 1e100) + 1e-300
         share = mine / (mine + weight)
         position += share * rest / w[i]
         weight += mine

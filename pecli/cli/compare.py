@@ -40,10 +40,6 @@ def command(
     quiet: Quiet = False,
 ) -> int:
     """Compare tables: how far they are apart, where, and why; status 1 where they differ."""
-    from pecli.analysis.comparison import Tolerance, compare_tables
-    from pecli.analysis.sources import read_source
-    from pecli.text import parse_integer, parse_number
-
     sources = _sources(sources, all_)
     if stacks:
         from pecli.cli.stacks_view import show_stacks
@@ -58,33 +54,9 @@ def command(
         return show_facts(named, purpose=purpose, json=json, quiet=quiet)
     if purpose is not None:
         raise BadParameter("for", purpose, "is for encodings: compare recipes alone, or use --all")
-    if len(sources) != 2:
-        raise BadParameter("SOURCE", len(sources), "must be two: give two files, or a file and a recipe")
-    first, second = (read_source(text) for text in sources)
-    tolerance = Tolerance(
-        float(parse_number("atol", atol)) if atol else 0.0,
-        float(parse_number("rtol", rtol)) if rtol else 0.0,
-        parse_integer("ulp", ulp) if ulp else 0,
-    )
-    options: dict[str, Any] = {}
-    if not first.is_recipe and second.is_recipe:
-        opened = first.open()
-        options = {"length": opened.arrays[0].rows} if "len" not in second.given else {}
-        found = compare_tables(opened, second.open(**options), tolerance)
-    elif first.is_recipe and not second.is_recipe:
-        opened = second.open()
-        options = {"length": opened.arrays[0].rows} if "len" not in first.given else {}
-        found = compare_tables(first.open(**options), opened, tolerance)
-    else:
-        found = compare_tables(first.open(), second.open(), tolerance)
-    if json:
-        print_json(asdict(found))
-    elif not quiet:
-        say("equal" if found.equal else "different")
-        say(f"max abs {found.max_abs:.17g}, mean abs {found.mean_abs:.17g}, worst {found.worst}")
-        for line in found.findings:
-            say(clean(line))
-    return 0 if found.equal else 1
+    from pecli.cli.compare_run import compare_sources, tolerance_of
+
+    return compare_sources(sources, tolerance_of(atol, rtol, ulp), json=json, quiet=quiet)
 
 
 def _sources(given: list[str] | None, every: bool) -> list[str]:
