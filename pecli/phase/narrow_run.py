@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pecli.phase.blocks import Block, Outer, blocks
 from pecli.phase.ladder import Ladder
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Rounder, Scratch, Window, decide, hits, put
+from pecli.phase.narrowing import Rounder, Scratch, Window, decide, put
 
 Integers = NDArray[np.int64]
 
@@ -32,8 +32,8 @@ another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a
 may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
 """
 
-SMALL = 1.5 * 2.0**-13
-"""Sines and cosines below this are found by their phases; in others PLANE is a relative error of 2^-37.4."""
+SMALL = 1.5 * 2.0**-12
+"""Sines and cosines below this are found by their phases; in others PLANE is a relative error of 2^-38.5."""
 
 WINDOW = Window(PLANE / SMALL)
 
@@ -102,8 +102,10 @@ class NarrowRun:
         found = []
         for block in blocks(self.ladder.block, width, self.first, self.last, self.pairs):
             near = self.scratch.get("near", block.size * width, np.uint16)
+            small = self.scratch.get("small", near.size, np.bool_)
             Outer(np.add, left, right, block, near)(block.anchor)
-            found.append(hits(near, 2 * NEAR + CUT) + block.start * width)
+            np.less_equal(near, 2 * NEAR + CUT, out=small)
+            found.append(small.nonzero()[0] + block.start * width)
         return found
 
     def _quarters(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:

@@ -72,9 +72,9 @@ SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-
 
 
 def ordinary(magnitude: float, dtype: str) -> bool:
-    """Whether sines and cosines of 2^-12.4 and more, times this, are normal numbers of the type."""
+    """Whether sines and cosines of 2^-12 and more, times this, are normal numbers of the type."""
     if dtype == "float16":
-        return 0.375 <= abs(magnitude) <= 2.0**15
+        return 0.25 <= abs(magnitude) <= 2.0**15
     return 2.0**-100 <= abs(magnitude) <= 2.0**100
 
 
