@@ -69,7 +69,7 @@ def fourier(
             matrix=True,
         ),
     ] = None,
-    log: Annotated[bool, Param("Take the logarithm of the positions first.", when=("points", (None,)))] = False,
+    log: Annotated[bool, Param("Take the logarithm of the positions first.", when=("coordinates", ("given",)))] = False,
     order: Annotated[Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.")] = "sin-cos",
     coordinates: Annotated[CoordinateWord, Param(WORD_HELP)] = "given",
     grid: Grid = None,
@@ -80,8 +80,8 @@ def fourier(
 ) -> Waves:
     """Sines and cosines of random frequencies, with their matrix B beside."""
     where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
-    if log and coordinates != "given":
-        raise BadParameter("log", "true", f"takes the logarithm of positions: it cannot stand with {coordinates=!s}")
+    if log and points is not None:
+        raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with --points")
     half = dim // 2
     factors, unit = _drawn(seed, half, where.count, sigma) if matrix is None else _given(matrix, half, where.count)
     first, second = slice(0, half), slice(half, dim)
