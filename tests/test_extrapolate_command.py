@@ -68,7 +68,12 @@ def test_a_model_config_states_its_training_length(pecli, tmp_path):
 
 def test_a_config_whose_layers_differ_makes_a_report_of_each_kind(pecli, refuses, tmp_path):
     config = {"model_type": "gemma3_text", "hidden_size": 64, "num_attention_heads": 2, "head_dim": 32}
-    config |= {"num_hidden_layers": 6, "rope_theta": 1e6, "rope_local_base_freq": 10000, "max_position_embeddings": 1024}
+    config |= {
+        "num_hidden_layers": 6,
+        "rope_theta": 1e6,
+        "rope_local_base_freq": 10000,
+        "max_position_embeddings": 1024,
+    }
     (tmp_path / "config.json").write_text(json.dumps({**config, "sliding_window": 64, "sliding_window_pattern": 6}))
     found = report(pecli, "config.json", "--test-len", 2048)["reports"]
     assert [r["source"] for r in found] == ["config.json (full_attention)", "config.json (sliding_attention)"]
@@ -76,7 +81,9 @@ def test_a_config_whose_layers_differ_makes_a_report_of_each_kind(pecli, refuses
     (one,) = report(pecli, "config.json", "--test-len", 2048, "--layer-type", "sliding_attention")["reports"]
     assert "base=10000" in one["recipe"]
     refuses("extrapolate", "config.json", "--test-len", 2048, "-o", "x.npy", says="choose one with --layer-type")
-    refuses("extrapolate", "rope:dim=8,len=9", "--test-len", 20, "--layer-type", "x", says="layer-type=x is for a model's")
+    refuses(
+        "extrapolate", "rope:dim=8,len=9", "--test-len", 20, "--layer-type", "x", says="layer-type=x is for a model's"
+    )
 
 
 def test_a_length_in_the_recipe_is_the_training_length(pecli):
@@ -219,11 +226,17 @@ def test_bad_input_is_refused_in_a_sentence_with_the_remedy(refuses, tmp_path, a
 
 
 @pytest.mark.exhaustive
-def test_the_trial_takes_less_than_two_minutes_on_two_cores(pecli):
+def test_the_trial_shows_the_known_order_in_less_than_two_minutes(pecli):
     import time
 
-    started = time.process_time_ns(), time.perf_counter()
+    started = time.perf_counter()
     done = pecli("extrapolate", "--probe", "--json")
-    assert time.perf_counter() - started[1] < 120
+    assert time.perf_counter() - started < 120
     probe = json.loads(done.stdout)["probe"]
+    learned, sinusoidal, rope, alibi, none = probe["trials"]
     assert [t["verdict"] for t in probe["trials"]] == ["ends", "loses", "loses", "holds", "loses"]
+    assert abs(alibi["beyond"] / alibi["inside"] - 1) <= 0.05
+    assert sinusoidal["spread_beyond"][0] > rope["spread_beyond"][1] > alibi["spread_beyond"][1]
+    for trial in (learned, sinusoidal, rope, alibi):  # all but the one without positions learn the language
+        assert trial["inside"] < 1.05 * probe["floor_inside"]
+    assert none["inside"] > 1.2 * probe["floor_inside"]

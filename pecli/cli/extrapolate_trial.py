@@ -55,7 +55,7 @@ def run_trial(texts: list[str], options: Options) -> int:
 
 def _recipe(text: str, train: int) -> Recipe:
     """Return the recipe of a source in the model's size; a bare name has its defaults."""
-    from pecli.analysis.probe import fitted, fitted_by_name
+    from pecli.analysis.probe_placing import fitted, fitted_by_name
     from pecli.cli.extrapolate_subjects import read_subject
     from pecli.encodings import CATALOGUE
 
