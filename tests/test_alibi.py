@@ -72,7 +72,9 @@ def test_the_papers_rule_differs_unless_the_heads_are_a_power_of_two():
 
 
 def test_slopes_fall_to_the_power_that_is_asked_for():
-    np.testing.assert_array_equal(read("alibi:heads=4,bias-max=4,form=slopes", "slopes", length=1), [0.5, 0.25, 0.125, 0.0625])
+    np.testing.assert_array_equal(
+        read("alibi:heads=4,bias-max=4,form=slopes", "slopes", length=1), [0.5, 0.25, 0.125, 0.0625]
+    )
 
 
 def test_given_slopes_are_used_and_heads_beyond_them_have_none():
@@ -87,7 +89,13 @@ def test_the_mask_hides_later_keys_in_every_form():
         later = np.triu(np.ones((6, 6), bool), 1)
         assert (masked[:, later] == -np.inf).all()
         np.testing.assert_array_equal(masked[:, ~later], plain[:, ~later])
-    assert read("alibi:heads=1,mask=causal,form=distance", length=3)[0].tolist() == [-2 / 256, -1 / 256, 0, -np.inf, -np.inf]
+    assert read("alibi:heads=1,mask=causal,form=distance", length=3)[0].tolist() == [
+        -2 / 256,
+        -1 / 256,
+        0,
+        -np.inf,
+        -np.inf,
+    ]
 
 
 def test_products_are_rounded_once():

@@ -149,11 +149,15 @@ def test_weights_come_from_any_file_under_the_models_name(weights, tmp_path):
 
 
 def test_drawn_weights_are_one_word_each_and_have_the_deviation():
-    drawn = Table.parse("t5:heads=64,buckets=512,max-distance=9999,form=parameters,dtype=float64", length=1).read("weight")
+    drawn = Table.parse("t5:heads=64,buckets=512,max-distance=9999,form=parameters,dtype=float64", length=1).read(
+        "weight"
+    )
     assert drawn.shape == (512, 64)
     assert abs(drawn.std() / 0.02 - 1) < 0.02
     assert abs(drawn.mean()) < 0.0005
-    fewer = Table.parse("t5:heads=64,buckets=256,max-distance=9999,form=parameters,dtype=float64", length=1).read("weight")
+    fewer = Table.parse("t5:heads=64,buckets=256,max-distance=9999,form=parameters,dtype=float64", length=1).read(
+        "weight"
+    )
     np.testing.assert_array_equal(fewer, drawn[:256])
 
 

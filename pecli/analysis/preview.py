@@ -106,7 +106,10 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
     """Return an array (heads, m) of single values with a row per head, columns around the middle."""
     heads, m = array.shape
     picked = _pick(heads, rows)
-    middle, half = m // 2, max(1, columns // 2)
+    numbers = table.position(0, m)
+    distances = range(-(m // 2), m - m // 2) if numbers is None or len(numbers) != m else numbers.tolist()
+    half = max(1, columns // 2)
+    middle = min(max(half, min(range(m), key=lambda c: abs(distances[c]))), max(half, m - 1 - half))
     shown = [c for c in range(middle - half, middle + half + 1) if 0 <= c < m]
     cells: list[list[Any]] = []
     for head in picked:
@@ -116,7 +119,7 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
             values = table.rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
             cells.append(widened(values, array.dtype))
     labels = [None if h is None else str(h + 1) for h in picked]
-    return Part(array, array.name, "head", "distance", labels, [str(c - middle) for c in shown], cells)
+    return Part(array, array.name, "head", "distance", labels, [str(distances[c]) for c in shown], cells)
 
 
 def _numbers(table: Tabular, array: Array, row: int, width: int) -> list[Any]:

@@ -97,7 +97,7 @@ def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
 
     arrays = read_arrays(path)
     said = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
-    weight = one_array(arrays, path, "weight") if len(arrays) > 1 else one_array(arrays, path)
+    weight = one_array(arrays, path, "weight")
     weight = shaped(
         weight.reshape(1, -1) if outputs == 1 and weight.ndim == 1 else weight, path, (outputs, inputs), said
     )
@@ -175,7 +175,7 @@ def cpe(
             return draw(seed, 0, 0, inputs, places, "uniform", bound), draw(seed, 1, 0, inputs, 1, "uniform", bound)[
                 :, 0
             ]
-        return _kernels(weights, inputs, kernel, places)
+        return _kernels(weights, inputs, (kernel,) if grid is None else (kernel, kernel))
 
     def reach(n: int) -> int:
         if grid is not None and n != cls + grid[0] * grid[1]:
@@ -209,20 +209,18 @@ def cpe(
     return Conditional(content, lambda c: c, value, reach, prepare=lambda inputs, _: (layer(inputs), None)[1])
 
 
-def _kernels(path: str, channels: int, kernel: int, places: int) -> tuple[Floats, Floats]:
+def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return weight (channels, places) and bias (channels,) of a file; a bias left out is 0."""
     import numpy as np
 
     from pecli.encodings.files import one_array, read_arrays, shaped
 
     arrays = read_arrays(path)
-    weight = one_array(arrays, path, "weight") if len(arrays) > 1 else one_array(arrays, path)
-    if weight.ndim in (3, 4) and weight.shape[1] == 1:  # torch keeps one input channel of each group
+    weight = one_array(arrays, path, "weight")
+    if weight.ndim == len(sides) + 2 and weight.shape[1] == 1:  # torch keeps one input channel of each group
         weight = weight[:, 0]
-    shape = (channels, kernel) if places == kernel else (channels, kernel, kernel)
-    weight = shaped(weight, path, shape, f"content with {channels} channels and kernel={kernel}").reshape(
-        channels, places
-    )
+    weight = shaped(weight, path, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
+    weight = weight.reshape(channels, -1)
     if len(arrays) == 1:
         return weight, np.zeros(channels)
     return weight, shaped(one_array(arrays, path, "bias"), path, (channels,), f"content with {channels} channels")
