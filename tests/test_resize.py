@@ -125,6 +125,15 @@ def test_axes_of_size_one_before_the_rows_stay():
     assert made.read("weight").shape == (1, 9, 4)
 
 
+def test_a_longer_table_says_how_it_was_made():
+    made = resized(drawn(17, 2), "cubic", 26, prefix=1, grid=(4, 4), to_grid=(5, 5), antialias=True)
+    assert made.metadata["extension"] == "--extend cubic --prefix 1 --grid 4x4 --to-grid 5x5 --antialias"
+    assert (
+        resized(drawn(3, 2), "hierarchical", 9).metadata["extension"]
+        == "--extend hierarchical --test-len 9 --alpha 0.4"
+    )
+
+
 def test_the_type_of_the_rows_stays():
     for dtype in ("float16", "float64"):
         assert resized(drawn(4, 2).astype(dtype), "linear", 6, dtype).read("weight").dtype == dtype

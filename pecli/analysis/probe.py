@@ -25,9 +25,9 @@ HOLDS, LOSES = 1.05, 1.25
 """Loss beyond over loss inside: up to the first it holds, from the second it loses clearly."""
 RULES = {
     "holds": f"the loss at the end of the test length is at most {HOLDS:g} times that inside",
-    "drifts": f"it is between {HOLDS:g} and {LOSES:g} times that inside",
-    "loses": f"it is more than {LOSES:g} times that inside",
-    "ends": "there are no values beyond the training length",
+    "drifts": f"the loss at the end of the test length is between {HOLDS:g} and {LOSES:g} times that inside",
+    "loses": f"the loss at the end of the test length is more than {LOSES:g} times that inside",
+    "ends": "there are no positions beyond the training length, and no loss",
 }
 
 
@@ -57,7 +57,7 @@ class Trial:
         Mean loss in nats of each predicted value, by seed; up to the training length where values end there.
     inside, beyond : float
         Mean over the seeds in the second half of the training length, and in as many positions at the end
-        of the test length; NaN where there are no values.
+        of the test length; None where there are no values.
     spread_inside, spread_beyond : (float, float)
         Smallest and largest seed.
     verdict : str

@@ -164,6 +164,7 @@ class Resized(Tabular):
         self.metadata: Mapping[str, str] = {
             "formula": FORMULAS[way] + (SMOOTHED if antialias else ""),
             "source": f"{SOURCES[way]}; rows of {source}",
+            "extension": _words(extension, new),
             "pecli_version": __version__,
         }
 
@@ -204,6 +205,16 @@ class Resized(Tabular):
 
             return np.asarray(widen(rows, "bfloat16"), np.float64)
         return rows.astype(np.float64)
+
+
+def _words(e: Extension, new: int) -> str:
+    """Return an extension as the command's options, for the file it makes."""
+    words = [f"--extend {e.way}", *([f"--prefix {e.prefix}"] if e.prefix else [])]
+    for name, side in (("grid", e.grid), ("to-grid", e.to_grid)):
+        words += [f"--{name} {side[0]}x{side[1]}"] if side else []
+    words += [] if e.to_grid else [f"--test-len {new}"]
+    words += ["--antialias"] if e.antialias else []
+    return " ".join([*words, *([f"--alpha {e.alpha:g}"] if e.way == "hierarchical" else [])])
 
 
 def check_extension(extension: Extension, rows: int, new: int) -> None:
