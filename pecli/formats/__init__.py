@@ -5,12 +5,10 @@ Listing the formats loads none of the packages that read and write them.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, MissingPackage, UnknownName
 from pecli.formats.arrow import ARROW
@@ -19,14 +17,15 @@ from pecli.formats.hdf5 import HDF5
 from pecli.formats.npy import NPY
 from pecli.formats.npz import NPZ
 from pecli.formats.parquet import PARQUET
-from pecli.formats.safe import Need, check_place, is_stream, open_output
 from pecli.formats.safetensors import SAFETENSORS
-from pecli.formats.sniff import is_text, recognised
-from pecli.formats.stored import Source, StoredTable, regular_source
 from pecli.formats.text_csv import CSV
 from pecli.formats.text_json import JSON
 from pecli.openers import OPENERS
 from pecli.tabular import Tabular
+
+if TYPE_CHECKING:
+    from pecli.formats.safe import Need
+    from pecli.formats.stored import StoredTable as StoredTable
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {f.name: f for f in (NPY, NPZ, HDF5, PARQUET, CSV, JSON, ARROW, SAFETENSORS)}
@@ -53,9 +52,11 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     form = _by_suffix(os.fspath(path))
     if form is not None:
         return form
+    from pecli.formats.safe import is_stream
+
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
-    raise UnknownName("suffix", Path(path).suffix, [suffix for f in FORMATS.values() for suffix in f.suffixes])
+    raise UnknownName("suffix", _suffix(path), [suffix for f in FORMATS.values() for suffix in f.suffixes])
 
 
 def check(
@@ -125,6 +126,8 @@ def write_table(
     BrokenPipe
         If the reader of standard output has gone.
     """
+    from pecli.formats.safe import open_output
+
     path = os.fspath(path)
     if threads is None:
         from pecli.phase import default_threads
@@ -132,7 +135,7 @@ def write_table(
         threads = default_threads()
     if threads < 1:
         raise BadParameter("threads", threads, "must be 1 or more")
-    if isinstance(table, StoredTable) and table.sequential:
+    if getattr(table, "sequential", False):  # a file in which going back is dear
         threads = 1
     report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else Options.progress
     options = Options(threads, compress, wide, report)
@@ -164,11 +167,13 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     UnknownName
         If it has no array of this name, or there is no such format.
     """
+    from pecli.formats.sniff import format_of
+    from pecli.formats.stored import regular_source
+
     path, name = _split(os.fspath(path))
-    if format is not None:
-        format_for(path, format)
+    named = None if format is None else format_for(path, format)
     with regular_source(path) as source:
-        form = _recognised_format(source, format)
+        form = format_of(source, named or _by_suffix(source.name), FORMATS)
         _need(form)
         table = form.open(source)
         if name is not None:
@@ -181,11 +186,16 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
 
 
 def _by_suffix(path: str) -> Format | None:
-    suffix = Path(path).suffix.lower()
-    return next((form for form in FORMATS.values() if suffix in form.suffixes), None)
+    return next((form for form in FORMATS.values() if _suffix(path).lower() in form.suffixes), None)
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    return os.path.splitext(os.fspath(path))[1]
 
 
 def _checked(table: Tabular, form: Format, path: str, options: Options, clobber: bool) -> Draft:
+    from pecli.formats.safe import check_place
+
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
         if given and not getattr(form, known):
             able = ", ".join(f.name for f in FORMATS.values() if getattr(f, known))
@@ -197,16 +207,22 @@ def _checked(table: Tabular, form: Format, path: str, options: Options, clobber:
 
 
 def _needed(draft: Draft) -> Need:
+    from pecli.formats.safe import Need
+
     return Need(draft.least, exact=False) if draft.size is None else Need(draft.size)
 
 
 def _need(form: Format) -> None:
+    import importlib.util
+
     if form.package and importlib.util.find_spec(form.package) is None:
         raise MissingPackage(form.package, f"{form.name} needs it: pip install {form.package}, or use npy or npz")
 
 
 def _one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:
     """Return what tells `progress` of at most `total` bytes, from any thread: positions are written but not counted."""
+    import threading
+
     lock = threading.Lock()
     left = total
 
@@ -227,22 +243,12 @@ def _split(path: str) -> tuple[str, str | None]:
     return path, None
 
 
-def _recognised_format(source: Source, named: str | None) -> Format:
-    """Return the format that was asked for or that the suffix means, if the content agrees."""
-    expected = FORMATS[named] if named else _by_suffix(source.name)
-    shown = recognised(source, FORMATS.values())
-    if shown is None:
-        if expected is not None and not expected.magic and is_text(source.head):
-            return expected
-        if expected is None and is_text(source.head):
-            return FORMATS["csv"]
-        if expected is None:
-            raise source.bad(f"is of no known format ({', '.join(FORMATS)}): name it with --format")
-        raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
-    if expected is not None and expected.name != shown:
-        remedy = f"name it {FORMATS[shown].suffixes[0]}, or give --format {shown}"
-        raise source.bad(f"is a {FORMATS[shown].title} file and not {expected.title}: {remedy}")
-    return FORMATS[shown]
+def __getattr__(name: str) -> Any:
+    if name != "StoredTable":
+        raise AttributeError(f"module 'pecli.formats' has no attribute {name!r}")
+    from pecli.formats.stored import StoredTable
+
+    return StoredTable
 
 
 OPENERS.append(open_table)

@@ -1,80 +1,130 @@
-"""From Arrow's columns to NumPy's arrays, without pandas and without trust."""
+"""Reading Arrow's inter-process format, files and streams of any origin."""
 
 from __future__ import annotations
 
+import bisect
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from pecli.formats.arrow import FILE_MAGIC
+from pecli.formats.arrow_values import describe, to_numpy
+from pecli.formats.column_table import ColumnTable
+from pecli.formats.facts import KEY, parse_object
 from pecli.formats.gathered import Column
 from pecli.formats.stored import Source
-from pecli.tabular import ITEM_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+class ArrowTable(ColumnTable):
+    """An open Arrow file or stream; where the batches of a stream begin is found on opening."""
+
+    def __init__(self, source: Source) -> None:
+        import pyarrow as pa
+
+        self.source, self._lock = source, threading.Lock()
+        self._kept: tuple[int, pa.RecordBatch | None] = (-1, None)
+        with self._reading():
+            self._file = pa.OSFile(source.path)
+        try:
+            with self._reading():
+                is_file = source.head.startswith(FILE_MAGIC)
+                self._batches: _FileBatches | _StreamBatches = (_FileBatches if is_file else _StreamBatches)(self._file)
+            self._starts = [0, *accumulate(self._batches.counts)]
+            facts = parse_object((self._batches.schema.metadata or {}).get(KEY.encode(), b""))
+            rows = self._starts[-1]
+            if facts.get("rows", rows) != rows:  # a stream that is cut between two batches reads as a shorter one
+                raise source.bad(f"says {facts['rows']} rows and holds {rows}: it is truncated; make it again")
+            self._described = self._describe(source, rows)
+            super().__init__(source, "arrow", list(self._described.values()), rows, facts)
+        except BaseException:
+            self.close()
+            raise
+
+    def _describe(self, source: Source, rows: int) -> dict[str, Column]:
+        first = self._batch(bisect.bisect_right(self._starts, 0) - 1) if rows else None
+        found = [describe(source, f, first.column(i) if first else None) for i, f in enumerate(self._batches.schema)]
+        return {column.name: column for column in found if column is not None}
+
+    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return entries `start` to `stop` of the named columns."""
+        import numpy as np
+
+        pieces: dict[str, list[NDArray[Any]]] = {
+            name: [np.empty((0, *self._described[name].shape), self._described[name].dtype)] for name in names
+        }
+        with self._lock:
+            while start < stop:
+                index = bisect.bisect_right(self._starts, start) - 1
+                first, last = self._starts[index], min(stop, self._starts[index + 1])
+                batch = self._batch(index).slice(start - first, last - start)
+                for name in names:
+                    pieces[name].append(to_numpy(self.source, self._described[name], batch.column(name)))
+                start = last
+        return {name: found[-1] if len(found) < 3 else np.concatenate(found) for name, found in pieces.items()}
+
+    def _batch(self, index: int) -> pa.RecordBatch:
+        if self._kept[0] != index:
+            with self._reading():
+                self._kept = index, self._batches.read(index)
+        return self._kept[1]
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+            raise self.source.bad("cannot be read as Arrow: it is truncated or damaged; make it again") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._kept = -1, None
+        self._file.close()
 
 
-def value_type(kind: pa.DataType) -> str | None:
-    """Return pecli's name of a plain Arrow type, None for what is no number."""
-    name = _NAMES.get(str(kind), str(kind))
-    return name if name in ITEM_BYTES else None
+class _FileBatches:
+    """The batches of a file, by its footer."""
+
+    def __init__(self, file: pa.OSFile) -> None:
+        import pyarrow as pa
+
+        self._reader = pa.ipc.open_file(file)
+        self.schema: pa.Schema = self._reader.schema
+        # Of one column only, since all that is wanted is how many rows each batch has.
+        narrow = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0]))
+        self.counts = [narrow.get_batch(index).num_rows for index in range(narrow.num_record_batches)]
+
+    def read(self, index: int) -> pa.RecordBatch:
+        return self._reader.get_batch(index)
 
 
-def describe(source: Source, field: pa.Field, first: pa.Array | None) -> Column | None:
-    """Describe a column; lists of no fixed size are as long as their first one. None for what holds no numbers."""
-    import pyarrow.types as types
+class _StreamBatches:
+    """The batches of a stream, found by reading it once."""
 
-    kind, shape = field.type, []
-    if hasattr(kind, "storage_type"):
-        kind, first = kind.storage_type, first.storage if first is not None else None
-    while types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind):
-        if types.is_fixed_size_list(kind):
-            shape.append(kind.list_size)
-        elif first is None or not len(first) or first[0].as_py() is None:
-            raise source.bad(f"has an empty list in the column '{field.name}', where its width should show")
-        else:
-            shape.append(len(first[0]))
-        first = first.flatten() if first is not None else None
-        kind = kind.value_type
-    dtype = value_type(kind)
-    return None if dtype is None else Column(field.name, dtype, tuple(shape))
+    def __init__(self, file: pa.OSFile) -> None:
+        import pyarrow as pa
 
+        self._file = file
+        self.schema: pa.Schema = pa.ipc.read_schema(pa.ipc.read_message(file))
+        self._places: list[int] = []
+        self.counts: list[int] = []
+        place = file.tell()
+        for message in pa.ipc.MessageReader.open_stream(file):
+            if message.type != "record batch":
+                raise ValueError("dictionaries are not numbers")
+            self._places.append(place)
+            self.counts.append(pa.ipc.read_record_batch(message, self.schema).num_rows)
+            place = file.tell()
 
-def to_numpy(source: Source, column: Column, values: pa.Array) -> NDArray[Any]:
-    """Return the entries of a column as an array (n, *shape); lists of unequal length and nulls are refused."""
-    import numpy as np
-    import pyarrow.types as types
+    def read(self, index: int) -> pa.RecordBatch:
+        import pyarrow as pa
 
-    if hasattr(values, "storage"):
-        values = values.storage
-    count = len(values)
-    for size in column.shape:
-        if values.null_count:
-            raise _nulls(source, column)
-        if not types.is_fixed_size_list(values.type):
-            lengths = np.unique(np.diff(_numbers(values.offsets)))
-            if len(values) and (len(lengths) != 1 or lengths[0] != size):
-                raise source.bad(f"has lists of unequal length in the column '{column.name}': {size} and others")
-        values = values.flatten()
-    if values.null_count:
-        raise _nulls(source, column)
-    return _numbers(values).reshape(count, *column.shape)
-
-
-def _nulls(source: Source, column: Column) -> Exception:
-    return source.bad(f"has missing values in the column '{column.name}': fill them first")
-
-
-def _numbers(values: pa.Array) -> NDArray[Any]:
-    """Return a plain array without nulls, sharing its memory."""
-    import numpy as np
-
-    dtype = value_type(values.type)
-    data = values.buffers()[1]
-    if dtype == "bool":
-        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
-        return bits[values.offset : values.offset + len(values)].view(np.bool_)
-    if not len(values):
-        return np.empty(0, dtype)
-    return np.frombuffer(data, dtype, len(values), values.offset * ITEM_BYTES[str(dtype)])
+        self._file.seek(self._places[index])
+        return pa.ipc.read_record_batch(pa.ipc.read_message(self._file), self.schema)

@@ -35,7 +35,7 @@ def numbered(table: Tabular) -> tuple[int, str] | None:
     """Return how many positions number the rows of a table and their type; None where nothing numbers them."""
     first = table.arrays[0]
     axis = first.axes[first.lead - 1] if first.lead else ""
-    if not first.rows or (axis not in ("position", "query") and not axis.startswith("axis")):
+    if not first.rows or (axis not in ("position", "query", "distance") and not axis.startswith("axis")):
         return None
     sample = table.position(0, 1)
     if sample is None:

@@ -86,9 +86,13 @@ class Shielded(io.RawIOBase):
         try:
             return int(act(argument))
         except BaseException as error:
-            self.failure = self.failure or error
-            self.output.abandon()
+            self.stop(error)
             return 0
+
+    def stop(self, failure: BaseException | None = None) -> None:
+        """Let every further write vanish, and `check` fail."""
+        self.failure = self.failure or failure or InterruptedError("stopped")
+        self.output.abandon()
 
     def check(self) -> None:
         """Raise the failure that was kept."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.base import BLOCK_BYTES, Draft, Options, raw_bytes
+from pecli.formats.base import BLOCK_BYTES, Draft, Options, numbered, raw_bytes
 from pecli.formats.pump import Buffer, Ordered, Task, fill, place, tasks
 from pecli.tabular import Array, Tabular
 
@@ -110,3 +110,11 @@ class Positioned(Tabular):
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions; see :meth:`pecli.tabular.Tabular.position`."""
         return self.table.position(start, stop)
+
+
+def with_positions(table: Tabular) -> Tabular:
+    """Add the positions of the rows as an array, where they are known."""
+    found = numbered(table)
+    if found is None or any(array.name == "position" for array in table.arrays):
+        return table
+    return Positioned(table, *found)

@@ -74,7 +74,7 @@ class Output(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Read back what was written at the present place of a regular file."""
         view = memoryview(buffer).cast("B")
-        data = b"" if self._abandoned else os.pread(self._descriptor, len(view), self._at)
+        data = os.pread(self._descriptor, len(view), self._at)
         view[: len(data)] = data
         self._at += len(data)
         return len(data)
@@ -146,3 +146,37 @@ class Output(io.RawIOBase):
         with self._placing:  # Windows has no write at an offset
             os.lseek(self._descriptor, offset, os.SEEK_SET)
             return os.write(self._descriptor, view)
+
+
+class Held(io.RawIOBase):
+    """An output as a library's writer sees it: what it writes waits until the caller has seen no failure.
+
+    An interrupt may raise within a write that the library calls; the library
+    then ends its file as if it were whole, and a reader of the pipe would
+    believe it.  That ending never leaves here.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output, self._at = output, 0
+        self._waiting: list[ReadableBuffer] = []
+
+    def writable(self) -> bool:
+        """Return true."""
+        return True
+
+    def tell(self) -> int:
+        """Return how many bytes were written, waiting ones counted."""
+        return self._at
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Hold `data`, without a copy, until the next `release`."""
+        self._waiting.append(data)
+        count = memoryview(data).nbytes
+        self._at += count
+        return count
+
+    def release(self) -> None:
+        """Write what waits."""
+        for data in self._waiting:
+            self._output.write(data)
+        self._waiting.clear()

@@ -2,92 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pecli.errors import BadParameter
 from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
-from pecli.formats.columns import Columns, batches, row_axes, schema
-from pecli.formats.output import Output
-from pecli.formats.parquet_read import ParquetTable
 from pecli.tabular import Tabular
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from pecli.formats.stored import Source, StoredTable
 
-MOST_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
 RULES = Rules("parquet", (*REALS, *COMPLEX, *INTEGERS))
 
 
-def draft(table: Tabular, options: Options) -> Draft:
-    """Write row group after row group."""
-    columns = Columns(table, RULES)
-    if options.wide:
-        _check_chunks(columns)
-    least = sum(array.bytes for array in columns.arrays) // 2000  # biases of few values were seen at 1 : 500
-    return Draft(lambda output: _write(columns, output, options), None, least)
+def draft_parquet(table: Tabular, options: Options) -> Draft:
+    """Check that a table fits and say how it is written."""
+    from pecli.formats.parquet_write import draft
+
+    return draft(table, options)
 
 
-def _check_chunks(columns: Columns) -> None:
-    """Refuse what would have so many chunks that the list of them, kept until the end, outgrows the memory."""
-    width = sum(math.prod(row_axes(array)) for array in columns.arrays)
-    chunks = width * -(-columns.rows // columns.group_rows())
-    if chunks > MOST_CHUNKS:
-        rule = f"would make {chunks:,} column chunks, and {MOST_CHUNKS:,} are the most: leave it out"
-        raise BadParameter("wide", "true", rule)
+def open_parquet(source: Source) -> StoredTable:
+    """Open a file."""
+    from pecli.formats.parquet_read import ParquetTable
 
-
-def writer_options(plan: pa.Schema, keys: list[str]) -> dict[str, Any]:
-    """Return the options of pyarrow's writer for columns of this schema.
-
-    Statistics on the keys alone let a reader find one row among millions; on
-    the values they cost and help nobody.  Dictionaries never pay for values
-    that hardly repeat.
-    """
-    encodings = {}
-    for field in plan:
-        path, kind = field.name, field.type
-        while hasattr(kind, "value_type"):
-            path, kind = f"{path}.list.element", kind.value_type
-        if field.name in keys and str(kind) == "int64":
-            encodings[path] = "DELTA_BINARY_PACKED"
-        elif str(kind) != "bool":
-            encodings[path] = "BYTE_STREAM_SPLIT"
-    return {
-        "version": "2.6",
-        "compression": "zstd",
-        "use_dictionary": False,
-        "column_encoding": encodings,
-        "write_statistics": keys,
-        "write_page_index": True,
-        "write_page_checksum": True,
-        "store_schema": True,
-    }
-
-
-def _write(columns: Columns, output: Output, options: Options) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    plan = schema(columns, options.wide)
-    writer = pq.ParquetWriter(output, plan, **writer_options(plan, [name for name, _ in columns.keys]))
-    try:
-        with batches(columns, options.wide, options) as found:
-            for batch in found:
-                writer.write_table(pa.Table.from_batches([batch]), row_group_size=batch.num_rows)
-    except BaseException:
-        output.abandon()
-        raise
-    finally:
-        writer.close()
+    return ParquetTable(source)
 
 
 PARQUET = Format(
     name="parquet",
     title="Parquet",
     suffixes=(".parquet",),
-    draft=draft,
-    open=ParquetTable,
+    draft=draft_parquet,
+    open=open_parquet,
     dtypes=RULES.dtypes,
     magic=(b"PAR1",),
     stores="a row for each position (bias: head and query), a column of lists for each array (`--wide`: plain columns)",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.arrow_read import describe, to_numpy
+from pecli.formats.arrow_values import describe, to_numpy
 from pecli.formats.column_table import ColumnTable
 from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS
 from pecli.formats.facts import KEY, parse_object

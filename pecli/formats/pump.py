@@ -134,6 +134,34 @@ def _join(thread: threading.Thread) -> None:
         thread.join()
 
 
+def apart(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
+    """Return what `run` gives, run by a thread of its own.
+
+    A signal's handler raises in the main thread only: not within a library
+    that calls back and cannot bear it.  Then `stop` makes `run` end soon.
+    """
+    results: list[Result] = []
+    failures: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(run())
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=target, daemon=True)
+    try:
+        thread.start()
+        thread.join()
+    except BaseException:
+        stop()
+        _join(thread)
+        raise
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
 class Ordered(Generic[Result]):
     """Results of tasks in order, computed ahead by threads; a context manager.
 

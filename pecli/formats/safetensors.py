@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pecli.formats.base import INTEGERS, REALS, Draft, Format, Options, Rules
-from pecli.formats.facts import KEY, axes_of, facts_json, parse_object, texts
-from pecli.formats.layout import Layout
-from pecli.formats.stored import RawFile, Source, StoredTable, safe_shape, stored_array
-from pecli.tabular import Array, Tabular, storage
+from pecli.tabular import Tabular, storage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pecli.formats.stored import Source, StoredTable
 
 CODES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "complex64": "C64", "bool": "BOOL",
     "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8",
 }  # fmt: skip
-DTYPES = {code: dtype for dtype, code in CODES.items()}
 LENGTH_BYTES = 8
-LONGEST_HEADER = 100_000_000  # the limit of the format's own reader
 RULES = Rules("safetensors", ("bfloat16", *REALS, "complex64", *INTEGERS))
 
 
 def draft(table: Tabular, options: Options) -> Draft:
     """Put the header first and the arrays behind it, widest values first, so that all are aligned."""
+    import json
+
+    from pecli.formats.facts import KEY, facts_json
+    from pecli.formats.layout import Layout
+
     RULES.check(table)
     header: dict[str, Any] = {"__metadata__": {KEY: facts_json(table)}}
     at = 0
@@ -46,63 +45,11 @@ def draft(table: Tabular, options: Options) -> Draft:
     return Layout(len(head) + at, ((0, head),), places).draft(table, options)
 
 
-class SafetensorsTable(StoredTable):
-    """An open safetensors file; tensors of types that NumPy lacks are left out."""
+def open_safetensors(source: Source) -> StoredTable:
+    """Open a safetensors file."""
+    from pecli.formats.safetensors_read import SafetensorsTable
 
-    def __init__(self, source: Source) -> None:
-        self._file = RawFile(source)
-        header, self._start = self._header(source)
-        held = source.size - self._start
-        facts = header.pop("__metadata__", {})
-        own = parse_object(facts.get(KEY, "")) if isinstance(facts, dict) and isinstance(facts.get(KEY), str) else {}
-        self._offsets: dict[str, int] = {}
-        arrays = []
-        for name, entry in header.items():
-            array = self._described(source, name, entry, held, axes_of(own, name))
-            if array is not None:
-                arrays.append(array)
-        metadata = texts(own) if own else texts(facts if isinstance(facts, dict) else {})
-        super().__init__(source, "safetensors", arrays, metadata.pop("recipe", None) if own else None, metadata)
-
-    def _header(self, source: Source) -> tuple[dict[str, Any], int]:
-        length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")
-        if length > min(LONGEST_HEADER, source.size - LENGTH_BYTES):
-            raise source.bad(
-                f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged"
-            )
-        header = parse_object(self._file.read(LENGTH_BYTES, length))
-        if not header:
-            raise source.bad("has a header that is no JSON object: it is damaged; make it again")
-        return header, LENGTH_BYTES + length
-
-    def _described(self, source: Source, name: str, entry: object, held: int, axes: list[str]) -> Array | None:
-        """Check one entry of the header against the file."""
-        if not isinstance(entry, dict):
-            raise source.bad(f"describes '{name}' by something that is no object: it is damaged")
-        shape, offsets = safe_shape(entry.get("shape")), safe_shape(entry.get("data_offsets"))
-        if shape is None or offsets is None or len(offsets) != 2:
-            raise source.bad(f"gives '{name}' a shape or a place that cannot be: it is damaged")
-        dtype = DTYPES.get(str(entry.get("dtype")))
-        if dtype is None:
-            return None
-        array = stored_array(name, shape, dtype, axes)
-        first, last = offsets
-        if last > held:
-            raise source.bad(f"says {last:,} bytes of values and holds {held:,}: it is truncated; make it again")
-        if last - first != array.bytes:
-            raise source.bad(
-                f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"
-            )
-        self._offsets[name] = self._start + first
-        return array
-
-    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Read rows of one array."""
-        self._file.values(self._offsets[array.name] + start * array.row_bytes, storage(array.dtype), out)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    return SafetensorsTable(source)
 
 
 SAFETENSORS = Format(
@@ -110,7 +57,7 @@ SAFETENSORS = Format(
     title="safetensors",
     suffixes=(".safetensors",),
     draft=draft,
-    open=SafetensorsTable,
+    open=open_safetensors,
     dtypes=RULES.dtypes,
     stores="a tensor for each array",
     metadata="JSON under the key `pecli` of `__metadata__`",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pecli.formats.base import Format
 from pecli.formats.stored import Source
@@ -54,3 +54,26 @@ def is_text(head: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.start >= len(head) - 3 and b"\0" not in head  # a character cut in two at the end
     return b"\0" not in head
+
+
+def format_of(source: Source, expected: Format | None, formats: Mapping[str, Format]) -> Format:
+    """Return the expected format if the content agrees, or, where none is expected, the one that it shows.
+
+    Raises
+    ------
+    BadFile
+        With what the file is instead.
+    """
+    shown = recognised(source, formats.values())
+    if shown is None:
+        if expected is not None and not expected.magic and is_text(source.head):
+            return expected
+        if expected is None and is_text(source.head):
+            return formats["csv"]
+        if expected is None:
+            raise source.bad(f"is of no known format ({', '.join(formats)}): name it with --format")
+        raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
+    if expected is not None and expected.name != shown:
+        remedy = f"name it {formats[shown].suffixes[0]}, or give --format {shown}"
+        raise source.bad(f"is a {formats[shown].title} file and not {expected.title}: {remedy}")
+    return formats[shown]

@@ -2,67 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from typing import TYPE_CHECKING
 
 from pecli.formats.base import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
-from pecli.formats.columns import PARTS, Columns, parts, wide_names
-from pecli.formats.csv_read import CsvTable
-from pecli.formats.decimals import shortest
-from pecli.formats.output import Output
-from pecli.formats.pump import Buffer, Ordered, Task, fill, tasks
-from pecli.tabular import Array, Tabular
+from pecli.tabular import Tabular
 
-BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
+if TYPE_CHECKING:
+    from pecli.formats.stored import Source, StoredTable
+
 RULES = Rules("csv", (*REALS, *COMPLEX, *INTEGERS))
 
 
-def draft(table: Tabular, options: Options) -> Draft:
-    """Write line after line."""
-    columns = Columns(table, RULES)
-    values = sum(array.rows * max(1, array.row_bytes // 16) for array in columns.arrays)
-    return Draft(lambda output: _write(columns, output, options), None, 2 * values)
+def draft_csv(table: Tabular, options: Options) -> Draft:
+    """Check that a table fits and say how it is written."""
+    from pecli.formats.csv_write import draft
+
+    return draft(table, options)
 
 
-def value_names(array: Array) -> list[str]:
-    """Return the columns of an array: pe0, pe1 ..; b0, b1 .. for a bias."""
-    if not array.row_shape and array.dtype not in PARTS:
-        return [array.name]
-    return wide_names(array, None if array.name == "bias" else array.name)
+def open_csv(source: Source) -> StoredTable:
+    """Open a file."""
+    from pecli.formats.csv_read import CsvTable
 
-
-def _write(columns: Columns, output: Output, options: Options) -> None:
-    names = [name for name, _ in columns.keys]
-    for array in columns.arrays:
-        names += value_names(array)
-    head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow(names)
-    output.write(head.getvalue().encode())
-
-    def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:
-        values = fill(columns.table, task, buffer)
-        cells = [shortest(column) for column in columns.numbers(task.start, task.stop)]
-        rows = task.stop - task.start
-        blocks = [[[text] for text in column] for column in cells]
-        for array in columns.arrays:
-            texts = shortest(parts(values[array.name]))
-            width = len(texts) // rows
-            blocks.append([texts[row * width : (row + 1) * width] for row in range(rows)])
-        lines = [",".join([cell for block in blocks for cell in block[row]]) for row in range(rows)]
-        return ("\n".join(lines) + "\n").encode(), sum(v.nbytes for v in values.values())
-
-    with Ordered(tasks(columns.arrays, BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
-        for text, size in results:
-            output.write(text)
-            options.progress(size)
+    return CsvTable(source)
 
 
 CSV = Format(
     name="csv",
     title="csv",
     suffixes=(".csv",),
-    draft=draft,
-    open=CsvTable,
+    draft=draft_csv,
+    open=open_csv,
     dtypes=RULES.dtypes,
     stores="a row for each position, a column for each value: the shortest decimal that reads back to the same float",
     metadata="none",

@@ -12,7 +12,8 @@ import numpy as np
 
 from pecli.formats import write_table
 from pecli.formats.columns import Columns, array_type, arrow_array, schema
-from pecli.formats.parquet import RULES, writer_options
+from pecli.formats.parquet import RULES
+from pecli.formats.parquet_write import writer_options
 from pecli.table import Table
 from tests.bench.rows import Row
 

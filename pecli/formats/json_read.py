@@ -1,0 +1,94 @@
+"""Reading JSON: pecli's own, or nested lists, or an object of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pecli.formats.columns import PARTS
+from pecli.formats.decimals import infer, parse
+from pecli.formats.stored import Source, StoredTable, safe_shape, stored_array
+from pecli.tabular import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST = 256 << 20  # of a file, since JSON must be read whole
+
+
+class JsonTable(StoredTable):
+    """A JSON file, read whole: pecli's own, or nested lists, or an object of them."""
+
+    def __init__(self, source: Source) -> None:
+        if source.size > LARGEST:
+            raise source.bad(f"has {source.size:,} bytes, and JSON is read whole up to {LARGEST:,}: use another format")
+        try:
+            with open(source.path, encoding="utf-8-sig") as file:
+                content = json.load(file, parse_float=str, parse_int=str, parse_constant=str)
+        except (ValueError, RecursionError) as error:
+            raise source.bad("is no JSON: it is truncated or damaged; make it again") from error
+        facts = content if isinstance(content, dict) else {}
+        held = facts.get("arrays", facts) if isinstance(content, dict) else {"array": content}
+        self._values: dict[str, NDArray[Any]] = {}
+        arrays = (
+            [array for name, value in held.items() for array in self._array(source, name, value)]
+            if isinstance(held, dict)
+            else []
+        )
+        metadata = facts.get("metadata")
+        recipe = facts.get("recipe")
+        super().__init__(
+            source,
+            "json",
+            arrays,
+            recipe if isinstance(recipe, str) else None,
+            {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {},
+        )
+        self.take_positions("position")
+
+    def _array(self, source: Source, name: str, value: Any) -> Iterator[Array]:
+        about = value if isinstance(value, dict) else {}
+        nested = about.get("values") if about else value
+        if not isinstance(nested, list):
+            return
+        shape, texts = _flat(source, name, nested)
+        try:
+            dtype = str(about.get("dtype") or infer(texts))
+            values = _values(texts, dtype)
+        except (ValueError, TypeError, OverflowError):
+            raise source.bad(f"holds something that is no number in '{name}'") from None
+        if dtype in PARTS:
+            shape = shape[:-1]
+        stated = about.get("shape")
+        if stated is not None and safe_shape([int(size) for size in stated]) != shape:
+            raise source.bad(f"says another shape for '{name}' than its lists have: it is damaged")
+        axes = about.get("axes")
+        array = stored_array(name, shape, dtype, axes if isinstance(axes, list) else ())
+        self._values[name] = values.reshape(array.rows, *array.row_shape)
+        yield array
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Copy rows of one array."""
+        out[...] = self._values[array.name][start:stop]
+
+
+def _values(texts: list[str], dtype: str) -> NDArray[Any]:
+    if dtype in PARTS:
+        return parse(texts, PARTS[dtype]).view(dtype)
+    return parse(texts, dtype)
+
+
+def _flat(source: Source, name: str, nested: list[Any]) -> tuple[tuple[int, ...], list[str]]:
+    """Return the shape of nested lists and their leaves; lists of unequal length are refused."""
+    shape: list[int] = []
+    level: list[Any] = [nested]
+    while level and all(isinstance(entry, list) for entry in level):
+        sizes = {len(entry) for entry in level}
+        if len(sizes) != 1:
+            raise source.bad(f"has lists of unequal length in '{name}': make them equal")
+        shape.append(sizes.pop())
+        level = [leaf for entry in level for leaf in entry]
+    if any(not isinstance(leaf, str) for leaf in level):
+        raise source.bad(f"mixes numbers with other things in '{name}'")
+    return tuple(shape), level
