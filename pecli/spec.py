@@ -189,13 +189,21 @@ class Parameter:
             case "choice":
                 if str(given) not in self.choices:
                     if self.param.number:
-                        return parse_number(self.option, given)
+                        return self._number(given)
                     raise UnknownName(self.option, str(given), self.choices)
                 return str(given)
             case "text":
                 if not str(given):
                     raise BadParameter(self.option, "''", "must not be empty")
                 return str(given)
+
+    def _number(self, given: object) -> Decimal:
+        """Return the number that stands instead of a choice's word."""
+        try:
+            return parse_number(self.option, given)
+        except BadParameter:
+            rule = f"must be {' or '.join(self.choices)}, or a number"
+            raise BadParameter(self.option, given, rule) from None
 
     def _numbers(self, given: object) -> tuple[Decimal, ...]:
         """Return a list of numbers; where a file may stand for it, the file's, so that the values are the identity."""

@@ -17,6 +17,7 @@ from pecli.encodings.parameters import Base, Heads
 from pecli.errors import BadParameter
 from pecli.plan import Band, Beside, Fixed, Waves
 from pecli.spec import Facts, Family, Param, Source, encoding
+from pecli.text import number_text
 
 if TYPE_CHECKING:
     from pecli.exponentials import Exponentials, Powers
@@ -70,7 +71,7 @@ def xpos(
     """Rotation whose pairs fade with the distance, the slow ones least."""
     if isinstance(centre, Decimal):
         if abs(centre) >= 1 << 53:
-            raise BadParameter("centre", centre, "must lie below 2^53 in size")
+            raise BadParameter("centre", number_text(centre), "must lie below 2^53 in size")
         middle = Fraction(centre)
     else:
         middle = Fraction(((max_len or 1) + (centre == "ceil")) // 2)
