@@ -37,10 +37,11 @@ def numbered(table: Tabular) -> tuple[int, str] | None:
     axis = first.axes[first.lead - 1] if first.lead else ""
     if not first.rows or (axis not in ("position", "query", "distance") and not axis.startswith("axis")):
         return None
-    sample = table.position(0, 1)
-    if sample is None:
+    size = first.shape[first.lead - 1]
+    sample = table.position(0, size if axis == "distance" else 1)
+    if sample is None or (axis == "distance" and len(sample) != size):  # what has positions need not know its distances
         return None
-    return first.shape[first.lead - 1], "float64" if sample.dtype.kind == "f" else "int64"
+    return size, "float64" if sample.dtype.kind == "f" else "int64"
 
 
 @dataclass(frozen=True)
