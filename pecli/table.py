@@ -19,7 +19,7 @@ from pecli.positions import Positions, fraction_text, parse_shard
 from pecli.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec import Family
 from pecli.tabular import DTYPES, Array, Tabular
-from pecli.text import parse_integer, parse_number
+from pecli.text import parse_integer, parse_number, shorten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,7 +224,7 @@ def _positions(
     if length is not None:
         count = parse_integer("len", length)
         if rows is not None and start is None and step is None and count != rows:
-            raise BadParameter("len", count, f"must be {rows}, the rows that {recipe.short} has: leave it out")
+            raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
         return Positions.arange(count, first, by)
     if rows is None:
         raise BadRecipe(f"{recipe.encoding.name} needs a length: give --len N, or --positions")

@@ -9,6 +9,7 @@ from pecli.cli.screen import whole_number
 from pecli.cli.writing import Delivery, deliver, describe
 from pecli.errors import BadParameter
 from pecli.spec import Encoding
+from pecli.text import shorten
 
 if TYPE_CHECKING:
     from pecli.models import LayerReading
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pecli.tabular import Tabular
 
 Options = dict[str, Any]
+LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 
 def produce(encoding: Encoding, own: Options, given: Options) -> int:
@@ -51,7 +53,7 @@ def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, 
         if given["stack"] is not None:
             raise BadParameter("stack", given["stack"], "has no effect without --config")
         table = _table(Recipe.bind(encoding.name, **own), given, None)
-        return table, table.source.short
+        return table, shorten(table.source.short, LONGEST_LABEL)
     from pecli.analysis.configs import configured, every_layer
     from pecli.grouped import Grouped
     from pecli.words import STACKS
