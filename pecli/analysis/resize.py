@@ -81,10 +81,20 @@ class Extension:
     alpha: float = 0.4
 
 
-def make_taps(way: str, old: int, new: int, *, antialias: bool = False, alpha: float = 0.4) -> Taps:
-    """Return the taps of `new` rows made of `old` ones."""
+def make_taps(
+    way: str, old: int, new: int, *, antialias: bool = False, alpha: float = 0.4, dtype: str = "float64"
+) -> Taps:
+    """Return the taps of `new` rows made of `old` ones.
+
+    `dtype` is the type of the rows: PyTorch places the rows of all but float64
+    in float32, which shows in the fifth decimal of a long side.
+    """
     if way in SMOOTH:
-        return _antialiased(way, old, new) if antialias else _smooth(way, old, new)
+        scale = old / new if dtype == "float64" else float(np.float32(old) / np.float32(new))
+        centre = scale * (np.arange(new, dtype=np.float64) + 0.5)  # exact for a scale of 24 bits
+        if antialias:
+            return _antialiased(way, old, scale, _rounded(centre, dtype))
+        return _smooth(way, old, _rounded(centre - 0.5, dtype))  # one rounding, as a fused multiply-add has
     i = np.arange(new, dtype=np.int64)
     if way == "nearest":
         return Taps((i * old // new)[:, None], np.ones((new, 1)))
@@ -96,9 +106,12 @@ def make_taps(way: str, old: int, new: int, *, antialias: bool = False, alpha: f
     return Taps(np.stack([lower, upper, np.zeros_like(i)], 1), np.stack([np.ones(new), share, -share], 1))
 
 
-def _smooth(way: str, old: int, new: int) -> Taps:
-    """Neighbours of each place, indices clamped to the table."""
-    place = (np.arange(new) + 0.5) * (old / new) - 0.5
+def _rounded(place: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    return place if dtype == "float64" else place.astype(np.float32).astype(np.float64)
+
+
+def _smooth(way: str, old: int, place: NDArray[np.float64]) -> Taps:
+    """Return the neighbours of each place, indices clamped to the table."""
     if way == "linear":
         place = np.maximum(place, 0.0)
     below = np.floor(place)
@@ -109,12 +122,10 @@ def _smooth(way: str, old: int, new: int) -> Taps:
     return Taps(np.clip(index, 0, old - 1), np.stack(weights, 1))
 
 
-def _antialiased(way: str, old: int, new: int) -> Taps:
+def _antialiased(way: str, old: int, scale: float, centre: NDArray[np.float64]) -> Taps:
     """Return the taps of a filter stretched by the scale where the table shrinks, over the rows it reaches."""
-    scale = old / new
     stretch = max(scale, 1.0)
     support = (1 if way == "linear" else 2) * stretch
-    centre = scale * (np.arange(new) + 0.5)
     first = np.maximum((centre - support + 0.5).astype(np.int64), 0)
     stop = np.minimum((centre + support + 0.5).astype(np.int64), old)
     index = first[:, None] + np.arange(int((stop - first).max()))
@@ -159,7 +170,10 @@ class Resized(Tabular):
         grid = extension.to_grid or (new - extension.prefix, 1)
         way, antialias, alpha = extension.way, extension.antialias, extension.alpha
         self._sides = old, grid
-        self._taps = [make_taps(way, a, b, antialias=antialias, alpha=alpha) for a, b in zip(old, grid, strict=True)]
+        self._taps = [
+            make_taps(way, a, b, antialias=antialias, alpha=alpha, dtype=array.dtype)
+            for a, b in zip(old, grid, strict=True)
+        ]
         self.recipe = None
         self.metadata: Mapping[str, str] = {
             "formula": FORMULAS[way] + (SMOOTHED if antialias else ""),
