@@ -265,26 +265,24 @@ def detr(
 def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bool, center: bool) -> Axis:
     """Return the running count of unmasked cells along one side, normalised by the last count.
 
-    Beyond the image the count stays; in a line that is masked from its start the count and the
-    last one are 0, so the normalised coordinate is 0 / 1e-6, or -0.5 / 1e-6 with `center`.
+    Beyond the image the count stays.  In a line that is masked from its start the count and the
+    last one are 0, so the normalised coordinate is 0 / 1e-6, or -0.5 / 1e-6 with `center`, which
+    is -(10^6 last + 1) of the halves of 1 / (last + 1e-6) that the others are odd multiples of.
     """
-    length, last = lattice.sides[side], inside[side]
-    counts = [min(i + 1, last) for i in range(length)]
-    unit, masked = Fraction(1), 0
-    if normalize:
-        end = last + Fraction(1, 10**6)
-        unit = 1 / end
-        if center:
-            unit /= 2
-            counts = [2 * count - 1 for count in counts]
-            masked = int(Fraction(-(10**6), 2) / unit)  # whole: it is -(10^6 last + 1)
-    own, other, limit = lattice.index(side), lattice.index(1 - side), inside[1 - side]
-    if limit == lattice.sides[1 - side]:
-        return Axis(tuple(counts), own, unit)
+    last, own = inside[side], lattice.index(side)
+    unit = 1 / (last + Fraction(1, 10**6)) if normalize else Fraction(1)
+    if center:
+        counts, unit = range(-(10**6 * last + 1), 2 * last, 2), unit / 2
+    else:
+        counts = range(last + 1)
+    first = len(counts) - last  # place of the count 1; that of a masked line is 0
+    if inside == lattice.sides:
+        return Axis(counts[first:], own, unit)
+    other, limit = lattice.index(1 - side), inside[1 - side]
 
     def index(rows: NDArray[np.int64]) -> NDArray[np.int64]:
         import numpy as np
 
-        return np.where(other(rows) < limit, own(rows), length)
+        return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
-    return Axis((*counts, masked), index, unit)
+    return Axis(counts, index, unit)
