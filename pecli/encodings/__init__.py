@@ -29,6 +29,7 @@ MODULES = (
     "fire",
     "window",
     "relative",
+    "deberta",
     "decomposed",
     "conditional",
     "none",
