@@ -178,14 +178,19 @@ def open_beside(first: Source, second: Source, length: int) -> tuple[Tabular, Ta
     return table_like(first, other), other
 
 
-def open_alone(source: Source, length: int) -> Tabular:
-    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own."""
+def open_alone(source: Source, length: int, **options: Any) -> Tabular:
+    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer."""
     if not source.is_recipe or source.says_length:
-        return source.open()
+        return source.open(**options)
     assert source.recipe is not None
     recipe = source.recipe
     fixed = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
-    return source.open() if fixed is not None else source.open(length=length)
+    if fixed is not None:
+        return source.open(**options)
+    high = None if recipe.open_parameters else getattr(getattr(recipe.plan, "domain", None), "high", None)
+    if high is not None and options.get("start") is None:
+        length = max(1, min(length, int(high) + 1))
+    return source.open(**{"length": length, **options})
 
 
 def is_complex(array: Array) -> bool:

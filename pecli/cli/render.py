@@ -107,23 +107,6 @@ def _fitting(widths: Sequence[int], room: int) -> list[int | None]:
     return [*range(max(1, head)), None, *range(max(tail, head + 1), len(widths))]
 
 
-def show_inspection(found: Any, parts: Sequence[Part]) -> None:
-    """Print what a table holds."""
-    from pecli.cli.screen import shapes_text
-
-    show(clean(f"{found.source}   {found.format or 'recipe'}   {shapes_text(found.arrays)}"))
-    if found.recipe:
-        show(clean(f"recipe   {found.recipe}"))
-    for key, value in found.metadata.items():
-        show(clean(f"{key}   {value}"))
-    for s in found.statistics:
-        show(clean(f"{s.name}: min {s.minimum} max {s.maximum} mean {s.mean} norms {s.norm_min} to {s.norm_max}"))
-    if found.slopes is not None:
-        show("slopes   " + " ".join(repr(v) for v in found.slopes))
-    for part in parts:
-        show(preview_grid(part, 4))
-
-
 class Bar:
     """A progress bar on standard error."""
 

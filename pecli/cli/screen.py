@@ -43,20 +43,22 @@ def shapes_text(arrays: Iterable[Array]) -> str:
 
 @contextmanager
 def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Give a function to call with bytes done; after two seconds on a terminal a bar appears."""
+    """Give a function to call with the bytes done since the last call; after two seconds on a terminal a bar appears."""
     if quiet or not is_terminal(sys.stderr):
         yield None
         return
-    started = time.monotonic()
+    started, sum_ = time.monotonic(), 0
     bar: list[Any] = []
 
     def advance(done: int) -> None:
+        nonlocal sum_
+        sum_ += done
         if not bar and time.monotonic() - started > PATIENCE:
             from pecli.cli.render import make_bar
 
             bar.append(make_bar(total))
         if bar:
-            bar[0].update(done)
+            bar[0].update(sum_)
 
     try:
         yield advance

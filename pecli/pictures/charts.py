@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from pecli.pictures.fields import Circles, Heat
+
 TICKS = 6
 
 
@@ -76,7 +78,8 @@ class Bars:
     parts: Sequence[Part]
 
 
-Chart = Lines | Bars
+Framed = Lines | Bars
+Chart = Framed | Heat | Circles
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def tick_text(value: float) -> str:
     return f"{round(value, 6):g}"
 
 
-def scales(chart: Chart) -> tuple[Scale, Scale]:
+def scales(chart: Framed) -> tuple[Scale, Scale]:
     """Return the scales of both axes of a chart."""
     if isinstance(chart, Lines):
         across = [v for s in chart.series for v in s.x] + [m.x for m in chart.marks]

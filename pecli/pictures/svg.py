@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from pecli.pictures.charts import Bars, Chart, Lines, Scale, scales, tick_text
+from pecli.pictures.charts import Bars, Chart, Framed, Lines, Scale, scales, tick_text
+from pecli.pictures.fields import Circles, Heat
+from pecli.pictures.fields_svg import circle_parts, heat_parts
 
 WIDTH, HEIGHT = 760, 380
 LEFT, RIGHT, TOP, BOTTOM = 74, 176, 46, 54
@@ -20,7 +22,7 @@ def svg_of(charts: Sequence[Chart]) -> str:
     """Return charts, one below the other, as an SVG document."""
     height = HEIGHT * len(charts)
     size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-    font = f'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="{INK}"'
+    font = f'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="{INK}" stroke="none"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>',
         f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>',
@@ -31,6 +33,10 @@ def svg_of(charts: Sequence[Chart]) -> str:
 
 
 def _chart(chart: Chart) -> list[str]:
+    if isinstance(chart, Heat):
+        return heat_parts(chart, _text)
+    if isinstance(chart, Circles):
+        return circle_parts(chart, _text)
     across, up = scales(chart)
     parts = [_text(LEFT, 24, chart.title, size=14, weight="bold"), *_frame(chart, across, up)]
     if isinstance(chart, Lines):
@@ -48,7 +54,7 @@ def _y(scale: Scale, value: float) -> float:
     return HEIGHT - BOTTOM - scale.place(value) * (HEIGHT - TOP - BOTTOM)
 
 
-def _frame(chart: Chart, across: Scale, up: Scale) -> list[str]:
+def _frame(chart: Framed, across: Scale, up: Scale) -> list[str]:
     """Return ticks, faint lines across, and the names of the axes."""
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = []
@@ -63,8 +69,7 @@ def _frame(chart: Chart, across: Scale, up: Scale) -> list[str]:
     parts.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="{INK}"/>')
     parts.append(_text((LEFT + right) / 2, HEIGHT - 14, chart.x.label, anchor="middle"))
     middle = (TOP + bottom) / 2
-    turned = f' transform="rotate(-90 18 {middle:.1f})"'
-    return [*parts, _text(18, middle, chart.y.label, anchor="middle", extra=turned)]
+    return [*parts, _text(18, middle, chart.y.label, anchor="middle", turned=True)]
 
 
 def _lines(chart: Lines, across: Scale, up: Scale) -> list[str]:
@@ -132,8 +137,9 @@ def _bar_key(strength: float, y: float) -> str:
 
 
 def _text(
-    x: float, y: float, text: str, *, anchor: str = "start", size: int = 0, weight: str = "", extra: str = ""
+    x: float, y: float, text: str, *, anchor: str = "start", size: int = 0, weight: str = "", turned: bool = False
 ) -> str:
     style = (f' font-size="{size}"' if size else "") + (f' font-weight="{weight}"' if weight else "")
+    place = f'transform="translate({x:.1f} {y:.1f}) rotate(-90)"' if turned else f'x="{x:.1f}" y="{y:.1f}"'
     clean = "".join(c if c.isprintable() else "?" for c in text)
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}{extra}>{escape(clean)}</text>'
+    return f'<text {place} text-anchor="{anchor}"{style}>{escape(clean)}</text>'

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from pecli.pictures.charts import Bars, Chart, Lines, Scale, scales, tick_text
+from pecli.pictures.fields import Circles, Heat
+from pecli.pictures.fields_text import circles_text, heat_text
 
 GLYPHS = "●○▲△■□◆◇+x*"
 HEIGHT = 16
@@ -14,6 +16,10 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 def text_of(chart: Chart, width: int = 80) -> str:
     """Return a chart as lines of text, at most `width` columns."""
+    if isinstance(chart, Heat):
+        return heat_text(chart, width)
+    if isinstance(chart, Circles):
+        return circles_text(chart, width)
     across, up = scales(chart)
     columns = max(20, width - MARGIN - 2)
     if isinstance(chart, Lines):

@@ -1,0 +1,210 @@
+"""``pecli inspect``: from options to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pecli.cli.output import print_json
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.analysis.inspection import Inspection
+    from pecli.analysis.sources import Source
+    from pecli.tabular import Tabular
+
+DEFAULT_ROWS = 128
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command was asked for."""
+
+    identify: bool = False
+    verify: bool = False
+    recipe: str | None = None
+    properties: bool = False
+    steps: bool = False
+    sha256: bool = False
+    plot: str | None = None
+    picture: str | None = None
+    rows: str | None = None
+    columns: str | None = None
+    precision: str | None = None
+    json: bool = False
+    quiet: bool = False
+
+
+def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any]) -> int:
+    """Do what was asked; return the exit status."""
+    from pecli.analysis.sources import read_source
+
+    if wanted.recipe is not None and not wanted.verify:
+        raise BadParameter("recipe", wanted.recipe, "is for --verify: give both, or compare the file with the recipe")
+    if wanted.picture is not None and wanted.plot is None:
+        raise BadParameter("picture", wanted.picture, "says what --plot draws: give --plot PATH, or - for the terminal")
+    if Path(text).is_dir():
+        if not wanted.verify:
+            raise BadParameter("SOURCE", text, "is a folder: name a file in it, or --verify its parts")
+        return _verify_folder(text, wanted)
+    source = read_source(text)
+    if table and not source.is_recipe:
+        name = next(iter(table))
+        raise BadParameter(name.replace("length", "len"), table[name], "is for recipes: a file has its own")
+    if wanted.verify:
+        return _verify(text, source, wanted)
+    if wanted.steps:
+        return _steps(source, wanted, table)
+    return _look(source, wanted, table)
+
+
+def _verify(text: str, source: Source, wanted: Wanted) -> int:
+    from pecli.analysis.verification import verify
+    from pecli.cli.screen import progress_for
+
+    if source.is_recipe:
+        raise BadParameter("SOURCE", text, "is a recipe: --verify is for files, against their recipe")
+    table = source.open()
+    total = 2 * sum(array.bytes for array in table.arrays)
+    with progress_for(total, quiet=wanted.quiet or wanted.json) as advance:
+        found = verify(table, text, wanted.recipe, advance)
+    if not found.good and found.comparison is not None:
+        from pecli.analysis.diagnosis import diagnose
+        from pecli.analysis.verification import table_of
+
+        expected = table_of(wanted.recipe or table.recipe or "", table, given=wanted.recipe is not None)
+        found.comparison.findings[:0] = [finding.text for finding in diagnose(table, expected, found.comparison)]
+    if wanted.json:
+        print_json({"source": text, **found.as_dict()})
+    elif not wanted.quiet:
+        from pecli.cli.inspect_view import show_verified
+
+        show_verified(found)
+    return 0 if found.good else 1
+
+
+def _verify_folder(path: str, wanted: Wanted) -> int:
+    from pecli.analysis.verification import verify_folder
+
+    found = verify_folder(path, wanted.recipe)
+    if wanted.json:
+        parts = [part.as_dict() for part in found.parts]
+        result = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}
+        print_json({**result, "findings": found.findings, "parts": parts})
+    elif not wanted.quiet:
+        from pecli.cli.inspect_view import show_folder
+
+        show_folder(found)
+    return 0 if found.good else 1
+
+
+def _steps(source: Source, wanted: Wanted, table: Mapping[str, Any]) -> int:
+    from pecli.analysis.steps import work_through
+    from pecli.positions import Positions
+
+    if source.recipe is None:
+        raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
+    given = {**source.given, **table}
+    listed = given.get("positions")
+    length = given.get("length", given.get("len"))
+    if listed is None and given.get("start") is not None:
+        listed = given["start"]
+    positions = Positions.parse(str(listed)) if listed is not None else None
+    found = work_through(source.recipe, positions, None if length is None else int(str(length)))
+    if wanted.json:
+        print_json({"source": source.text, "recipe": str(source.recipe), "steps": [step.as_dict() for step in found]})
+    elif not wanted.quiet:
+        from pecli.cli.inspect_view import show_steps
+
+        show_steps(source.recipe, found)
+    if wanted.plot is not None:
+        _draw(open_table_of(source, table), source.text, wanted)
+    return 0
+
+
+def open_table_of(source: Source, table: Mapping[str, Any]) -> Tabular:
+    """Open a source; a recipe that does not say its length gets a short one."""
+    from pecli.analysis.alignment import open_alone
+
+    if not source.is_recipe:
+        return source.open()
+    if table.keys() & {"length", "positions"} or source.says_length:
+        return source.open(**table)
+    return open_alone(source, DEFAULT_ROWS, **table)
+
+
+def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
+    """Report statistics, and what else was asked for."""
+    from pecli.analysis.inspection import inspect_table
+    from pecli.cli.screen import progress_for
+
+    table = open_table_of(source, options)
+    total = sum(array.bytes for array in table.arrays)
+    more: dict[str, Any] = {}
+    if wanted.identify:
+        from pecli.analysis.identification import identify
+
+        more["identity"] = identify(table)
+    if wanted.properties:
+        from pecli.analysis.properties import measure_properties
+
+        more["properties"] = measure_properties(table)
+    with progress_for(total, quiet=wanted.quiet or wanted.json) as advance:
+        found = inspect_table(source.text, table, sha256=wanted.sha256, progress=advance)
+    if wanted.json:
+        print_json(as_dict(found, more))
+    elif not wanted.quiet:
+        _show(found, more, table, wanted)
+    if wanted.plot is not None:
+        _draw(table, source.text, wanted)
+    return 0
+
+
+def _show(found: Inspection, more: Mapping[str, Any], table: Tabular, wanted: Wanted) -> None:
+    from pecli.analysis.preview import preview
+    from pecli.cli.inspect_view import show_inspection
+    from pecli.cli.screen import whole_number
+
+    rows = whole_number("rows", wanted.rows, 1, 100_000) or 8
+    columns = whole_number("columns", wanted.columns, 1, 10_000) or 8
+    precision = whole_number("precision", wanted.precision, 0, 17)
+    show_inspection(found, more, preview(table, rows=rows, columns=columns), 4 if precision is None else precision)
+
+
+def _draw(table: Tabular, text: str, wanted: Wanted) -> None:
+    from pecli.analysis.pictures import charts_of_table
+    from pecli.cli.drawing import show_charts
+    from pecli.pictures import check_picture
+
+    assert wanted.plot is not None
+    check_picture(wanted.plot)
+    words = wanted.picture.split("+") if wanted.picture else []
+    show_charts(charts_of_table(table, text, words), wanted.plot, quiet=wanted.quiet)
+
+
+def as_dict(found: Inspection, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what --json prints of an inspection."""
+    arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in found.arrays]
+    result: dict[str, Any] = {
+        "source": found.source,
+        "format": found.format,
+        "arrays": arrays,
+        "recipe": found.recipe,
+        "metadata": found.metadata,
+        "statistics": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in found.statistics},
+    }
+    if found.positions is not None:
+        result["positions"] = found.positions
+    if found.slopes is not None:
+        result["slopes"] = found.slopes
+    if found.statistics and found.statistics[0].sha256 is not None:
+        result["sha256"] = {s.name: s.sha256 for s in found.statistics}
+    if "identity" in more:
+        result |= more["identity"].as_dict()
+    if "properties" in more:
+        from pecli.analysis.properties import as_dicts
+
+        result["properties"] = as_dicts(more["properties"])
+    return result
