@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from pecli.phase.blocks import Block, Outer, blocks
 from pecli.phase.ladder import Ladder
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Rounder, Scratch, Window, decide, put
+from pecli.phase.narrowing import Rounder, Scratch, Window, at_most, decide, put
 
 Integers = NDArray[np.int64]
 
+FIRST_PLANE = 2.0**-50.7
+"""Absolute error of a candidate at the first stage, in units of the magnitude: 4.8 u, derived above."""
+
 PLANE = 2.0**-50
-"""Absolute error of a candidate, in units of the magnitude; derived above."""
+"""The same at the second stage, 6.8 u."""
 
 RELATIVE = 2.0**-46
 """Relative error of each part while the angle is below an eighth of a turn.
@@ -32,10 +35,10 @@ another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a
 may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
 """
 
-SMALL = 1.5 * 2.0**-12
-"""Sines and cosines below this are found by their phases; in others PLANE is a relative error of 2^-38.5."""
+SMALL = 1.25 * 2.0**-13
+"""Sines and cosines below this are found by their phases: about as many as the window flags of the others."""
 
-WINDOW = Window(PLANE / SMALL)
+WINDOW = Window(FIRST_PLANE / SMALL)
 
 NEAR = int(SMALL * 65536) + 1
 """|sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
@@ -102,10 +105,8 @@ class NarrowRun:
         found = []
         for block in blocks(self.ladder.block, width, self.first, self.last, self.pairs):
             near = self.scratch.get("near", block.size * width, np.uint16)
-            small = self.scratch.get("small", near.size, np.bool_)
             Outer(np.add, left, right, block, near)(block.anchor)
-            np.less_equal(near, 2 * NEAR + CUT, out=small)
-            found.append(small.nonzero()[0] + block.start * width)
+            found.append(at_most(near, 2 * NEAR + CUT, self.scratch) + block.start * width)
         return found
 
     def _quarters(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:

@@ -24,7 +24,6 @@ from pecli.phase.wheel import Wheel
 Complex = NDArray[np.complex128]
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-SEGMENT = 1024
 
 
 @dataclass(frozen=True)
@@ -53,28 +52,42 @@ class Window:
         object.__setattr__(self, "bound", (places << 35) - (1 << 63))
 
 
-def hits(values: NDArray[Any], bound: int) -> Indices:
+class Scratch:
+    """Working arrays of one thread, grown on demand and reused."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
+        """Give a flat array of this size; its contents are anything."""
+        have = self._arrays.get(name)
+        if have is None or have.size < size:
+            have = self._arrays[name] = np.empty(size, dtype=dtype)
+        return have[:size]
+
+
+def at_most(values: NDArray[Any], bound: int, scratch: Scratch) -> Indices:
     """Places of a flat array whose value is at most ``bound``; meant for few.
 
-    The least of each segment says where to look: half the cost of a mask of everything.
+    Eight truth values at a time are looked at as one integer, which costs a third of ``nonzero``.
     """
-    whole = values.size // SEGMENT
-    parts = values[: whole * SEGMENT].reshape(whole, SEGMENT)
-    near = (np.minimum.reduce(parts, axis=1) <= bound).nonzero()[0]
-    found: Indices = (parts.take(near, axis=0).reshape(-1) <= bound).nonzero()[0]
-    found += ((near - np.arange(near.size)) * SEGMENT)[found // SEGMENT]
-    if whole * SEGMENT == values.size:
-        return found
-    return np.concatenate([found, (values[whole * SEGMENT :] <= bound).nonzero()[0] + whole * SEGMENT])
+    size = -(-values.size // 8) * 8
+    mask = scratch.get("mask", size, np.bool_)
+    mask[values.size :] = False
+    np.less_equal(values, bound, out=mask[: values.size])
+    near = (mask.view(np.uint64) != 0).nonzero()[0]
+    found: Indices = mask.reshape(-1, 8).take(near, axis=0).reshape(-1).nonzero()[0]
+    found += ((near - np.arange(near.size)) * 8)[found >> 3]
+    return found
 
 
 SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
 
 
 def ordinary(magnitude: float, dtype: str) -> bool:
-    """Whether sines and cosines of 2^-12 and more, times this, are normal numbers of the type."""
+    """Whether sines and cosines of 2^-12.7 and more, times this, are normal numbers of the type."""
     if dtype == "float16":
-        return 0.25 <= abs(magnitude) <= 2.0**15
+        return 0.42 <= abs(magnitude) <= 2.0**15
     return 2.0**-100 <= abs(magnitude) <= 2.0**100
 
 
@@ -106,20 +119,6 @@ def put(layout: Layout, part: str, rows: Indices, columns: Indices, values: NDAr
                 view[rows[inside], columns[inside]] = values[inside]
 
 
-class Scratch:
-    """Working arrays of one thread, grown on demand and reused."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, NDArray[Any]] = {}
-
-    def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """Give a flat array of this size; its contents are anything."""
-        have = self._arrays.get(name)
-        if have is None or have.size < size:
-            have = self._arrays[name] = np.empty(size, dtype=dtype)
-        return have[:size]
-
-
 Store = tuple[NDArray[Any], NDArray[Any]]
 
 
@@ -146,7 +145,7 @@ class Rounder:
         self.rows = len(z)
         self._bits = z.reshape(-1).view(np.uint64)
         self._integers = self._bits.view(np.int64)
-        self._window = window
+        self._window, self._scratch = window, scratch
         self._run: Callable[[slice], Indices] = {
             "float32": self._to_single,
             "float16": self._to_half,
@@ -183,7 +182,7 @@ class Rounder:
         """
         self._store(rows)
         np.left_shift(self._bits, _35, out=self._bits)
-        return hits(self._integers, self._window.bound) >> 1
+        return at_most(self._integers, self._window.bound, self._scratch) >> 1
 
     def _to_brain(self, rows: slice) -> Indices:
         """Round to bfloat16 by way of float32 bits x, whose rounding moves a value by half a unit at most.
@@ -195,7 +194,7 @@ class Rounder:
         np.copyto(self._single, self._wide, casting="same_kind")
         np.add(self._word, _BRAIN_HALF, out=self._word)
         np.left_shift(self._word, _16, out=self._low)
-        doubtful = hits(self._low, 0)
+        doubtful = at_most(self._low, 0, self._scratch)
         np.right_shift(self._word, _16, out=self._word)
         self._store(rows)
         return doubtful >> 1
@@ -205,7 +204,7 @@ class Rounder:
         np.copyto(self._single, self._wide, casting="same_kind")
         np.add(self._word, _HALF_HALF, out=self._word)
         np.left_shift(self._word, _19, out=self._low)
-        doubtful = hits(self._low, 0)
+        doubtful = at_most(self._low, 0, self._scratch)
         np.right_shift(self._word, _16, out=self._low)
         np.bitwise_and(self._low, _SIGN, out=self._low)
         np.right_shift(self._word, _13, out=self._word)
