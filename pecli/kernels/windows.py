@@ -37,20 +37,47 @@ class WindowRows:
 
     def rows(self, head: int, entries: NDArray[Any], start: int, stop: int, target: NDArray[Any]) -> None:
         """Write queries `start` to `stop` of a head from the values of its entries, into (stop - start, keys)."""
-        vectors = self._vectors(head, entries)
-        height, width, cls = self.window.height, self.window.width, int(self.window.cls)
+        vectors, cls = self._vectors(head, entries), int(self.window.cls)
         whole = target if self.keys is None else np.empty((len(target), self.window.tokens), target.dtype)
-        for row, token in zip(whole, self.queries[start:stop].tolist(), strict=True):
-            if cls and token == 0:
-                row[0], row[1:] = entries[-1], entries[-3]
-                continue
-            y, x = divmod(token - cls, width)
-            first = (height - 1 - y) * width
-            row[cls:] = vectors[x, first : first + height * width]
+        tokens = self.queries[start:stop]
+        for first, last in self._stretches(tokens - cls):
             if cls:
-                row[0] = entries[-2]
+                whole[first:last, 0] = entries[-2]
+            y, x = divmod(int(tokens[first]) - cls, self.window.width)
+            self._stretch(vectors, y, x, whole[first:last, cls:])
+        if cls:
+            token = tokens == 0
+            whole[token, 0], whole[token, 1:] = entries[-1], entries[-3]
         if self.keys is not None:
             target[...] = whole[:, self.keys]
+
+    def _stretches(self, patches: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return the runs of neighbouring patches among these; the class token is none."""
+        inside = np.flatnonzero(patches >= 0)
+        if not len(inside):
+            return []
+        breaks = np.flatnonzero((np.diff(inside) != 1) | (np.diff(patches[inside]) != 1)) + 1
+        starts, ends = [0, *breaks.tolist()], [*breaks.tolist(), len(inside)]
+        return [(int(inside[i]), int(inside[j - 1]) + 1) for i, j in zip(starts, ends, strict=True)]
+
+    def _stretch(self, vectors: NDArray[Any], y: int, x: int, target: NDArray[Any]) -> None:
+        """Write the rows of neighbouring patches from (y, x) on: a row's rest, whole rows, a row's beginning."""
+        height, width = self.window.height, self.window.width
+        step, item = vectors.strides
+        # slices[y, x] is the row of patch (y, x): it begins one width earlier for each y
+        origin = vectors[:, (height - 1) * width :]
+        slices = np.lib.stride_tricks.as_strided(origin, (height, width, height * width), (-width * item, step, item))
+        row = 0
+        if x:
+            row = min(len(target), width - x)
+            target[:row] = slices[y, x : x + row]
+            y += 1
+        lines, rest = divmod(len(target) - row, width)
+        middle = target[row : row + lines * width]
+        for line in range(lines):
+            middle[line * width : (line + 1) * width] = slices[y + line]
+        if rest:
+            target[row + lines * width :] = slices[y + lines, :rest]
 
     def _vectors(self, head: int, entries: NDArray[Any]) -> NDArray[Any]:
         """Return (w, (2h - 1) w) values: those of each column of queries, made once for a head."""
