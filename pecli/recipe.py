@@ -101,7 +101,11 @@ class Recipe:
             option = self.encoding.parameters[next(iter(missing))].option
             rule = f"needs --{option}: {self.encoding.name} depends on the whole table, and these rows are a part of it"
             raise BadRecipe(f"a table with --start or --shard {rule}")
-        filled = {name: length if of == "length" else max(1, last + 1) for name, of in missing.items()}
+        parameters = self.encoding.parameters
+        filled = {
+            name: parameters[name].parse(str(length if of == "length" else max(1, last + 1)))
+            for name, of in missing.items()
+        }
         return Recipe(self.encoding, {**self.values, **filled})
 
     @cached_property

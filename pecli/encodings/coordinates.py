@@ -86,19 +86,18 @@ class Coordinates:
         return {"axes": self.axes, "rows": self.rows, "domain": self.domain}
 
 
-def on_grid(grid: tuple[int, ...] | int | None, word: str, order: str) -> Coordinates:
+def on_grid(sides: tuple[int, ...], word: str, order: str) -> Coordinates:
     """Return the coordinates of a grid from -1 to 1.
 
     Parameters
     ----------
-    grid : tuple of int or int
-        Its sides; a number where the table's length stands for it.
+    sides : tuple of int
+        Of the grid.
     word : {"corners", "centres"}
         Whether -1 and 1 are the first and last place (a single one is at -1), or the outer edges.
     order : {"xy", "yx"}
         Whether the last side's coordinate is the first.
     """
-    sides = (grid or 1,) if not isinstance(grid, tuple) else grid
     lattice = Lattice(sides)
     axes = []
     for side, length in enumerate(sides):
@@ -155,4 +154,4 @@ def coordinates_of(
     """Return the coordinates that the parameters of an encoding describe."""
     if points is not None:
         return of_points(points, count, extent)
-    return Coordinates() if word == "given" else on_grid(grid, word, order)
+    return Coordinates() if word == "given" else on_grid(grid or (1,), word, order)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.encodings.absolute import below_half
 from pecli.encodings.frequencies import CONTEXT, geometric
-from pecli.encodings.lattice import Grid2, Grid3, Lattice, Prefix, linear_axis, per_side
+from pecli.encodings.lattice import LARGEST_SIDE, Grid2, Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.parameters import Base, Dim
 from pecli.errors import BadParameter
 from pecli.plan import Axis, Band, Waves
@@ -235,7 +235,7 @@ def detr(
         Param(
             "Rows and columns of the image within a padded grid, as its mask says (default: the grid).",
             ge=1,
-            le=1 << 24,
+            le=LARGEST_SIDE,
             separator="x",
             items=(2,),
             metavar="HxW",

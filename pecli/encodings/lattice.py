@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LARGEST_SIDE = 1 << 24
+LARGEST_SIDE = 1 << 31
 LARGEST_GRID = 1 << 53
 
 Grid2 = Annotated[

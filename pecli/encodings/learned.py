@@ -75,7 +75,7 @@ def learned(
         int, Param("Rows before position 0 (OPT, BART 2; RoBERTa padding + 1).", ge=0, le=1 << 20)
     ] = 0,
 ) -> Values:
-    """The initial table of trained positions, drawn from a seed.
+    """Table that the training of positions starts from, drawn from a seed.
 
     Each value depends on the seed, its row and its column alone, so any slice
     equals the same rows of the whole.
