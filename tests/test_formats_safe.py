@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def wait(start):
         time.sleep(0.05)
 
 try:
-    write_table(Formula(rows={rows}, width=64, wait={wait}), {path!r}, format={format!r}, threads={threads})
+    table = Formula(rows={rows}, width=64, wait={wait})
+    write_table(table, {path!r}, format={format!r}, threads={threads}, compress={compress})
 except PecliError as error:
     sys.exit(f"refused: {{error}}")
 except BrokenPipe:
@@ -49,8 +51,8 @@ except KeyboardInterrupt:
 """
 
 
-def child(path, name, rows=400_000, wait="None", threads=2, **options):
-    code = CHILD.format(path=str(path), format=name, rows=rows, wait=wait, threads=threads)
+def child(path, name, rows=400_000, wait="None", threads=2, compress=False, **options):
+    code = CHILD.format(path=str(path), format=name, rows=rows, wait=wait, threads=threads, compress=compress)
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), stderr=subprocess.PIPE, **options
     )
@@ -93,21 +95,55 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(name, compress, threads,
         write_table(Formula(60_000, 32, fail_at=50_000), path, threads=threads, compress=compress)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == [path.name]
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.001)
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(("name", "compress"), WAYS)
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_leaves_the_old_file_and_nothing_else(name, number, status, tmp_path):
+def test_an_interrupt_leaves_the_old_file_and_nothing_else(name, compress, number, status, tmp_path):
     path = tmp_path / f"pe{SUFFIX[name]}"
     path.write_bytes(b"old")
-    process = child(path, name, wait="wait")
+    process = child(path, name, wait="wait", compress=compress)
     process.stderr.readline()
     process.send_signal(number)
     process.communicate(timeout=30)
     assert process.returncode == status
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("name", "compress"), WAYS)
+def test_an_interrupt_at_any_moment_leaves_the_old_file_and_nothing_else(name, compress, tmp_path):
+    path = tmp_path / f"pe{SUFFIX[name]}"
+    for moment in range(40):
+        path.write_bytes(b"old")
+        process = child(path, name, wait="wait", rows=20_000, compress=compress)
+        process.stderr.readline()
+        time.sleep(moment * 0.005)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        assert process.returncode == 143 or path.read_bytes() != b"old"
+        assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["parquet", "npz", "arrow"])
+def test_an_interrupt_at_any_moment_does_not_end_a_stream_as_if_it_were_whole(name, tmp_path):
+    path = tmp_path / f"part{SUFFIX[name]}"
+    for moment in range(40):
+        process = child("-", name, wait="wait", stdout=subprocess.PIPE)
+        process.stderr.readline()
+        time.sleep(moment * 0.003)
+        process.send_signal(signal.SIGTERM)
+        data, _ = process.communicate(timeout=30)
+        assert process.returncode == 143
+        path.write_bytes(data or b" ")
+        with pytest.raises(OSError, match="part"):
+            open_table(path)
 
 
 @pytest.mark.parametrize("name", ["npy", "hdf5", "parquet"])

@@ -114,24 +114,46 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(options.threads - 1)]
+    helpers = [Helper(run) for _ in range(options.threads - 1)]
     try:
-        for thread in threads:
-            thread.start()
+        for helper in helpers:
+            helper.start()
         output.reserve(size, stopped=lambda: bool(failures))
         run()
     except BaseException as error:  # an interrupt of the main thread: the others end after their block
         failures.insert(0, error)
     finally:
-        for thread in threads:
-            _join(thread)
+        for helper in helpers:
+            helper.wait()
     if failures:
         raise failures[0]
 
 
-def _join(thread: threading.Thread) -> None:
-    if thread.ident is not None:
-        thread.join()
+class Helper:
+    """A thread whose end can be waited for after an interrupt.
+
+    ``Thread.join`` of Python 3.11 and 3.12, once a signal's handler has raised
+    within it, takes the thread for ended while it still runs; then its file
+    would be closed under it.
+    """
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._run, self._ended = run, threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def _work(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._ended.set()
+
+    def start(self) -> None:
+        """Start it."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until it has ended; at once if it was never started."""
+        self._ended.wait(None if self._thread.ident is not None else 0.1)
 
 
 def apart(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
@@ -149,13 +171,13 @@ def apart(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
         except BaseException as error:
             failures.append(error)
 
-    thread = threading.Thread(target=target, daemon=True)
+    helper = Helper(target)
     try:
-        thread.start()
-        thread.join()
+        helper.start()
+        helper.wait()
     except BaseException:
         stop()
-        _join(thread)
+        helper.wait()
         raise
     if failures:
         raise failures[0]
@@ -189,23 +211,23 @@ class Ordered(Generic[Result]):
         self._stopped = False
         self._change = threading.Condition()
         workers = slots - 1 if threads > 1 else 0
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(workers)]
+        self._helpers = [Helper(self._run) for _ in range(workers)]
 
     def __enter__(self) -> Iterator[Result]:
         try:
-            for thread in self._threads:
-                thread.start()
+            for helper in self._helpers:
+                helper.start()
         except BaseException:
             self.__exit__()
             raise
-        return self._results() if self._threads else self._serial()
+        return self._results() if self._helpers else self._serial()
 
     def __exit__(self, *_exception: object) -> None:
         with self._change:
             self._stopped = True
             self._change.notify_all()
-        for thread in self._threads:
-            _join(thread)
+        for helper in self._helpers:
+            helper.wait()
 
     def _serial(self) -> Iterator[Result]:
         for _index, task in self._work:
