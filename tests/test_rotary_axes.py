@@ -1,11 +1,15 @@
 """Rotary tables of grids and of several position streams: values, orders, layouts, refusals."""
 
+from decimal import Decimal
+
 import mpmath
 import numpy as np
 import pytest
 
 from pecli import Recipe, Table
 from pecli.errors import PecliError
+from pecli.phase import widen
+from pecli.plan import Band, Waves
 from tests.oracle import matches, power, waves
 
 
@@ -318,3 +322,15 @@ def test_what_is_wrong_is_said_in_one_sentence(recipe, says):
     assert "\n" not in message
     for word in says:
         assert word in message, message
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_pairs_that_nothing_turns_stand_still(dtype):
+    recipe = Recipe.parse("rope:dim=8")
+    only = slice(1, 2)
+    recipe.__dict__["plan"] = Waves(4, (Band((Decimal(1),), only, only),))
+    table = Table.make(recipe, length=5, dtype=dtype)
+    cos, sin = (widen(table.read(name), dtype) for name in ("cos", "sin"))
+    assert (cos[:, [0, 2, 3]] == 1).all()
+    assert not sin[:, [0, 2, 3]].any()
+    assert np.array_equal(cos[:, 1], widen(Table.parse("rope:dim=2", length=5, dtype=dtype).read("cos"), dtype)[:, 0])
