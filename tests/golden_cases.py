@@ -1,4 +1,7 @@
-"""Reference tables of the frameworks, as committed in tests/golden: values in npz, what they are in json."""
+"""Reference tables of the frameworks, as committed in tests/golden: values in npz, what they are in json.
+
+Made with transformers 5.23.0, diffusers 0.42.1 and torch 2.13.0 on a CPU, in float32 unless a case says otherwise.
+"""
 
 import json
 from functools import cache
