@@ -292,3 +292,36 @@ def test_large_tables_are_read_row_by_row_without_their_neighbours():
     row = table.rows(["bias"], 399_999, 400_000)["bias"][0]
     assert row[-1] == 0
     assert row[0] == np.float32(-199_999 / 256)
+
+
+# the command
+
+
+def test_one_query_of_decoding_is_one_row_on_the_command_line(pecli, tmp_path):
+    result = pecli("generate", "alibi", "--heads", 4, "--queries", 1, "--keys", 6, "-o", "b.npy", "--json")
+    assert result.returncode == 0, result.stderr
+    found = np.load(tmp_path / "b.npy")
+    assert found.shape == (4, 1, 6)
+    np.testing.assert_array_equal(found[0, 0], -np.arange(5, -1, -1) / np.float32(4))
+
+
+def test_a_flag_may_have_a_word_of_its_own_for_off(pecli, tmp_path):
+    for option, first in (("--causal", 0), ("--bidirectional", 17)):
+        assert pecli("generate", "t5", option, "--len", 3, "-o", "i.npy").returncode == 0
+        assert np.load(tmp_path / "i.npy")[0, 1] == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("alibi --heads 2 --queries 7 --keys 5 -o b.npy", ("queries=7", "keys=5", "--align first")),
+        ("t5 --buckets 2 --bidirectional --len 4 -o b.npy", ("buckets=2", "bidirectional")),
+        ("t5 --max-distance 4 --len 4 -o b.npy", ("max-distance=4", "buckets=32")),
+        ("gaussian --sigma 0 --len 4 -o b.npy", ("sigma=0", "above 0")),
+        ("gaussian --mask causal --len 4 -o b.npy", ("mask=causal", "apply=multiply")),
+        ("conditional --dim 4 -o b.npy", ("--content",)),
+        ("window --grid 3 -o b.npy", ("grid=3", "2 numbers")),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence_and_no_file(refuses, arguments, says):
+    refuses("generate", *arguments.split(), says=says)
