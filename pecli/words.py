@@ -8,5 +8,5 @@ STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 PURPOSES = ("language-modelling", "masked-lm", "long-context", "short", "vision", "research")
 """What encodings are chosen for; the rules are in :mod:`pecli.purposes`."""
 
-PICTURES = ("heat", "waves", "similarity", "rotation", "bias", "slopes")
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "bias", "slopes")
 """What inspect draws of a table."""

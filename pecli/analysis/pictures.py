@@ -38,9 +38,9 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = ()) -> lis
             raise UnknownName("picture", word, PICTURES)
     sample = take(table)
     bias = _is_bias(sample)
-    suited = ("bias", "slopes") if bias else ("heat", "waves", "similarity", "rotation")
+    suited = ("bias", "slopes") if bias else ("heatmap", "waves", "similarity", "rotation")
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
-        "heat": _heat, "waves": _waves, "similarity": _similarity, "rotation": _rotation, "bias": _bias,
+        "heatmap": _heat, "waves": _waves, "similarity": _similarity, "rotation": _rotation, "bias": _bias,
         "slopes": _slopes,
     }  # fmt: skip
     found: list[Chart] = []
@@ -110,7 +110,16 @@ def _heat(sample: Sample, name: str) -> list[Chart]:
     map_ = shrunk(values[:rows])
     centred = bool(np.nanmin(values) < 0)
     return [
-        Heat(f"Values of {name}", what, "position", map_.tolist(), "value", ends, _positions(sample, rows), centred=centred)
+        Heat(
+            f"Values of {name}",
+            what,
+            "position",
+            map_.tolist(),
+            "value",
+            ends,
+            _positions(sample, rows),
+            centred=centred,
+        )
     ]
 
 
@@ -178,7 +187,11 @@ def _rotation(sample: Sample, name: str) -> list[Chart]:
     circles = []
     for pair in chosen:
         arrows = [
-            Arrow(f"position {at[k]:g}", math.atan2(sin[k, pair], cos[k, pair]), math.hypot(sin[k, pair], cos[k, pair]) / size)
+            Arrow(
+                f"position {at[k]:g}",
+                math.atan2(sin[k, pair], cos[k, pair]),
+                math.hypot(sin[k, pair], cos[k, pair]) / size,
+            )
             for k in range(rows)
         ]
         circles.append((f"pair {pair}", arrows))

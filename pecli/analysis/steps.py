@@ -178,7 +178,12 @@ def three(value: float) -> str:
 
 def short(value: float) -> str:
     """Return a number with at most six digits, without needless zeros."""
-    return f"{value:.6g}"
+    return f"{value + 0.0:.6g}"  # minus zero is zero on a board
+
+
+def off_by(value: float) -> str:
+    """Return a largest difference."""
+    return f"{value:.0e}" if value else "0"
 
 
 def joined(values: Sequence[float]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.analysis.steps import Grid, Item, Step, short, text_of
+from pecli.analysis.steps import Grid, Item, Step, text_of
 from pecli.plan import Bias
 from pecli.points import Points
 from pecli.positions import Positions
@@ -36,7 +37,9 @@ def slopes(recipe: Recipe, positions: Positions | None, length: int | None) -> l
     cells = [_cell(how, exact[0], at, query, key, float(bias[0, query, key])) for key in range(len(at))]
     return [
         Step("Step 1: a slope for each head", _slope_lines(exact)),
-        Step(f"Step 2: one row, the query at position {text_of(at[query])}, head 1 (m = {exact_text(exact[0])})", cells),
+        Step(
+            f"Step 2: one row, the query at position {text_of(at[query])}, head 1 (m = {exact_text(exact[0])})", cells
+        ),
         Step("Step 3: the matrix of head 1, added to the logits q_i . k_j / sqrt(d)", [_matrix(at, bias[0])]),
         Step("Step 4: what it leaves of equal logits, the softmax of that row", [_weights(at, bias, query)]),
     ]
@@ -115,13 +118,16 @@ def matrices(recipe: Recipe, positions: Positions | None, length: int | None) ->
     else:
         at = _places(positions, length)
         table = Table.make(recipe, positions=Positions.listed(at), dtype="float64")
+    window = getattr(table.plan, "window", None) is not None  # its distance has two axes
     found: list[Step] = []
     for array in table.arrays:
         if len(array.shape) == 3:
             values = table.read(array.name)
             for head in range(min(2, len(values))):
                 title = f"Step {len(found) + 1}: {array.name} of head {head + 1}, added to the logits"
-                found.append(Step(title, [_matrix(at, values[head]), *_distance_line(values[head], at)]))
+                found.append(
+                    Step(title, [_matrix(at, values[head]), *([] if window else _distance_line(values[head], at))])
+                )
         elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
             title = f"Step {len(found) + 1}: {array.name}, for each query and key"
             found.append(Step(title, [_matrix(at, table.read(array.name))]))
@@ -129,7 +135,7 @@ def matrices(recipe: Recipe, positions: Positions | None, length: int | None) ->
 
 
 def _distance_line(values: NDArray[Any], at: Sequence[Fraction]) -> list[Item]:
-    if len(at) < 3 or {b - a for a, b in zip(at, at[1:], strict=False)} != {at[1] - at[0]}:
+    if len(at) < 3 or {b - a for a, b in pairwise(at)} != {at[1] - at[0]}:
         return []
     if np.array_equal(values[1:, 1:], values[:-1, :-1]):
         return ["equal along every diagonal: it depends on key - query alone"]
@@ -187,7 +193,9 @@ def _ranges(before: Sequence[int], reach: int) -> Grid:
     for bucket in dict.fromkeys(before):
         members = [d for d, b in enumerate(before) if b == bucket]
         last = "" if bucket == before[-1] else str(members[-1])
-        rows.append([bucket, f"{members[0]} and more" if not last else f"{members[0]} to {last}" if len(members) > 1 else last])
+        rows.append(
+            [bucket, f"{members[0]} and more" if not last else f"{members[0]} to {last}" if len(members) > 1 else last]
+        )
     if len(rows) > 2 * MOST:
         rows = [*rows[: 4 + MOST // 2], ["…", "…"], *rows[-MOST // 2 :]]
     return Grid(["bucket", "distance"], rows)
@@ -198,10 +206,8 @@ def _trained(table: Table, at: Sequence[Fraction], count: int, heads: int) -> St
     first = table.read(name)[0].tolist()
     where = "weights from a file" if table.source.values.get("weights") else "drawn here, as before training"
     items: list[Item] = [
-        f"bias(h, i, j) = b(bucket(j - i), h): {count} buckets x {heads} heads = {count * heads:,} trained numbers, {where}",
+        "bias(h, i, j) = b(bucket(j - i), h)",
+        f"{count} buckets x {heads} heads = {count * heads:,} trained numbers, {where}",
         Grid(["query \\ key", *map(text_of, at)], [[text_of(p), *r] for p, r in zip(at, first, strict=True)]),
     ]
     return Step("Step 5: the bias of head 1", items)
-
-
-__all__ = ["buckets", "matrices", "power_of_two", "short", "slopes"]

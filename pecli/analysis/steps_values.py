@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.analysis.steps import Grid, Item, Step, count_text, few, short, table_at, text_of, three
-from pecli.plan import Conditional
 from pecli.positions import Positions
 from pecli.recipe import Recipe
 from pecli.table import Table
@@ -34,7 +33,8 @@ def rows(recipe: Recipe, positions: Positions | None, length: int | None) -> lis
         names = [str(i) for i in (range(shown) if where is None or len(where) < shown else where.tolist())]
         across = array.axes[-1] if array.row_shape else "value"
         sides = " x ".join(map(str, array.shape))
-        title = f"Step {len(found) + 1}: {array.name} ({sides}), a row for each {' and '.join(array.axes[: array.lead])}"
+        rows_word = f"a row for each {' and '.join(array.axes[: array.lead])}" if axis != "row" else "its rows"
+        title = f"Step {len(found) + 1}: {array.name} ({sides}), {rows_word}"
         found.append(Step(title, [_grid(f"{axis} \\ {across}", names, values)]))
     return [*found, *_count(table, len(found) + 1)]
 
@@ -42,10 +42,9 @@ def rows(recipe: Recipe, positions: Positions | None, length: int | None) -> lis
 def _small(recipe: Recipe, positions: Positions | None, length: int | None) -> Table:
     """Return a small table of any encoding."""
     fixed = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
-    content = not recipe.open_parameters and isinstance(recipe.plan, Conditional)
     if positions is not None:
         return table_at(recipe, list(positions), length)
-    if fixed is not None or content:
+    if fixed is not None:
         return Table.make(recipe, dtype="float64")
     return Table.make(recipe, length=min(length or 5, COLUMNS), dtype="float64")
 
@@ -53,7 +52,10 @@ def _small(recipe: Recipe, positions: Positions | None, length: int | None) -> T
 def _grid(corner: str, names: Sequence[str], values: NDArray[Any]) -> Grid:
     shown = min(COLUMNS, values.shape[1])
     more = ["…"] if values.shape[1] > shown else []
-    return Grid([corner, *map(str, range(shown)), *more], [[n, *_cells(r[:shown]), *more] for n, r in zip(names, values, strict=True)])
+    return Grid(
+        [corner, *map(str, range(shown)), *more],
+        [[n, *_cells(r[:shown]), *more] for n, r in zip(names, values, strict=True)],
+    )
 
 
 def _cells(values: NDArray[Any]) -> list[str | float]:
@@ -113,7 +115,10 @@ def bits(recipe: Recipe, positions: Positions | None, length: int | None) -> lis
     grid = Grid(
         ["p", "p + 1", "binary", "", "bits changed", "Gray", "", "bits changed"], [_change(a, b, dim) for a, b in pairs]
     )
-    return [*found, Step("Step 2: neighbours, and their Hamming distance", [grid, *_all_changes(recipe, largest, gray)])]
+    return [
+        *found,
+        Step("Step 2: neighbours, and their Hamming distance", [grid, *_all_changes(recipe, largest, gray)]),
+    ]
 
 
 def _written(p: int, dim: int, gray: bool, stored: Sequence[int]) -> list[str]:
@@ -141,7 +146,8 @@ def _all_changes(recipe: Recipe, largest: int, gray: bool) -> list[Item]:
     most = int(changes.max())
     if most == 1 and int(changes.min()) == 1:
         return [f"in this table ({word}) the neighbours among positions 0 to {count - 1} differ in exactly 1 bit"]
-    return [f"in this table ({word}) the neighbours among positions 0 to {count - 1} differ in 1 to {count_text(most, 'bit')}"]
+    most_text = count_text(most, "bit")
+    return [f"in this table ({word}) the neighbours among positions 0 to {count - 1} differ in 1 to {most_text}"]
 
 
 def learned(recipe: Recipe, positions: Positions | None, length: int | None) -> list[Step]:
@@ -156,8 +162,10 @@ def learned(recipe: Recipe, positions: Positions | None, length: int | None) -> 
     shown = min(dim, len(TOKEN))
     token, position = np.array(TOKEN[:shown]), table[k][:shown]
     more: list[str | float] = ["…"] if dim > shown else []
-    names = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
-    sums = [[n, *v.tolist(), *more] for n, v in zip(names, (token, position, token + position), strict=True)]
+    names: tuple[str | float, ...] = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
+    sums: list[list[str | float]] = [
+        [n, *map(float, v), *more] for n, v in zip(names, (token, position, token + position), strict=True)
+    ]
     first = f" (position p has row p + {offset})" if offset else ""
     how = f"{values['init']}, seed {values['seed']}" if values["init"] != "zeros" else "zeros"
     return [

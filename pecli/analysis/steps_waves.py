@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.analysis.steps import Equation, Grid, Matrix, Step, few, joined, short, table_at, text_of, three
+from pecli.analysis.steps import Equation, Grid, Matrix, Step, few, joined, off_by, short, table_at, text_of, three
 from pecli.plan import Waves
 from pecli.positions import Positions
 from pecli.recipe import Recipe
@@ -32,7 +32,7 @@ class Pair:
     cos: int | None
 
 
-def pairs_of(plan: Waves, most: int | None = PAIRS) -> list[Pair]:
+def pairs_of(plan: Waves, most: int | None = None) -> list[Pair]:
     """Return the first `most` frequencies of each axis, with the columns that they fill."""
     found: list[Pair] = []
     for band in plan.bands:
@@ -61,7 +61,7 @@ def frequency_step(plan: Waves, pairs: Sequence[Pair], number: int = 1) -> Step:
     head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
     rows: list[list[str | float]] = []
     for pair in pairs:
-        turn = short(2 * math.pi / pair.frequency) if pair.frequency else "never"
+        turn = short(2 * math.pi / abs(pair.frequency)) if pair.frequency else "never"
         rows.append([*([pair.axis] if axes else []), pair.index, pair.frequency, turn])
     total = sum(len(band.frequencies) for band in plan.bands)
     more = [] if len(pairs) == total else [f"{len(pairs)} of {total} pairs are shown"]
@@ -72,7 +72,9 @@ def angle_grid(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Gr
     """Return position (or coordinate) times frequency."""
     where = coordinates(plan, at)
     names = [f"w_{p.index}" + (f" axis {p.axis}" if len(plan.axes) > 1 else "") for p in pairs[:COLUMNS]]
-    rows = [[text_of(p), *(c[q.axis] * q.frequency for q in pairs[:COLUMNS])] for p, c in zip(at, where, strict=True)]
+    rows: list[list[str | float]] = [
+        [text_of(p), *(c[q.axis] * q.frequency for q in pairs[:COLUMNS])] for p, c in zip(at, where, strict=True)
+    ]
     return Grid(["position", *names], rows, False)
 
 
@@ -83,7 +85,8 @@ def sinusoid(recipe: Recipe, positions: Positions | None, length: int | None) ->
     plan = table.plan
     assert isinstance(plan, Waves)
     values = table.read("pe")
-    pairs = pairs_of(plan)
+    every = pairs_of(plan)
+    pairs = every[:PAIRS]
     found = [
         _rules(recipe, plan, pairs),
         Step("Step 2: angles, position times frequency", [angle_grid(plan, pairs, at)]),
@@ -92,7 +95,9 @@ def sinusoid(recipe: Recipe, positions: Positions | None, length: int | None) ->
     ]
     whole = [p for p in pairs if p.sin is not None and p.cos is not None]
     if whole and not plan.blank:
-        found += [_shift(recipe, whole, at, 5), _differences(recipe, 6), _products(recipe, plan, 7)]
+        found += [_shift(recipe, whole, at, 5), _differences(recipe, 6)]
+        if all(p.sin is not None and p.cos is not None for p in every):
+            found.append(_products(recipe, 7))
     return found
 
 
@@ -134,7 +139,9 @@ def row_grid(at: Sequence[Fraction], values: NDArray[Any]) -> Grid:
     shown = min(COLUMNS, values.shape[1])
     more = values.shape[1] > shown
     head = ["position", *map(str, range(shown)), *(["…"] if more else [])]
-    return Grid(head, [[text_of(p), *_row(r[:shown]), *(["…"] if more else [])] for p, r in zip(at, values, strict=True)])
+    return Grid(
+        head, [[text_of(p), *_row(r[:shown]), *(["…"] if more else [])] for p, r in zip(at, values, strict=True)]
+    )
 
 
 def _row(values: NDArray[Any]) -> list[str | float]:
@@ -157,11 +164,11 @@ def _shift(recipe: Recipe, pairs: Sequence[Pair], at: Sequence[Fraction], number
     name, last = text_of(k), len(tried) // 2
     for i, pair in enumerate(pairs):
         c, s = math.cos(float(k) * pair.frequency), math.sin(float(k) * pair.frequency)
-        columns = [pair.sin, pair.cos]
+        columns = np.array([pair.sin, pair.cos], np.int64)
         matrix = np.array([[c, s], [-s, c]])
         worst = max(worst, float(np.abs(before[:, columns] @ matrix.T - after[:, columns]).max()))
         for row in (0, last) if i == 0 else (0,):
-            terms = [
+            terms: list[Matrix | str] = [
                 Matrix(f"M_{name}, w_{pair.index}", matrix.tolist()),
                 Matrix(f"PE({text_of(tried[row])})", before[row, columns][:, None].tolist()),
                 "=",
@@ -169,7 +176,7 @@ def _shift(recipe: Recipe, pairs: Sequence[Pair], at: Sequence[Fraction], number
             ]
             items.append(Equation(terms))
     where = f"{text_of(tried[0])} to {text_of(tried[-1])}"
-    items.append(f"checked at positions {where}: the largest difference is {worst:.0e}")
+    items.append(f"checked at positions {where}: the largest difference is {off_by(worst)}")
     return Step(f"Step {number}: the relative property, PE(p + k) = M_k PE(p), here with k = {name}", items)
 
 
@@ -184,15 +191,13 @@ def _differences(recipe: Recipe, number: int) -> Step:
     return Step(f"Step {number}: what does not hold", lines)
 
 
-def _products(recipe: Recipe, plan: Waves, number: int) -> Step:
+def _products(recipe: Recipe, number: int) -> Step:
     """Show that the product of two rows depends on their distance."""
     at = [Fraction(p) for p in (0, 1, 10, 100)]
     rows, further = (table_at(recipe, [p + k for p in at]).read("pe") for k in (0, 3))
     products = np.einsum("ij,ij->i", rows, further)
     grid = Grid(["p", "PE(p) . PE(p + 3)"], [[text_of(p), float(v)] for p, v in zip(at, products, strict=True)], False)
     note = "sin a sin b + cos a cos b = cos(a - b): a sum of cos(3 w_i), whatever p is"
-    if any(band.sin is None or band.cos is None for band in plan.bands) or plan.width % 2:
-        note = "up to the column without a partner, a sum of cos(3 w_i), whatever p is"
     return Step(f"Step {number}: the product of two rows depends on their distance", [grid, note])
 
 

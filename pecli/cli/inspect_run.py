@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.output import print_json
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, UnknownName
+from pecli.words import PICTURES
 
 if TYPE_CHECKING:
     from pecli.analysis.inspection import Inspection
     from pecli.analysis.sources import Source
+    from pecli.positions import Positions
     from pecli.tabular import Tabular
 
 DEFAULT_ROWS = 128
+SHOWN = 4  # positions of a worked example that begins elsewhere
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class Wanted:
     json: bool = False
     quiet: bool = False
 
+    @property
+    def words(self) -> list[str]:
+        """The pictures asked for."""
+        return self.picture.split("+") if self.picture else []
+
 
 def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any]) -> int:
     """Do what was asked; return the exit status."""
@@ -45,6 +53,8 @@ def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any]) -> int:
         raise BadParameter("recipe", wanted.recipe, "is for --verify: give both, or compare the file with the recipe")
     if wanted.picture is not None and wanted.plot is None:
         raise BadParameter("picture", wanted.picture, "says what --plot draws: give --plot PATH, or - for the terminal")
+    if wanted.plot is not None:
+        _check_drawing(wanted)
     if Path(text).is_dir():
         if not wanted.verify:
             raise BadParameter("SOURCE", text, "is a folder: name a file in it, or --verify its parts")
@@ -102,26 +112,38 @@ def _verify_folder(path: str, wanted: Wanted) -> int:
 
 def _steps(source: Source, wanted: Wanted, table: Mapping[str, Any]) -> int:
     from pecli.analysis.steps import work_through
-    from pecli.positions import Positions
+    from pecli.text import parse_integer
 
     if source.recipe is None:
         raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
     given = {**source.given, **table}
-    listed = given.get("positions")
     length = given.get("length", given.get("len"))
-    if listed is None and given.get("start") is not None:
-        listed = given["start"]
-    positions = Positions.parse(str(listed)) if listed is not None else None
-    found = work_through(source.recipe, positions, None if length is None else int(str(length)))
+    rows = None if length is None else parse_integer("len", length)
+    found = work_through(source.recipe, _board_positions(given, rows), rows)
     if wanted.json:
-        print_json({"source": source.text, "recipe": str(source.recipe), "steps": [step.as_dict() for step in found]})
+        print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
     elif not wanted.quiet:
-        from pecli.cli.inspect_view import show_steps
+        from pecli.cli.output import say
+        from pecli.cli.steps_view import text_of
 
-        show_steps(source.recipe, found)
+        say(text_of(found))
     if wanted.plot is not None:
         _draw(open_table_of(source, table), source.text, wanted)
     return 0
+
+
+def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
+    """Return the positions to work out, where they are given: a list, or a start and a step."""
+    from pecli.positions import Positions
+    from pecli.text import parse_number
+
+    if given.get("positions") is not None:
+        return Positions.parse(str(given["positions"]))
+    first, by = given.get("start"), given.get("step")
+    if first is None and by is None:
+        return None
+    start, step = (parse_number(n, v) for n, v in (("start", first or 0), ("step", by or 1)))
+    return Positions.arange(min(rows or SHOWN, SHOWN), start, step)
 
 
 def open_table_of(source: Source, table: Mapping[str, Any]) -> Tabular:
@@ -173,15 +195,27 @@ def _show(found: Inspection, more: Mapping[str, Any], table: Tabular, wanted: Wa
     show_inspection(found, more, preview(table, rows=rows, columns=columns), 4 if precision is None else precision)
 
 
-def _draw(table: Tabular, text: str, wanted: Wanted) -> None:
-    from pecli.analysis.pictures import charts_of_table
-    from pecli.cli.drawing import show_charts
+def _check_drawing(wanted: Wanted) -> None:
+    """Raise for words that cannot be drawn, before anything is read."""
     from pecli.pictures import check_picture
 
     assert wanted.plot is not None
     check_picture(wanted.plot)
-    words = wanted.picture.split("+") if wanted.picture else []
-    show_charts(charts_of_table(table, text, words), wanted.plot, quiet=wanted.quiet)
+    for word in wanted.words:
+        if word not in PICTURES:
+            raise UnknownName("picture", word, PICTURES)
+    if wanted.plot == "-" and wanted.json:
+        raise BadParameter("plot", "-", "prints to where --json prints: name a file, .svg or .png")
+    if wanted.verify:
+        raise BadParameter("plot", wanted.plot, "cannot stand with --verify: draw the file in a command of its own")
+
+
+def _draw(table: Tabular, text: str, wanted: Wanted) -> None:
+    from pecli.analysis.pictures import charts_of_table
+    from pecli.cli.drawing import show_charts
+
+    assert wanted.plot is not None
+    show_charts(charts_of_table(table, text, wanted.words), wanted.plot, quiet=wanted.quiet)
 
 
 def as_dict(found: Inspection, more: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from pecli.analysis.inspection import Inspection
     from pecli.analysis.preview import Part
     from pecli.analysis.properties import Property
-    from pecli.analysis.steps import Step
     from pecli.analysis.verification import Folder, Verified
-    from pecli.recipe import Recipe
 
 LABEL = 15  # columns of what stands before the colon
 
@@ -100,16 +98,12 @@ def show_identity(found: Identification) -> None:
 def show_properties(found: Sequence[Property]) -> None:
     """Print measured properties."""
     words = {True: "yes", False: "no", None: ""}
-    show(grid([("property", "left"), ("", "left"), ("measured", "left")], [(p.name, words[p.holds], p.text) for p in found]))
-
-
-def show_steps(recipe: Recipe, steps: Sequence[Step]) -> None:
-    """Print a worked example."""
-    show(clean(recipe.short))
-    for step in steps:
-        show(clean(f"\n{step.title}"))
-        for line in step.lines:
-            show(clean(f"  {line}"))
+    show(
+        grid(
+            [("property", "left"), ("", "left"), ("measured", "left")],
+            [(p.name, words[p.holds], p.text) for p in found],
+        )
+    )
 
 
 def show_verified(found: Verified) -> None:
