@@ -16,11 +16,14 @@ from pecli.pictures.fields import Arrow, Circles, Heat
 from pecli.tabular import Tabular
 from pecli.words import PICTURES
 
-CELLS = 128  # along each side of a map; more are averaged
-WAVES = 6  # columns that are drawn
+CELLS = 256  # along each side of a map; more are averaged
+WAVES = 5  # columns that are drawn
+WAVE_ROWS = 64
 TURNS = 4  # circles side by side
 ARROWS = 5
 HEADS = 8
+OF_ROWS = ("heatmap", "waves", "similarity", "rotation")
+OF_BIAS = ("bias", "slopes")
 
 
 def charts_of_table(table: Tabular, name: str, words: Sequence[str] = ()) -> list[Chart]:
@@ -37,18 +40,18 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = ()) -> lis
         if word not in PICTURES:
             raise UnknownName("picture", word, PICTURES)
     sample = take(table)
-    bias = _is_bias(sample)
-    suited = ("bias", "slopes") if bias else ("heatmap", "waves", "similarity", "rotation")
+    suited = OF_BIAS if _is_bias(sample) else OF_ROWS
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
         "heatmap": _heat, "waves": _waves, "similarity": _similarity, "rotation": _rotation, "bias": _bias,
         "slopes": _slopes,
     }  # fmt: skip
-    found: list[Chart] = []
-    for word in words or suited:
-        made = makers[word](sample, name)
-        if not made and words:
-            raise BadParameter("picture", word, "cannot be drawn of this table: it has none; leave --picture out")
-        found += made
+    made = {word: makers[word](sample, name) for word in words or suited if word in suited}
+    for word in words:
+        if not made.get(word):
+            others = [w for w in suited if w != word and makers[w](sample, name)]
+            rule = f"cannot be drawn of {name}, which has no such thing: {' and '.join(others) or 'nothing'} can"
+            raise BadParameter("picture", word, rule)
+    found = [chart for word in words or suited for chart in made.get(word, [])]
     if not found:
         raise BadParameter("plot", name, "has nothing to draw: it needs rows and columns of numbers")
     return found
@@ -63,10 +66,30 @@ def _is_bias(sample: Sample) -> bool:
 
 
 def _positions(sample: Sample, rows: int) -> tuple[float, float]:
-    """Return the positions of the first and the last row shown."""
-    if sample.positions is not None and len(sample.positions) >= rows:
-        return float(sample.positions[0]), float(sample.positions[rows - 1])
+    """Return the positions of the first and the last row shown; row numbers where positions are not evenly spaced."""
+    found = sample.positions
+    if found is not None and len(found) >= rows and _even(found[:rows]):
+        return float(found[0]), float(found[rows - 1])
     return 0.0, float(rows - 1)
+
+
+def _even(positions: Floats) -> bool:
+    gaps = np.diff(positions)
+    return len(gaps) == 0 or bool(np.allclose(gaps, gaps[0]))
+
+
+def _where(sample: Sample, rows: int) -> str:
+    """Return what the rows are numbered by."""
+    found = sample.positions
+    if found is None:
+        return "row"
+    return "position" if len(found) >= rows and _even(found[:rows]) else "row (positions are not evenly spaced)"
+
+
+def _part_of(sample: Sample, rows: int) -> str:
+    """Return which rows are shown, where not all are."""
+    count = sample.planes[0].rows
+    return f", the first {rows} of {count:,} rows" if rows < count else ""
 
 
 def _matrix(sample: Sample) -> Floats:
@@ -99,44 +122,52 @@ def shrunk(values: Floats, rows: int = CELLS, columns: int = CELLS) -> Floats:
 
 def _heat(sample: Sample, name: str) -> list[Chart]:
     values = _matrix(sample)
-    if values.shape[0] < 2 or values.shape[1] < 2:
+    if values.shape[0] < 2 or values.shape[1] < 2 or not np.isfinite(values).any():
         return []
-    rows = min(len(values), 4 * CELLS)
+    rows = min(len(values), 2 * CELLS)
+    map_ = shrunk(np.where(np.isfinite(values[:rows]), values[:rows], np.nan))
+    title = f"Values of {name}{_part_of(sample, rows)}"
+    ends = (0.0, float(values.shape[1] - 1)), _positions(sample, rows)
+    centred = bool(np.nanmin(map_) < 0)
+    return [Heat(title, _columns(sample), _where(sample, rows), map_.tolist(), "value", *ends, centred=centred)]
+
+
+def _columns(sample: Sample) -> str:
+    """Return what the columns of the map are, in their order there."""
+    if len(sample.planes) == 2:
+        first, second = (plane.name for plane in sample.planes)
+        return f"column of {first}, then of {second}"
     reading = _reading(sample)
-    apart = reading is not None and reading.family == "absolute" and reading.layout == "interleaved"
-    rotary = len(sample.planes) == 2
-    what = "column (sines, then cosines)" if apart else "column (cosines, then sines)" if rotary else "column"
-    ends = (0.0, float(values.shape[1] - 1))
-    map_ = shrunk(values[:rows])
-    centred = bool(np.nanmin(values) < 0)
-    return [
-        Heat(
-            f"Values of {name}",
-            what,
-            "position",
-            map_.tolist(),
-            "value",
-            ends,
-            _positions(sample, rows),
-            centred=centred,
-        )
-    ]
+    if reading is None or reading.family != "absolute" or reading.layout != "interleaved" or reading.tail:
+        return "column"
+    sines, cosines = ("sines", "cosines") if _sine_first(reading) else ("cosines", "sines")
+    return f"columns 0, 2, 4 .. ({sines}), then columns 1, 3, 5 .. ({cosines})"
+
+
+def _sine_first(reading: Reading) -> bool:
+    """Whether the first part of the pairs is the sine: it is small where pairs have hardly turned."""
+    return bool(np.abs(reading.first[0]).mean() < np.abs(reading.second[0]).mean())
 
 
 def _waves(sample: Sample, name: str) -> list[Chart]:
-    """Return chosen columns over positions: spread from the first to the last."""
+    """Return chosen columns over positions, fast ones and slow ones."""
     values = squeezed(sample.planes[0].values).reshape(len(sample.planes[0].values), -1)
-    rows = min(len(values), 128)
+    rows = min(len(values), WAVE_ROWS)
     columns = values.shape[1]
     if rows < 3:
         return []
-    chosen = sorted({round(k * (columns // 2) / WAVES) for k in range(WAVES)} & set(range(columns)))
+    reading = _reading(sample)
+    apart = reading is not None and reading.family == "absolute"
+    m = columns // 2 if apart else columns
+    pairs = sorted({0, m // 16, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, WAVES))))
+    chosen = [2 * i for i in pairs] if apart and reading is not None and reading.layout == "interleaved" else pairs
     first, last = _positions(sample, rows)
     x = np.linspace(first, last, rows).tolist()
     parts = _parts(sample, columns)
     series = [Series(f"column {c}{parts[c]}", x, values[:rows, c].tolist()) for c in chosen]
     part = "" if len(sample.planes) == 1 else f" ({sample.planes[0].name})"
-    return [Lines(f"Columns of {name}{part}", Axis("position", low=first, high=last), Axis("value"), series)]
+    title = f"Columns of {name}{part}{_part_of(sample, rows)}"
+    return [Lines(title, Axis(_where(sample, rows), low=first, high=last), Axis("value"), series)]
 
 
 def _parts(sample: Sample, columns: int) -> list[str]:
@@ -144,8 +175,7 @@ def _parts(sample: Sample, columns: int) -> list[str]:
     reading = _reading(sample)
     if reading is None or reading.family != "absolute" or reading.tail:
         return [""] * columns
-    first_is_sine = bool(np.abs(reading.first[0]).mean() < np.abs(reading.second[0]).mean())
-    names = (" (sin)", " (cos)") if first_is_sine else (" (cos)", " (sin)")
+    names = (" (sin)", " (cos)") if _sine_first(reading) else (" (cos)", " (sin)")
     if reading.layout == "interleaved":
         return [names[c % 2] for c in range(columns)]
     return [names[c >= columns // 2] for c in range(columns)]
@@ -156,16 +186,19 @@ def _similarity(sample: Sample, name: str) -> list[Chart]:
     values = _matrix(sample)
     values = values[: min(len(values), CELLS)]
     norms = np.linalg.norm(values, axis=1)
-    if len(values) < 3 or values.shape[1] < 2 or not np.isfinite(norms).all() or (norms == 0).any():
+    if len(values) < 3 or values.shape[1] < 2 or not np.isfinite(norms).all() or not norms.any():
         return []
-    unit = values / norms[:, None]
-    ends = _positions(sample, len(values))
+    unit = values / np.where(norms == 0, np.nan, norms)[:, None]  # a row of zeros has no direction: it is left grey
+    rows = len(values)
+    ends, where = _positions(sample, rows), _where(sample, rows)
     map_ = np.clip(unit @ unit.T, -1, 1)
-    low = float(map_.min())
-    return [
-        Heat(f"Similarity of positions in {name}", "position", "position", map_.tolist(), "cosine of two rows", ends, ends,
-             centred=low < -0.2, low=None if low < -0.2 else low, high=1.0)
-    ]  # fmt: skip
+    low = float(np.nanmin(map_))
+    title = f"Similarity of positions in {name}{_part_of(sample, rows)}"
+    cells = map_.tolist()
+    centred = low < -0.2
+    lowest = None if centred else low
+    value = "cosine of two rows" + (" (grey: a row of zeros)" if (norms == 0).any() else "")
+    return [Heat(title, where, where, cells, value, ends, ends, centred=centred, low=lowest, high=1.0, square=True)]
 
 
 def _rotation(sample: Sample, name: str) -> list[Chart]:
@@ -181,8 +214,7 @@ def _rotation(sample: Sample, name: str) -> list[Chart]:
     m = cos.shape[1]
     chosen = sorted({0, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, TURNS))))
     rows = min(ARROWS, len(cos))
-    first, last = _positions(sample, rows)
-    at = np.linspace(first, last, rows)
+    at = np.arange(len(cos)) if sample.positions is None or len(sample.positions) < rows else sample.positions
     size = reading.magnitude
     circles = []
     for pair in chosen:
@@ -205,8 +237,8 @@ def _bias(sample: Sample, name: str) -> list[Chart]:
     shape = [side for side in lane.shape if side != 1]
     found: list[Chart] = []
     if len(shape) == 3:
-        for head in dict.fromkeys((0, shape[0] - 1)):
-            found.append(_bias_map(_head(whole, head, shape), name, f"head {head + 1} of {shape[0]}"))
+        heads = dict.fromkeys((0, shape[0] - 1))
+        found += [_bias_map(_head(whole, h, shape), name, f"head {h + 1} of {shape[0]}") for h in heads]
     elif len(shape) == 2 and lane.name in ("bias", "array", "index") and shape[0] == shape[1]:
         found.append(_bias_map(whole.planes[0].values.reshape(shape), name, lane.name))
     return found
@@ -227,25 +259,32 @@ def _bias_map(values: Floats, name: str, part: str) -> Heat:
     hidden = np.where(np.isfinite(values), values, np.nan)
     title = f"Bias of {name}, {part}"
     value = "added to the logit" + (" (grey: masked)" if np.isnan(hidden).any() else "")
-    return Heat(title, "key", "query", shrunk(hidden).tolist(), value, *ends, centred=bool(np.nanmax(hidden) > 0))
+    return Heat(
+        title, "key", "query", shrunk(hidden).tolist(), value, *ends, centred=bool(np.nanmax(hidden) > 0), square=True
+    )
 
 
 def _slopes(sample: Sample, name: str) -> list[Chart]:
-    """Return slopes by head, or the bias of each head by distance."""
+    """Return slopes by head where there are any, and the bias of each head by distance."""
+    found: list[Chart] = []
     profile = profile_of(take(sample.table, unstack=False))
-    if profile is None:
-        return []
-    if profile.by == "slopes":
-        heads = list(range(1, profile.heads + 1))
-        series = [Series("slope", [float(h) for h in heads], profile.values[:, 0].tolist())]
-        return [Lines(f"Slopes of {name}", Axis("head"), Axis("penalty for a position of distance", log=True), series)]
-    if profile.by != "distance":
-        return []
+    given = getattr(getattr(sample.table, "plan", None), "slopes", None)
+    slopes = [float(slope) for slope in given()] if given is not None else []
+    if profile is not None and profile.by == "slopes":
+        slopes = profile.values[:, 0].tolist()
+    if len(slopes) > 1:
+        heads = [float(h) for h in range(1, len(slopes) + 1)]
+        across, up = (
+            Axis("head", low=1.0, high=float(len(slopes))),
+            Axis("penalty for each position of distance", log=True),
+        )
+        found.append(Lines(f"Slopes of {name}", across, up, [Series("slope", heads, slopes)]))
+    if profile is None or profile.by != "distance":
+        return found
     count = profile.heads
     shown = range(count) if count <= HEADS else sorted({round(i * (count - 1) / (HEADS - 1)) for i in range(HEADS)})
-    keep = np.abs(profile.distances) <= CELLS
-    distances = profile.distances[keep]
-    series = [Series(f"head {h + 1}", [float(d) for d in distances], profile.values[h, keep].tolist()) for h in shown]
-    ends = {"low": float(distances[0]), "high": float(distances[-1])}
-    across = Axis("distance: key minus query (positions)", **ends)
-    return [Lines(f"Bias of {name} by distance", across, Axis("added to the logit"), series)]
+    keep = np.abs(profile.distances) <= CELLS // 2
+    distances = [float(d) for d in profile.distances[keep]]
+    series = [Series(f"head {h + 1}", distances, profile.values[h, keep].tolist()) for h in shown]
+    across = Axis("distance: key minus query (positions)", low=min(distances), high=max(distances))
+    return [*found, Lines(f"Bias of {name} by distance", across, Axis("added to the logit"), series)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 
-from pecli.cli.output import clean, is_terminal, say, tell
+from pecli.cli.output import clean, is_terminal, say, tell, wants_colour
 from pecli.pictures import Chart, draw, picture_bytes
 
 
@@ -20,7 +21,8 @@ def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, qui
     """
     if path == "-":
         width = shutil.get_terminal_size((80, 24)).columns if is_terminal(sys.stdout) else 80
-        say(clean(draw(charts, min(width, 120))))
+        unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+        say(draw(charts, min(width, 120), colour=_depth(), unicode=unicode))
         return
     from pecli.formats.safe import open_output
 
@@ -29,3 +31,10 @@ def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, qui
         output.write(data)
     if not quiet:
         tell(clean(f"drew {path}"))
+
+
+def _depth() -> str:
+    """Return how many colours the terminal shows."""
+    if not wants_colour():
+        return "none"
+    return "true" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from pecli.words import PICTURES
 if TYPE_CHECKING:
     from pecli.analysis.inspection import Inspection
     from pecli.analysis.sources import Source
+    from pecli.pictures import Chart
     from pecli.positions import Positions
     from pecli.tabular import Tabular
 
@@ -119,6 +120,7 @@ def _steps(source: Source, wanted: Wanted, table: Mapping[str, Any]) -> int:
     given = {**source.given, **table}
     length = given.get("length", given.get("len"))
     rows = None if length is None else parse_integer("len", length)
+    charts = [] if wanted.plot is None else _charts(open_table_of(source, table), source.text, wanted)
     found = work_through(source.recipe, _board_positions(given, rows), rows)
     if wanted.json:
         print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
@@ -127,8 +129,7 @@ def _steps(source: Source, wanted: Wanted, table: Mapping[str, Any]) -> int:
         from pecli.cli.steps_view import text_of
 
         say(text_of(found))
-    if wanted.plot is not None:
-        _draw(open_table_of(source, table), source.text, wanted)
+    _draw(charts, wanted)
     return 0
 
 
@@ -173,14 +174,17 @@ def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
         from pecli.analysis.properties import measure_properties
 
         more["properties"] = measure_properties(table)
+    charts = _charts(table, source.text, wanted)
+    if wanted.plot == "-" and not (more or wanted.sha256):  # the picture is the answer
+        _draw(charts, wanted)
+        return 0
     with progress_for(total, quiet=wanted.quiet or wanted.json) as advance:
         found = inspect_table(source.text, table, sha256=wanted.sha256, progress=advance)
     if wanted.json:
         print_json(as_dict(found, more))
     elif not wanted.quiet:
         _show(found, more, table, wanted)
-    if wanted.plot is not None:
-        _draw(table, source.text, wanted)
+    _draw(charts, wanted)
     return 0
 
 
@@ -210,12 +214,20 @@ def _check_drawing(wanted: Wanted) -> None:
         raise BadParameter("plot", wanted.plot, "cannot stand with --verify: draw the file in a command of its own")
 
 
-def _draw(table: Tabular, text: str, wanted: Wanted) -> None:
+def _charts(table: Tabular, text: str, wanted: Wanted) -> list[Chart]:
+    """Return the pictures asked for, before anything is printed."""
+    if wanted.plot is None:
+        return []
     from pecli.analysis.pictures import charts_of_table
-    from pecli.cli.drawing import show_charts
 
-    assert wanted.plot is not None
-    show_charts(charts_of_table(table, text, wanted.words), wanted.plot, quiet=wanted.quiet)
+    return charts_of_table(table, text, wanted.words)
+
+
+def _draw(charts: Sequence[Chart], wanted: Wanted) -> None:
+    if wanted.plot is not None:
+        from pecli.cli.drawing import show_charts
+
+        show_charts(charts, wanted.plot, quiet=wanted.quiet)
 
 
 def as_dict(found: Inspection, more: Mapping[str, Any]) -> dict[str, Any]:

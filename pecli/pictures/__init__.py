@@ -19,11 +19,23 @@ def check_picture(path: str) -> None:
         raise UnknownName("suffix of a picture", Path(path).suffix or path, SUFFIXES)
 
 
-def draw(charts: Sequence[Chart], width: int = 80) -> str:
-    """Return charts as text for a terminal of `width` columns."""
+def draw(charts: Sequence[Chart], width: int = 80, *, colour: str = "none", unicode: bool = True) -> str:
+    """Return charts as text for a terminal.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+    width : int
+        Columns.
+    colour : {"none", "256", "true"}
+        Colours that it shows; without any a map is letters.
+    unicode : bool
+        Whether it shows more than ASCII.
+    """
+    from pecli.pictures.fields_text import Screen
     from pecli.pictures.terminal import text_of
 
-    return "\n\n".join(text_of(chart, width) for chart in charts)
+    return "\n\n".join(text_of(chart, Screen(width, colour, unicode)) for chart in charts)
 
 
 def picture_bytes(charts: Sequence[Chart], path: str) -> bytes:

@@ -128,6 +128,11 @@ def _step(span: float) -> float:
     return next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
 
 
+def printable(text: str) -> str:
+    """Return text without what a terminal or a viewer would obey."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def tick_text(value: float) -> str:
     """Return a tick as text: 0.25, 4000, 1e6."""
     if value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):

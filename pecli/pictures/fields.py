@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-BLUE_TO_RED = ("#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f")
+BLUE_TO_RED = (
+    "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7",
+    "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
+)  # fmt: skip
 LIGHT_TO_DARK = ("#fcfdbf", "#fec287", "#fb8761", "#e65163", "#b63679", "#822681", "#51127c", "#1c1044", "#000004")
 HIDDEN = "#bbbbbb"
+SHADES = 255  # of a map; one more colour is left for what is hidden
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Heat:
         Whether colours run from one side over white at 0 to the other.
     low, high : float, optional
         Values of the ends of the colours; by default those of the data.
+    square : bool
+        Whether both axes count the same, so that the map is as high as wide.
     """
 
     title: str
@@ -41,6 +47,7 @@ class Heat:
     centred: bool = True
     low: float | None = None
     high: float | None = None
+    square: bool = False
 
     def ends(self) -> tuple[float, float]:
         """Return the values of the ends of the colours."""
@@ -85,19 +92,16 @@ def palette(heat: Heat) -> tuple[str, ...]:
     return BLUE_TO_RED if heat.centred else LIGHT_TO_DARK
 
 
-def shade(share: float, colours: Sequence[str], steps: int = 48) -> str:
-    """Return the colour at a share of the way, of `steps` between the palette's."""
+def shade(share: float, colours: Sequence[str], steps: int = SHADES) -> str:
+    """Return the colour at a share of the way, of `steps` between the palette's; grey for what is no number."""
     if share != share:
         return HIDDEN
-    share = round(min(1.0, max(0.0, share)) * (steps - 1)) / (steps - 1) * (len(colours) - 1)
-    i = min(int(share), len(colours) - 2)
-    return "#" + "".join(f"{round(a + (b - a) * (share - i)):02x}" for a, b in zip(_rgb(colours[i]), _rgb(colours[i + 1]), strict=True))
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+    place = round(min(1.0, max(0.0, share)) * (steps - 1)) / (steps - 1) * (len(colours) - 1)
+    i = min(int(place), len(colours) - 2)
+    pairs = zip(rgb(colours[i]), rgb(colours[i + 1]), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * (place - i)):02x}" for a, b in pairs)
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
     """Return red, green and blue of a colour."""
-    return _rgb(colour)
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,36 +1,72 @@
-"""Heat maps and circles as text: two values to a character, by half blocks."""
+"""Heat maps and circles as text: half blocks in colour, or a ramp of letters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pecli.pictures.charts import tick_text
-from pecli.pictures.fields import Circles, Heat
+from pecli.pictures.charts import printable, tick_text
+from pecli.pictures.fields import Circles, Heat, palette, rgb, shade
 
 MARGIN = 9
-ROWS = 20  # lines of a map, two rows of cells in each
-TONES = " ░▒▓█"
+LINES = 24  # of a map
+RAMP = " .:-=+*#%@"
 WHEEL = "→↗↑↖←↙↓↘"
+RESET = "\x1b[0m"
+CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
 
 
-def heat_text(heat: Heat, width: int) -> str:
-    """Return a heat map in five tones, light for low values; cells that share a place are averaged."""
-    columns = max(20, width - MARGIN - 2)
-    low, high = heat.ends()
-    cells = resampled(heat.values, min(ROWS, len(heat.values)), min(columns, _widened(len(heat.values[0]), columns)))
-    lines = [heat.title, f"{heat.y} (down) by {heat.x} (across)"]
-    first, last = heat.rows
-    for k, row in enumerate(cells):
-        label = tick_text(round(first + (last - first) * k / max(1, len(cells) - 1))) if k % 4 == 0 or k == len(cells) - 1 else ""
-        lines.append(f"{label:>{MARGIN - 1}} │{''.join(_tone(v, low, high) for v in row)}│")
+@dataclass(frozen=True)
+class Screen:
+    """What a terminal can show.
+
+    Attributes
+    ----------
+    width : int
+        Columns.
+    colour : {"none", "256", "true"}
+        Whether escapes for colour may be written, and which.
+    unicode : bool
+        Whether it shows more than ASCII.
+    """
+
+    width: int = 80
+    colour: str = "none"
+    unicode: bool = True
+
+
+def heat_text(heat: Heat, screen: Screen) -> str:
+    """Return a heat map: two cells to a half block in colour, otherwise one to a letter; merged cells are averaged."""
+    blocks = screen.colour != "none" and screen.unicode
+    room = max(20, screen.width - MARGIN - 2)
+    high = len(heat.values)
+    count = min(LINES * (2 if blocks else 1), high)
+    cells = resampled(heat.values, count, min(room, _widened(len(heat.values[0]), room)))
+    low, top = heat.ends()
+    step = 2 if blocks else 1
+    lines = [printable(heat.title), printable(f"down: {heat.y}"), printable(f"across: {heat.x}")]
+    for k in range(0, count, step):
+        row = cells[k : k + step]
+        label = _row_label(heat, k, count, step)
+        inside = (
+            _blocks(row, heat, screen) if screen.colour != "none" else "".join(_letter(v, low, top) for v in row[0])
+        )
+        lines.append(f"{label:>{MARGIN - 1}} │{inside}│")
     wide = len(cells[0])
     ends = tick_text(heat.columns[0]), tick_text(heat.columns[1])
     lines.append(f"{'':>{MARGIN}}└{'─' * wide}┘")
     lines.append(f"{'':>{MARGIN + 1}}{ends[0]}{ends[1]:>{max(1, wide - len(ends[0]))}}")
-    step = (high - low) / len(TONES)
-    key = "  ".join(f"{'·' if tone == ' ' else tone} {tick_text(low + k * step)}.." for k, tone in enumerate(TONES))
-    return "\n".join([*lines, f"{heat.value}: {key} {tick_text(high)}   x not finite"])
+    return "\n".join([*lines, *_key(heat, low, top, screen)])
+
+
+def _row_label(heat: Heat, k: int, count: int, step: int) -> str:
+    first, last = heat.rows
+    if (k // step) % 4 and k + step < count:
+        return ""
+    value = first + (last - first) * k / max(1, count - 1)
+    whole = all(float(end).is_integer() for end in heat.rows)
+    return tick_text(round(value) if whole else value)
 
 
 def _widened(count: int, room: int) -> int:
@@ -53,19 +89,63 @@ def resampled(values: Sequence[Sequence[float]], rows: int, columns: int) -> lis
     return found
 
 
-def _tone(value: float, low: float, high: float) -> str:
+def _letter(value: float, low: float, high: float) -> str:
     if not math.isfinite(value):
         return "x"
-    return TONES[min(len(TONES) - 1, max(0, int((value - low) / (high - low) * len(TONES))))]
+    return RAMP[min(len(RAMP) - 1, max(0, int((value - low) / (high - low) * len(RAMP))))]
 
 
-def circles_text(chart: Circles, width: int) -> str:
+def _blocks(rows: Sequence[Sequence[float]], heat: Heat, screen: Screen) -> str:
+    """Return one line of colours: the upper row as ink and the lower as ground of a half block."""
+    low, high = heat.ends()
+    colours = palette(heat)
+
+    def colour(value: float) -> str:
+        return shade((value - low) / (high - low) if math.isfinite(value) else math.nan, colours)
+
+    parts, last = [], ""
+    for x, value in enumerate(rows[0]):
+        ground = code(colour(rows[1][x]), screen.colour, ground=True) if len(rows) > 1 else "49"
+        if not screen.unicode:  # a blank in colour
+            pair, mark = code(colour(value), screen.colour, ground=True), " "
+        else:
+            pair, mark = f"{code(colour(value), screen.colour)};{ground}", "▀"
+        parts.append(mark if pair == last else f"\x1b[{pair}m{mark}")
+        last = pair
+    return "".join(parts) + RESET
+
+
+def code(colour: str, depth: str, *, ground: bool = False) -> str:
+    """Return the numbers of the escape for a colour, exact or the nearest of the 216."""
+    kind = 48 if ground else 38
+    parts = rgb(colour)
+    if depth == "true":
+        return f"{kind};2;{parts[0]};{parts[1]};{parts[2]}"
+    r, g, b = (min(range(6), key=lambda i: abs(CUBE[i] - part)) for part in parts)
+    return f"{kind};5;{16 + 36 * r + 6 * g + b}"
+
+
+def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
+    """Return what colours or letters stand for."""
+    name = printable(heat.value)
+    masked = any(not math.isfinite(v) for row in heat.values for v in row)
+    if screen.colour != "none":
+        ramp = [[low + (high - low) * k / 31 for k in range(32)]]
+        return [f"{'':>{MARGIN + 1}}{name}: {tick_text(low)} {_blocks(ramp, heat, screen)} {tick_text(high)}"]
+    step = (high - low) / len(RAMP)
+    words = [f"'{letter}' {tick_text(float(f'{low + k * step:.3g}'))}.." for k, letter in enumerate(RAMP)]
+    half = len(words) // 2
+    lines = [f"{name}, from:", "  ".join(words[:half]), f"{'  '.join(words[half:])} {tick_text(high)}"]
+    return [f"{'':>{MARGIN + 1}}{line}" for line in [*lines, *(["x: not finite"] if masked else [])]]
+
+
+def circles_text(chart: Circles, screen: Screen) -> str:
     """Return the arrows of each circle as directions and angles."""
     lines = [chart.title, chart.legend]
     for name, arrows in chart.circles:
         lines.append(name)
         for arrow in arrows:
             eighth = round(arrow.angle / (math.pi / 4)) % 8
-            turned = arrow.angle % (2 * math.pi)
-            lines.append(f"  {WHEEL[eighth]} {arrow.name:<14} {math.degrees(turned):7.2f} degrees, length {arrow.length:.3g}")
-    return "\n".join(line[:width] for line in lines)
+            degrees = math.degrees(arrow.angle % (2 * math.pi))
+            lines.append(f"  {WHEEL[eighth]} {arrow.name:<14} {degrees:7.2f} degrees, length {arrow.length:.3g}")
+    return "\n".join(printable(line)[: screen.width] for line in lines)

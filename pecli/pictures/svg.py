@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from pecli.pictures.charts import Bars, Chart, Framed, Lines, Scale, scales, tick_text
+from pecli.pictures.charts import Bars, Chart, Framed, Lines, Scale, printable, scales, tick_text
 from pecli.pictures.fields import Circles, Heat
 from pecli.pictures.fields_svg import circle_parts, heat_parts
 
@@ -141,5 +141,4 @@ def _text(
 ) -> str:
     style = (f' font-size="{size}"' if size else "") + (f' font-weight="{weight}"' if weight else "")
     place = f'transform="translate({x:.1f} {y:.1f}) rotate(-90)"' if turned else f'x="{x:.1f}" y="{y:.1f}"'
-    clean = "".join(c if c.isprintable() else "?" for c in text)
-    return f'<text {place} text-anchor="{anchor}"{style}>{escape(clean)}</text>'
+    return f'<text {place} text-anchor="{anchor}"{style}>{escape(printable(text))}</text>'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from pecli.pictures.charts import Bars, Chart, Lines, Scale, scales, tick_text
+from pecli.pictures.charts import Bars, Chart, Framed, Lines, Scale, printable, scales, tick_text
 from pecli.pictures.fields import Circles, Heat
-from pecli.pictures.fields_text import circles_text, heat_text
+from pecli.pictures.fields_text import Screen, circles_text, heat_text
 
 GLYPHS = "●○▲△■□◆◇+x*"
 HEIGHT = 16
@@ -14,12 +14,27 @@ MARGIN = 9
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def text_of(chart: Chart, width: int = 80) -> str:
-    """Return a chart as lines of text, at most `width` columns."""
+ASCII = str.maketrans(
+    {
+        **dict(zip(GLYPHS, "ox^#=sd%+x*", strict=True)),
+        **dict(zip("│┤└┘─┆█▒…→↗↑↖←↙↓↘", "||++-:#/.>/^\\</v\\", strict=True)),
+    }
+)
+
+
+def text_of(chart: Chart, screen: Screen) -> str:
+    """Return a chart as lines of text, at most as wide as the screen."""
     if isinstance(chart, Heat):
-        return heat_text(chart, width)
-    if isinstance(chart, Circles):
-        return circles_text(chart, width)
+        text = heat_text(chart, screen)
+    elif isinstance(chart, Circles):
+        text = circles_text(chart, screen)
+    else:
+        text = _framed(chart, screen.width)
+    return text if screen.unicode else "".join(c if c.isascii() else "?" for c in text.translate(ASCII))
+
+
+def _framed(chart: Framed, width: int) -> str:
+    """Return lines or bars in a frame."""
     across, up = scales(chart)
     columns = max(20, width - MARGIN - 2)
     if isinstance(chart, Lines):
@@ -27,13 +42,13 @@ def text_of(chart: Chart, width: int = 80) -> str:
     else:
         cells, legend = _bars(chart, up, columns)
         across = Scale(0, len(chart.parts[0].heights), False, across.ticks)
-    lines = [chart.title, f"{chart.y.label}"]
+    lines = [printable(chart.title), printable(chart.y.label)]
     labels = {round((HEIGHT - 1) * (1 - up.place(tick))): tick_text(tick) for tick in up.ticks}
     for row, cell in enumerate(cells):
         lines.append(f"{labels.get(row, ''):>{MARGIN - 1}} {'┤' if row in labels else '│'}{''.join(cell)}".rstrip())
     lines.append(f"{'':>{MARGIN}}└{'─' * columns}")
     lines.append(f"{'':>{MARGIN + 1}}{_ticks(across, columns)}".rstrip())
-    return "\n".join([*lines, f"{'':>{MARGIN + 1}}{chart.x.label}", *legend])
+    return "\n".join([*lines, printable(f"{'':>{MARGIN + 1}}{chart.x.label}"), *map(printable, legend)])
 
 
 def _ticks(scale: Scale, columns: int) -> str:
