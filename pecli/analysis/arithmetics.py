@@ -86,14 +86,19 @@ def find_arithmetic(
     """
     rows = spread_rows(len(positions))
     case = _Case(positions[rows], frequencies, magnitude, cos[rows], sin[rows], grain)
-    tried = [case.score("float64", "float64", "float64")]
+    exact = case.score("float64", "float64", "float64")
+    tried = [exact]
     tried.append(case.score_float32())
     for low in ("bfloat16", "float16"):
         for f, p, a in product((low, "float32"), repeat=3):
             if low in (f, p, a):
                 tried.append(case.score(f, p, a))
     best = max(tried, key=lambda found: (round(found.equal, 3), found.close))
-    return best if best.fits else max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
+    if best.fits and best.bounded < BOUNDED <= exact.bounded and best.equal < ENOUGH:
+        return exact
+    if best.fits or exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones
+        return best if best.equal >= ENOUGH or best.close >= CLOSE else exact
+    return max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
 
 
 def spread_rows(n: int) -> NDArray[np.int64]:

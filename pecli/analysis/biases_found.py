@@ -122,6 +122,8 @@ def _slopes(slopes: Floats, profile: Profile, sample: Sample, bias: str) -> Iter
                 if kind == "float32":
                     own = {k: v for k, v in own.items() if k != "slope-dtype"}
                     yield Guess("alibi", {**own, "arithmetic": "float32"}, table, cost + 1)
+    if profile.by == "slopes" and sample.planes[0].name != "slopes":
+        return  # any row of numbers would do
     given = [shortest(s * (1 - resolution), s * (1 + resolution)) if s > 0 else Decimal(0) for s in slopes]
     plain = {**keys, "slope-values": join_list(given, "+")}
     yield Guess("alibi", plain, table, 30 + sum(map(digits, given)), determined=False)

@@ -109,8 +109,10 @@ def _tried(guess: Guess, sample: Sample, dtype: str, rows: int) -> Trial | None:
     equal, count, residual, units = 0, 0, 0.0, 0.0
     for p, q in zip(mine.planes, theirs, strict=True):
         x, y = np.squeeze(p.values), np.squeeze(q.values)
+        if x.ndim == 2 and y.ndim > 2 and y.shape[-1] == x.shape[1] and y.size == x.size:
+            y = y.reshape(x.shape)  # frames, rows and columns are axes of their own
         n = min(len(np.atleast_1d(x)), len(np.atleast_1d(y)), rows)
-        if p.rows != q.rows or x.shape[1:] != y.shape[1:]:
+        if x.shape[1:] != y.shape[1:] or (p.rows != q.rows and len(x) != len(y)):
             return None
         x, y = np.atleast_1d(x)[:n], np.atleast_1d(y)[:n]
         same = (x == y) | (np.isnan(x) & np.isnan(y))

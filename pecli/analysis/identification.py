@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pecli.analysis.arithmetics import Arithmetic
 from pecli.analysis.guesses import Guess, Trial, try_guess
 from pecli.analysis.samples import Sample, take
 from pecli.tabular import Tabular
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -56,17 +59,20 @@ class Identification:
 
 Explain = Callable[[Guess], Arithmetic | None]
 NEARLY = 0.9  # share of equal values that rounded parameters leave
+FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
 UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
 
 
 def identify(table: Tabular) -> Identification:
     """Return the recipe that reproduces a table, or say that none is known."""
+    if len(table.arrays) > 1 and {array.name for array in table.arrays} != {"cos", "sin"}:
+        return _several(table)
     sample = take(table)
     if not sample.planes or not all(plane.values.size for plane in sample.planes):
         return UNKNOWN
     best: Identification | None = None
     whole = sample.dtype.startswith(("int", "uint", "bool"))
-    for find in (_values, _biases) if whole else (_waves, _biases, _values):
+    for find in (_values, _biases) if whole else (_waves, _biases, _values, _grids):
         for own, guess, explain in find(sample):
             trial = try_guess(guess, own)
             if trial is None:
@@ -79,6 +85,42 @@ def identify(table: Tabular) -> Identification:
     return best or UNKNOWN
 
 
+def _several(table: Tabular) -> Identification:
+    """Identify a table of several arrays: cosines and sines together, or else the array that is known best."""
+    from pecli.analysis.decays_found import with_scale
+
+    names = [array.name for array in table.arrays]
+    found = UNKNOWN
+    if {"cos", "sin"} <= set(names):
+        found = identify(Selection(table, ("cos", "sin")))
+        if "scale" in names and found.guess is not None:
+            better = with_scale(table, found)
+            return better or replace(found, notes=(*found.notes, "the array 'scale' follows no known rule"))
+    order = ("unknown", "likely", "sure")
+    for name in names:
+        if order.index(found.confidence) < 2 and name not in ("cos", "sin", "position"):
+            one = identify(Selection(table, (name,)))
+            if order.index(one.confidence) > order.index(found.confidence):
+                found = replace(one, notes=(f"this is the array '{name}'", *one.notes))
+    return found
+
+
+class Selection(Tabular):
+    """Some of a table's arrays."""
+
+    def __init__(self, table: Tabular, names: Sequence[str]) -> None:
+        self.table, self.recipe, self.metadata = table, None, {}
+        self.arrays = tuple(table.array(name) for name in names)
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.tabular.Tabular.fill`."""
+        self.table.fill(start, stop, out)
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of rows."""
+        return self.table.position(start, stop)
+
+
 def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Identification:
     """Return how much a guess is worth."""
     if trial.equal == 1.0:
@@ -89,9 +131,7 @@ def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Ide
         return Identification(trial.recipe, "sure", None, None, "trained", guess.notes, guess)
     how = explain(guess)
     if how is None:
-        if trial.equal < NEARLY or trial.units > 2:
-            return UNKNOWN
-        return Identification(trial.recipe, "likely", trial.residual, trial.equal, "unknown", guess.notes, guess)
+        return _judged_by_distance(guess, trial, sample)
     notes = (*guess.notes, how.words())
     guess, trial = _emulated(guess, trial, how, sample)
     double = sample.grain == "float64" and guess.arithmetic in ("exact", "float64")  # as near as doubles get
@@ -104,6 +144,16 @@ def _judged(guess: Guess, trial: Trial, sample: Sample, explain: Explain) -> Ide
     else:
         confidence = "likely" if guess.arithmetic in ("float64", "float32") else "unknown"
     return Identification(trial.recipe, confidence, trial.residual, trial.equal, arithmetic, notes, guess)
+
+
+def _judged_by_distance(guess: Guess, trial: Trial, sample: Sample) -> Identification:
+    """Return a guess whose arithmetic is not reproduced: likely if its values are as near as float32 angles leave."""
+    if trial.residual <= FLOAT32_ANGLES and sample.grain == "float32" and guess.determined:
+        notes = (*guess.notes, "as near as angles in float32 leave")
+        return Identification(trial.recipe, "likely", trial.residual, trial.equal, "float32", notes, guess)
+    if trial.equal < NEARLY or trial.units > 2:
+        return UNKNOWN
+    return Identification(trial.recipe, "likely", trial.residual, trial.equal, "unknown", guess.notes, guess)
 
 
 def _emulated(guess: Guess, trial: Trial, how: Arithmetic, sample: Sample) -> tuple[Guess, Trial]:
@@ -147,6 +197,14 @@ def _values(sample: Sample) -> Iterator[Finding]:
         for guess in values_found.guesses(sample):
             length = {} if guess.name == "window" else {"length": str(sample.planes[0].rows)}
             yield sample, replace(guess, table={**guess.table, **length}), _no_arithmetic
+
+
+def _grids(sample: Sample) -> Iterator[Finding]:
+    from pecli.analysis import grids_found
+
+    for own in (sample, take(sample.table, unstack=False)) if sample.stacked else (sample,):
+        for guess in grids_found.guesses(own):
+            yield own, guess, _no_arithmetic
 
 
 def _no_arithmetic(_guess: Guess) -> None:

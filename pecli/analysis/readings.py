@@ -95,7 +95,7 @@ def _two(sample: Sample, a: Floats, b: Floats) -> Iterator[Reading]:
     if sample.planes[0].name == "re":
         yield from _checked("rotary", "complex", a, b, 2 * a.shape[1], sample)
         return
-    n, w = a.shape
+    w, doubled = a.shape[1], False
     if w % 2 == 0 and w > 1:
         h = w // 2
         for layout, left, right in (
@@ -103,8 +103,10 @@ def _two(sample: Sample, a: Floats, b: Floats) -> Iterator[Reading]:
             ("interleaved", slice(0, None, 2), slice(1, None, 2)),
         ):
             if all(np.array_equal(x[:, left], x[:, right], equal_nan=True) for x in (a, b)):
+                doubled = True
                 yield from _checked("rotary", layout, a[:, left], b[:, left], w, sample)
-    yield from _checked("rotary", "split", a, b, 2 * w, sample)
+    if not doubled:
+        yield from _checked("rotary", "split", a, b, 2 * w, sample)
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:

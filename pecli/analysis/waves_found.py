@@ -104,7 +104,8 @@ def waves(sample: Sample) -> Iterator[Wave]:
         tolerance = 4 * max(sample.resolution, float(np.median(rhythm.scatter)))
         every = phase_lines(rhythm, tolerance)
         for finder in (_ruled, _around, _listed):
-            found = [wave for lines in every for wave in _explain(sample, reading, rhythm, lines, finder)]
+            explained = (wave for lines in every for wave in _explain(sample, reading, rhythm, lines, finder))
+            found = [wave for wave in explained if next(guesses(wave), None) is not None]
             yield from found
             if found:
                 break
@@ -179,7 +180,7 @@ def _listed(reading: Reading, rhythm: Rhythm, lines: Lines, level: str) -> Itera
 
 
 def _shifts(reading: Reading) -> tuple[float, ...]:
-    return (0.0, 1.0) if reading.family == "absolute" else (0.0,)
+    return (0.0, 1.0)  # rotary tables with endpoint spacing are RetNet's
 
 
 def _may_rotate(reading: Reading) -> bool:
@@ -358,7 +359,10 @@ def _absolute(wave: Wave) -> Iterator[Guess]:
 
 def _rotary(wave: Wave, layout: str) -> Iterator[Guess]:
     spectrum, m = wave.spectrum, len(wave.lines.still)
-    if wave.reading.blank or wave.reading.tail or "shift" in spectrum.keys:
+    if wave.reading.blank or wave.reading.tail:
+        return
+    if "shift" in spectrum.keys:
+        yield from _retnet(wave, layout)
         return
     keys = {"dim": str(2 * m), **spectrum.keys}
     turning = int((~wave.lines.still).sum())
@@ -396,6 +400,17 @@ def _underflowed(wave: Wave) -> bool:
     positions = wave.positions()
     span, last = float(np.ptp(positions)), float(np.abs(positions).max())
     return bool(following * span < 4 * wave.resolution * min(1.0, following * last) or following * last < 2.0**-24)
+
+
+def _retnet(wave: Wave, layout: str) -> Iterator[Guess]:
+    """Yield RetNet's rotation: endpoint spacing, the decay apart."""
+    table = _table_keys(wave)
+    if table is None or wave.lines.still.any() or wave.magnitude != 1 or wave.lines.swapped:
+        return
+    base = {"base": wave.spectrum.keys["base"]} if "base" in wave.spectrum.keys else {}
+    keys = {"dim": str(2 * len(wave.lines.still)), "heads": "1", "decay": "none", **base}
+    more = {} if layout == "split" else {"layout": layout}
+    yield Guess("retnet", keys, {**table, **more}, wave.spectrum.cost + 1, wave.level)
 
 
 def as_decimal(value: Fraction) -> Decimal:
