@@ -168,7 +168,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
     if values.ndim == 2:
         gaps = np.linalg.norm(values[1:] - values[:-1], axis=1)
         found["distance of neighbours"] = f"{gaps.min():.4g} to {gaps.max():.4g}"
-        found["nearest two rows"] = f"{_nearest(values):.4g}"
+        found["nearest two rows"] = f"{nearest_rows(values)[0]:.4g}"
         found["shift by 3 as one matrix"] = f"off by {relative_residual(values, 3):.1e}"
     plan = table.plan
     if isinstance(plan, Waves):
@@ -188,15 +188,15 @@ def _has_rows(recipe: Recipe) -> bool:
     return not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None
 
 
-def _nearest(values: NDArray[np.float64]) -> float:
-    """Return the smallest distance of two rows."""
+def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
+    """Return the smallest distance of two rows, and which they are; the first such pair."""
     import numpy as np
 
     square = (values**2).sum(axis=1)
     distances = square[:, None] + square[None, :] - 2 * values @ values.T
     distances[np.diag_indices_from(distances)] = np.inf
-    i, j = divmod(int(distances.argmin()), len(values))
-    return float(np.linalg.norm(values[i] - values[j]))  # exactly: the product above cancels
+    i, j = sorted(divmod(int(distances.argmin()), len(values)))
+    return float(np.linalg.norm(values[i] - values[j])), i, j  # exactly: the product above cancels
 
 
 def _beyond(encoding: Encoding) -> Literal["defined", "ends"]:
@@ -281,4 +281,15 @@ def sheets(encodings: Iterable[Encoding]) -> dict[str, dict[str, str]]:
     return {encoding.name: sheet(encoding) for encoding in encodings}
 
 
-__all__ = ["PURPOSES", "TITLES", "Facts", "Verdict", "measured", "relative_residual", "sheet", "sheets", "verdict"]
+__all__ = [
+    "PURPOSES",
+    "TITLES",
+    "Facts",
+    "Verdict",
+    "measured",
+    "nearest_rows",
+    "relative_residual",
+    "sheet",
+    "sheets",
+    "verdict",
+]
