@@ -70,7 +70,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     root: Any = typer.main.get_command(make_app())
     yield ROOT / "man" / "pecli.1", page("pecli", 1, "exact positional-encoding tables", top_options(root))
     for name in ORDER:
-        command = root.commands[name]
+        command = root.get_command(None, name)
         options = generate_options() if name == "generate" else command_options(command)
         yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, TITLES[name], options)
     title = "the positional encodings that pecli knows"

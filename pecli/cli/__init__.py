@@ -22,7 +22,7 @@ def make_app() -> typer.Typer:
     mode: commands.Mode = "rich" if wants_colour() else None
     app = typer.Typer(
         name="pecli",
-        cls=commands.Ordered,
+        cls=commands.Commands,
         rich_markup_mode=mode,
         context_settings=HELP_NAMES,
         no_args_is_help=True,
@@ -30,7 +30,6 @@ def make_app() -> typer.Typer:
         epilog="A SOURCE is a file, file::name, - for standard input, or a recipe such as rope:dim=128,base=500000.",
     )
     app.callback()(_root)
-    commands.register(app, mode)
     return app
 
 

@@ -1,7 +1,9 @@
-"""The commands, in the order of the help."""
+"""The commands, in the order of the help; each is built when it is asked for."""
 
 from __future__ import annotations
 
+import inspect
+from importlib import import_module
 from typing import Any, Literal
 
 import typer
@@ -9,34 +11,55 @@ from typer.core import TyperGroup
 
 Mode = Literal["markdown", "rich"] | None
 
-ORDER = ("generate", "inspect", "compare", "extrapolate", "convert", "list")
+MODULES = {
+    "generate": "generate",
+    "inspect": "inspect_",
+    "compare": "compare",
+    "extrapolate": "extrapolate",
+    "convert": "convert",
+    "list": "list_",
+}
+ORDER = tuple(MODULES)
 
 
-class Ordered(TyperGroup):
-    """The root group; Typer would list groups after commands."""
+class Commands(TyperGroup):
+    """The root group: building the options of every command would cost more than running one."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands in the order in which a new user wants them."""
-        return [name for name in ORDER if name in self.commands]
+        return list(ORDER)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, built on first use; None for an unknown one, which Typer reports with the nearest."""
+        if cmd_name in MODULES and cmd_name not in self.commands:
+            self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
+        if cmd_name not in MODULES:
+            for name in ORDER:  # for the suggestion
+                self.get_command(ctx, name)
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each command with its whole first sentence."""
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, self.commands[name].get_short_help_str(200)) for name in self.list_commands(ctx)]
-            )
+            formatter.write_dl([(name, summary(name)) for name in ORDER])
 
 
-def register(app: typer.Typer, mode: Mode) -> None:
-    """Add every command to the application."""
-    from pecli.cli import compare, convert, extrapolate, generate, inspect_, list_
+def _module(name: str) -> Any:
+    return import_module(f"pecli.cli.{MODULES[name]}")
 
-    app.add_typer(generate.make_group(mode), name="generate")
-    for module, name in (
-        (inspect_, "inspect"),
-        (compare, "compare"),
-        (extrapolate, "extrapolate"),
-        (convert, "convert"),
-        (list_, "list"),
-    ):
-        app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
+
+def summary(name: str) -> str:
+    """Return the first line of a command's docstring."""
+    module = _module(name)
+    text = module.SUMMARY if name == "generate" else inspect.getdoc(module.command)
+    return str(text).splitlines()[0]
+
+
+def _built(name: str, mode: Any) -> Any:
+    """Return the Typer command (for ``generate`` the group) of this name."""
+    module = _module(name)
+    if name == "generate":
+        return typer.main.get_command(module.make_group(mode))
+    app = typer.Typer(rich_markup_mode=mode, add_completion=False)
+    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
+    return typer.main.get_command(app)

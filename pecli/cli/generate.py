@@ -14,12 +14,16 @@ from pecli.cli.table_options import own_option, table_options
 from pecli.errors import UnknownName
 from pecli.spec import Encoding, Family
 
+SUMMARY = "Write the table of an encoding to a file, or print it."
+
 
 def make_group(mode: Any) -> typer.Typer:
     """Return the ``generate`` group; its commands are made when they are asked for."""
     group = typer.Typer(
         cls=GenerateGroup,
-        help="Write the table of an encoding to a file, or print it.",
+        name="generate",
+        help=SUMMARY,
+        add_completion=False,
         rich_markup_mode=mode,
         context_settings={"help_option_names": ["-h", "--help"]},
         no_args_is_help=True,

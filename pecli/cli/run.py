@@ -28,6 +28,8 @@ def run(arguments: Sequence[str]) -> int:
     _catch_signals()
     debug = "--debug" in arguments  # taken anywhere: the one who meets a bug repeats the command and adds it
     words = [word for word in arguments if word != "--debug"]
+    if words in ([], ["generate"]):  # who asks for nothing is shown what there is
+        words.append("--help")
     status = TROUBLE
     try:
         from pecli.cli import make_app

@@ -1,16 +1,14 @@
-"""How each kind of plan fills the rows of a table."""
+"""How each kind of plan fills the rows of a table; the module of a kind is imported when it is wanted."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pecli.errors import BadParameter
-from pecli.kernels.bias import BiasTable
-from pecli.kernels.conditional import ConditionalTable
-from pecli.kernels.emulated import EmulatedTable
-from pecli.kernels.relative import RelativeTable
-from pecli.kernels.values import ValueTable
-from pecli.kernels.waves import WaveTable
 from pecli.plan import Bias, Conditional, Plan, Relative, Values, Waves
-from pecli.table import Table
+
+if TYPE_CHECKING:
+    from pecli.table import Table
 
 
 def table_class(plan: Plan, arithmetic: str = "exact") -> type[Table]:
@@ -24,18 +22,27 @@ def table_class(plan: Plan, arithmetic: str = "exact") -> type[Table]:
     if arithmetic != "exact":
         if not isinstance(plan, Waves):
             raise BadParameter("arithmetic", arithmetic, "is for rotary tables: others are computed exactly")
+        from pecli.kernels.emulated import EmulatedTable
+
         return EmulatedTable
     match plan:
         case Waves():
+            from pecli.kernels.waves import WaveTable
+
             return WaveTable
         case Values():
+            from pecli.kernels.values import ValueTable
+
             return ValueTable
         case Bias():
+            from pecli.kernels.bias import BiasTable
+
             return BiasTable
         case Relative():
+            from pecli.kernels.relative import RelativeTable
+
             return RelativeTable
         case Conditional():
+            from pecli.kernels.conditional import ConditionalTable
+
             return ConditionalTable
-
-
-__all__ = ["BiasTable", "ConditionalTable", "EmulatedTable", "RelativeTable", "ValueTable", "WaveTable", "table_class"]
