@@ -18,7 +18,8 @@ sys.stderr.write(",".join(loaded))
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["-h"], ["list"], ["list", "rope"], ["list", "--json"], ["generate", "--help"],
+    [["--help"], ["--version"], ["-h"],
+     ["list"], ["list", "rope", "--json"], ["list", "--json"], ["generate", "--help"],
      ["generate", "sinusoidal", "--help"], ["compare", "--help"], ["inspect", "-h"], ["extrapolate", "--help"]],
     ids=" ".join,
 )  # fmt: skip
@@ -31,13 +32,24 @@ def test_help_and_listing_load_nothing_heavy(arguments):
     assert child.stderr == ""
 
 
+def test_listing_one_encoding_loads_numpy_for_its_example_and_nothing_else():
+    child = subprocess.run(
+        [sys.executable, "-c", PROBE.format(arguments=["list", "rope"])],
+        capture_output=True, text=True, env=clean_environment(), check=True, timeout=60,
+    )  # fmt: skip
+    assert "[  0.540  -0.841 ]" in child.stdout
+    assert child.stderr == "numpy"
+
+
 def test_importing_the_package_loads_no_numpy():
     code = "import sys, pecli; pecli.__version__; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], env=clean_environment(), check=True, timeout=60)
 
 
 def test_writing_a_table_loads_only_the_format_it_writes(tmp_path):
-    code = PROBE.format(arguments=["generate", "sinusoidal", "--len", "4", "--dim", "4", "-q", "-o", str(tmp_path / "a.npy")])
+    code = PROBE.format(
+        arguments=["generate", "sinusoidal", "--len", "4", "--dim", "4", "-q", "-o", str(tmp_path / "a.npy")]
+    )
     child = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=clean_environment(), check=True, timeout=60
     )
@@ -47,5 +59,7 @@ def test_writing_a_table_loads_only_the_format_it_writes(tmp_path):
 def test_completion_of_an_encoding_loads_no_numpy():
     code = "import sys; from pecli.cli.run import run\nrun([])\nassert 'numpy' not in sys.modules"
     env = clean_environment(_PECLI_COMPLETE="complete_bash", COMP_WORDS="pecli generate sinu", COMP_CWORD="2")
-    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, timeout=60)
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, timeout=60
+    )
     assert "sinusoidal" in child.stdout, child.stderr

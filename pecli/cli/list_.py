@@ -10,6 +10,8 @@ from pecli.cli.options import Json
 from pecli.cli.output import print_json, say
 from pecli.spec import Encoding
 
+EXAMPLE_LINES = 24
+
 
 def _names(incomplete: str) -> list[str]:
     from pecli.encodings import CATALOGUE
@@ -87,7 +89,11 @@ def full_text(encoding: Encoding) -> str:
 
     lines = [f"{encoding.name}: {encoding.title} ({encoding.family.word})", ""]
     lines += [textwrap.fill(" ".join(part.split()), 80) + "\n" for part in encoding.description.split("\n\n")]
-    lines += ["Formula", *(f"  {line}" for line in encoding.formula), ""]
+    lines += [
+        "Formula",
+        *(textwrap.fill(f, 80, initial_indent="  ", subsequent_indent="    ") for f in encoding.formula),
+        "",
+    ]
     lines += ["Source", *(indent(str(source)) for source in encoding.source), ""]
     if encoding.users:
         lines += ["Used by", indent(encoding.users), ""]
@@ -97,8 +103,17 @@ def full_text(encoding: Encoding) -> str:
         lines += [f"  {name}", indent(option_help(p), "      ")]
     lines += ["", "Facts"]
     lines += [f"  {name.replace('_', ' '):<12}  {_word(value)}" for name, value in asdict(encoding.facts).items()]
-    lines += ["", f"Try: pecli inspect '{encoding.example}' --steps"]
+    lines += ["", "Example", _example(encoding), "", f"All of it: pecli inspect '{encoding.example}' --steps"]
     return "\n".join(lines)
+
+
+def _example(encoding: Encoding) -> str:
+    """Return the first steps of the declared example, worked through."""
+    from pecli.analysis.steps import work_through
+    from pecli.cli.steps_view import text_of
+    from pecli.recipe import Recipe
+
+    return text_of(work_through(Recipe.parse(encoding.example)), formula=False, most=EXAMPLE_LINES)
 
 
 def _word(value: object) -> str:

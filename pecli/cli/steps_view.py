@@ -15,12 +15,14 @@ WIDTH = 80
 INDENT = "  "
 
 
-def text_of(example: Example, *, formula: bool = True) -> str:
-    """Return a worked example as text."""
+def text_of(example: Example, *, formula: bool = True, most: int | None = None) -> str:
+    """Return a worked example as text; with `most`, its first steps that have about so many lines."""
     lines = _wrapped(f"{example.title}: {example.recipe}", "")
     if formula:
         lines += ["", "Formula", *(part for line in example.formula for part in _wrapped(line, INDENT))]
     for step in example.steps:
+        if most is not None and len(lines) > most:
+            break
         lines += ["", *_wrapped(step.title, "")]
         after_lines = False
         for item in step.items:
