@@ -32,10 +32,14 @@ class Grouped(Tabular):
     def groups(self, names: Any = None) -> list[list[Array]]:
         """Return the arrays grouped by table and by number of rows: a group is produced together."""
         wanted = None if names is None else set(names)
+
+        def wants(name: str) -> bool:
+            return wanted is None or name in wanted
+
         return [
             [self.array(f"{group}/{a.name}") for a in arrays]
             for group, table in self.tables.items()
-            for arrays in table.groups([a.name for a in table.arrays if wanted is None or f"{group}/{a.name}" in wanted])
+            for arrays in table.groups([a.name for a in table.arrays if wants(f"{group}/{a.name}")])
         ]
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:

@@ -1,8 +1,8 @@
-"""Recipes: an encoding with its parameters, as text that parses back.
+r"""Recipes: an encoding with its parameters, as text that parses back.
 
 Grammar: ``NAME[:key=value,...]``.  Items of a list are joined with ``+``
 (``sections=16+24+24``), sides of a grid with ``x``; a value with a comma, a
-colon or a quote is written in double quotes, ``\\`` before a quote inside.
+colon or a quote is written in double quotes, ``\`` before a quote inside.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ def clean_environment(**extra):
 def pecli(tmp_path):
     """Run the command for real, in a child, in an empty folder; returns the completed process."""
 
-    def run(*arguments, text=True, input=None, env=None, **options):
+    def run(*arguments, text=True, stdin=None, env=None, **options):
         return subprocess.run(
             [sys.executable, "-m", "pecli", *map(str, arguments)],
             capture_output=True,
             text=text,
-            input=input,
+            input=stdin,
             cwd=options.pop("cwd", tmp_path),
             env=clean_environment(**(env or {})),
             timeout=120,

@@ -56,13 +56,17 @@ def test_options_beside_the_config_win(pecli, config):
 
 
 def test_the_models_own_layout(pecli, config):
-    done = pecli("generate", "rope", "--config", config(LLAMA3), "--len", 4, "--layout", "model", "--dry-run", "-o", "a.h5")
+    done = pecli(
+        "generate", "rope", "--config", config(LLAMA3), "--len", 4, "--layout", "model", "--dry-run", "-o", "a.h5"
+    )
     assert "cos 4 x 128 float32, sin 4 x 128 float32" in done.stderr
 
 
 def test_layers_that_differ_must_be_chosen_or_all_taken(pecli, refuses, config, tmp_path):
     name = config(GEMMA3)
-    refuses("generate", "rope", "--config", name, "--len", 4, says=["full_attention", "sliding_attention", "--layer-type"])
+    refuses(
+        "generate", "rope", "--config", name, "--len", 4, says=["full_attention", "sliding_attention", "--layer-type"]
+    )
     one = pecli("generate", "rope", "--config", name, "--len", 4, "--layer-type", "sliding_attention", "--json").stdout
     assert "base=10000," in json.loads(one)["recipe"]
     assert pecli("generate", "rope", "--config", name, "--len", 4, "--layer-type", "all", "-o", "a.h5").returncode == 0
@@ -163,7 +167,9 @@ def test_a_config_is_a_source(pecli, config):
 def test_the_arithmetic_of_a_framework_differs_from_the_real_values_by_what_it_must(pecli, config, tmp_path):
     name = config(LLAMA3)
     for arithmetic in ("exact", "float32", "bfloat16"):
-        pecli("generate", "rope", "--config", name, "--len", 2000, "--arithmetic", arithmetic, "-o", f"{arithmetic}.npy")
+        pecli(
+            "generate", "rope", "--config", name, "--len", 2000, "--arithmetic", arithmetic, "-o", f"{arithmetic}.npy"
+        )
     exact, single, half = (np.load(tmp_path / f"{word}.npy") for word in ("exact", "float32", "bfloat16"))
     assert 0 < np.abs(exact - single).max() < 1e-3
     assert np.abs(exact - half).max() > 0.5

@@ -52,7 +52,7 @@ def test_the_step_and_the_start_are_decimals(pecli, tmp_path):
 
 
 def test_positions_come_from_standard_input(pecli):
-    done = pecli("generate", "sinusoidal", "--dim", 2, "--positions", "@-", "--format", "csv", input="3\n0\n")
+    done = pecli("generate", "sinusoidal", "--dim", 2, "--positions", "@-", "--format", "csv", stdin="3\n0\n")
     assert done.returncode == 0
     assert [line.split(",")[0] for line in done.stdout.split()] == ["position", "3", "0"]
 
@@ -154,8 +154,11 @@ def test_binary_to_a_terminal_is_refused():
 
 
 def test_a_closed_pipe_ends_the_command_as_it_ends_cat(tmp_path):
-    shell = f'"{sys.executable}" -m pecli generate sinusoidal --dim 512 --len 100000 -o - | head -c 100 >/dev/null; echo "${{PIPESTATUS[0]}}"'
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=clean_environment(), timeout=60, check=True)
+    command = f'"{sys.executable}" -m pecli generate sinusoidal --dim 512 --len 100000 -o -'
+    shell = f'{command} | head -c 100 >/dev/null; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, text=True, env=clean_environment(), timeout=60, check=True
+    )
     assert done.stdout.strip() == "141", done.stderr
     assert done.stderr == ""
 

@@ -1,5 +1,6 @@
 """Positions are exact: ranges, lists, files, and what lies outside."""
 
+import itertools
 from decimal import Decimal
 from fractions import Fraction
 
@@ -83,7 +84,7 @@ def test_parts_of_a_shard_join_to_the_whole():
     bounds = [parse_shard(f"{k}/7", 100) for k in range(7)]
     assert bounds[0][0] == 0
     assert bounds[-1][1] == 100
-    assert all(a[1] == b[0] for a, b in zip(bounds, bounds[1:], strict=False))
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(bounds))
 
 
 @pytest.mark.parametrize("text", ["7/7", "-1/7", "1", "a/b", "1/0", "", "1/2/3", "2/200"])

@@ -29,9 +29,7 @@ class Converted(Tabular):
 
     def __init__(self, source: Tabular, dtype: str) -> None:
         self.source, self.dtype = source, dtype
-        self.arrays = tuple(
-            Array(a.name, a.shape, self._new(a), a.axes, a.lead) for a in source.arrays
-        )
+        self.arrays = tuple(Array(a.name, a.shape, self._new(a), a.axes, a.lead) for a in source.arrays)
         self.recipe = rewritten(source.recipe, dtype=dtype)
         self.metadata = source.metadata
 
@@ -91,7 +89,7 @@ class Rearranged(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.tabular.Tabular.fill`."""
-        found = {part: view for part, view in layout_views(self.before, self._width, self._read(start, stop))}
+        found = dict(layout_views(self.before, self._width, self._read(start, stop)))
         for part, view in layout_views(self.after, self._width, out):
             view[...] = found[part]
 

@@ -99,7 +99,7 @@ def formula_value(formula: str, values: Mapping[str, Any]) -> int:
                 result: int = operators[type(op)](value(left), value(right))
                 return result
             case ast.Call(func=ast.Name(id="prod" | "sum" as word), args=[ast.Name(id=name)]):  # of a list
-                return int({"prod": math.prod, "sum": sum}[word](values[name]))
+                return math.prod(values[name]) if word == "prod" else sum(values[name])
         raise ValueError(f"the formula {formula} has something other than + - * ** // prod sum in it")
 
     return value(ast.parse(formula, mode="eval").body)

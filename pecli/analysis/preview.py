@@ -97,7 +97,9 @@ def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows
         labels.append(_label(table, array, row))
         cells.append([None if c is None else values[c] for c in shown])
     column_axis = array.axes[array.lead] if len(array.axes) > array.lead else ""
-    column_labels = [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
+    column_labels: list[str | None] = (
+        [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
+    )
     row_axis = array.axes[array.lead - 1] if array.axes else ""
     return Part(array, title, row_axis, column_axis, labels, column_labels, cells)
 

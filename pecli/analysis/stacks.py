@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import PecliError
@@ -91,29 +91,29 @@ def _resolved(reading: StackReading, length: int) -> Recipe:
 
 def _row(reading: StackReading, own: Recipe, length: int) -> StackRow:
     departures = tuple(rule.text for rule in reading.differences)
-    why = {
-        "keys": tuple(dict.fromkeys(rule.key for rule in reading.differences)),
-        "departures": departures,
-        "sources": tuple(rule.source for rule in reading.differences),
-    }
+    keys = tuple(dict.fromkeys(rule.key for rule in reading.differences))
+    blank = StackRow(
+        reading.stack, None, False, None, None, None, keys, departures, tuple(r.source for r in reading.differences)
+    )
     if reading.params is None:
-        return StackRow(reading.stack, None, False, None, None, None, trouble=departures[-1], **why)
+        return replace(blank, trouble=departures[-1])
     try:
         recipe = _resolved(reading, length)
         plan, base = recipe.plan, own.plan
     except PecliError as error:
-        return StackRow(reading.stack, None, False, None, None, None, trouble=str(error), **why)
+        return replace(blank, trouble=str(error))
+    row = replace(blank, recipe=recipe.short)
     if not (isinstance(plan, Waves) and isinstance(base, Waves)):
-        return StackRow(reading.stack, recipe.short, recipe == own, None, None, None, **why)
+        return replace(row, equal=recipe == own)
     magnitude = float(plan.magnitude)
     if len(plan.frequencies) != len(base.frequencies):
         trouble = f"turns {len(plan.frequencies)} pairs where transformers turns {len(base.frequencies)}"
-        return StackRow(reading.stack, recipe.short, False, None, magnitude, None, trouble=trouble, **why)
+        return replace(row, magnitude=magnitude, trouble=trouble)
     pairs = list(zip(plan.frequencies, base.frequencies, strict=True))
     relative = max((abs(float((a - b) / b)) for a, b in pairs if b), default=0.0)
     same = all(a == b for a, b in pairs) and plan.magnitude == base.magnitude
     values = 0.0 if same else _difference(recipe, own, length)
-    return StackRow(reading.stack, recipe.short, same, relative, magnitude, values, **why)
+    return replace(row, equal=same, frequencies=relative, magnitude=magnitude, values=values)
 
 
 def _difference(recipe: Recipe, own: Recipe, length: int) -> float:

@@ -43,7 +43,7 @@ def shapes_text(arrays: Iterable[Array]) -> str:
 
 @contextmanager
 def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Give a function to call with the bytes done since the last call; after two seconds on a terminal a bar appears."""
+    """Give a function that takes the bytes done since its last call; on a terminal a bar appears after two seconds."""
     if quiet or not is_terminal(sys.stderr):
         yield None
         return
