@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import platform
 import sys
+from pathlib import Path
 
 from pecli.phase import default_threads
 from tests.bench import engine, formats, memory, startup
 
 
+def processor() -> str:
+    """Return the name of the CPU."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
 def main() -> int:
     """Run every benchmark and print the table; return 1 if a figure falls short."""
     say = sys.stdout.write
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
-    say(f"{cpu or platform.processor()}, {default_threads()} threads, Python {platform.python_version()}\n\n")
+    say(f"{processor()}, {default_threads()} threads, Python {platform.python_version()}\n\n")
     say(f"| {'what':<92} | measured | reach | goal |\n|{'-' * 94}|---------:|------:|-----:|\n")
     short = 0
     for module in (startup, engine, formats, memory):
