@@ -59,14 +59,40 @@ class Identification:
 
 Explain = Callable[[Guess], Arithmetic | None]
 NEARLY = 0.9  # share of equal values that rounded parameters leave
+CHECKED_ROWS = 512  # that a guess is tried on
+MOST_BYTES = 4 << 30  # of a table that is compared in every row
+MOSTLY = 0.999  # share of equal values where a library's cosine is off by a unit now and then
+WHOLE_SPREAD = 12.0  # roundings of an angle
 FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
 UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
 
 
-def identify(table: Tabular) -> Identification:
-    """Return the recipe that reproduces a table, or say that none is known."""
+def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identification:
+    """Return the recipe that reproduces a table, or say that none is known.
+
+    Parameters
+    ----------
+    table : Tabular
+        What is asked about; its values alone are used, and its positions if it has any.
+    positions : (n,) ndarray, optional
+        Those of its rows, where the table does not say and they are not evenly spaced.
+    """
     if len(table.arrays) > 1 and {array.name for array in table.arrays} != {"cos", "sin"}:
         return _several(table)
+    from pecli.analysis.scattered import evenly_spaced, identify_scattered
+
+    sample = take(table)
+    known = sample.positions if positions is None else positions
+    if not evenly_spaced(known):
+        return identify_scattered(table, _identify_plain, known) or UNKNOWN
+    found = _identify_plain(table)
+    if found.confidence == "unknown" and len(table.arrays) <= 2:
+        return identify_scattered(table, _identify_plain, None) or found
+    return found
+
+
+def _identify_plain(table: Tabular) -> Identification:
+    """Identify a table whose rows are evenly spaced."""
     sample = take(table)
     if not sample.planes or not all(plane.values.size for plane in sample.planes):
         return UNKNOWN
@@ -79,10 +105,10 @@ def identify(table: Tabular) -> Identification:
                 continue
             found = _judged(guess, trial, own, explain)
             if found.confidence == "sure":
-                return found
+                return over_all_rows(table, found)
             if found.confidence == "likely" and (best is None or (found.equal or 0) > (best.equal or 0)):
                 best = found
-    return best or UNKNOWN
+    return over_all_rows(table, best) if best is not None else UNKNOWN
 
 
 def _several(table: Tabular) -> Identification:
@@ -103,6 +129,46 @@ def _several(table: Tabular) -> Identification:
             if order.index(one.confidence) > order.index(found.confidence):
                 found = replace(one, notes=(f"this is the array '{name}'", *one.notes))
     return found
+
+
+def over_all_rows(table: Tabular, found: Identification) -> Identification:
+    """Compare a table with its recipe in every row (of a huge one, the first): what was found holds for the head so far."""
+    from pecli.analysis.comparison import Tolerance, compare_tables
+    from pecli.errors import PecliError
+    from pecli.table import Table
+
+    guess = found.guess
+    if found.recipe is None or guess is None or guess.partition or guess.exchanged or found.equal is None:
+        return found
+    if table.arrays[0].rows <= CHECKED_ROWS or sum(a.bytes for a in table.arrays) > MOST_BYTES:
+        return found
+    try:
+        whole = compare_tables(table, Table.parse(found.recipe), Tolerance())
+    except PecliError:
+        return found
+    compared = sum(array.compared for array in whole.arrays)
+    unequal = sum(array.unequal for array in whole.arrays)
+    if not compared or not whole.complete:
+        return found
+    found = replace(found, residual=max(found.residual or 0.0, whole.max_abs or 0.0), equal=1 - unequal / compared)
+    first = whole.first
+    if found.confidence != "sure" or first is None or _as_before(found, whole.max_ulp or 0, table):
+        return found
+    note = f"not all the way: row {first.index[0] if first.index else 0} is the first that differs"
+    return replace(found, confidence="likely", notes=(*found.notes, note))
+
+
+def _as_before(found: Identification, units: int, table: Tabular) -> bool:
+    """Whether the rows after the head are as near as the arithmetic that was found leaves them."""
+    assert found.residual is not None
+    assert found.equal is not None
+    if found.arithmetic.startswith("exact"):
+        return units <= 1 and found.equal > MOSTLY
+    rows = table.arrays[0].rows
+    roundings = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+    start = abs(float(found.guess.table.get("start", 0))) if found.guess is not None else 0.0
+    angle = (start + rows) * max(1.0, float(found.guess.table.get("step", 1)) if found.guess is not None else 1.0)
+    return found.residual <= 2 * WHOLE_SPREAD * roundings.get(found.arithmetic, 1.0) * (1 + angle)
 
 
 class Selection(Tabular):

@@ -227,7 +227,7 @@ def _rotation(sample: Sample, name: str) -> list[Chart]:
             for k in range(rows)
         ]
         circles.append((f"pair {pair}", arrows))
-    return [Circles(f"Rotation of pairs in {name}", circles, "direction of the pair at")]
+    return [Circles(f"Rotation of pairs in {name}", circles, "direction (cos, sin) at")]
 
 
 def _bias(sample: Sample, name: str) -> list[Chart]:
@@ -275,7 +275,7 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
     if len(slopes) > 1:
         heads = [float(h) for h in range(1, len(slopes) + 1)]
         across, up = (
-            Axis("head", low=1.0, high=float(len(slopes))),
+            Axis("head", low=1.0, high=float(len(slopes)), whole=True),
             Axis("penalty for each position of distance", log=True),
         )
         found.append(Lines(f"Slopes of {name}", across, up, [Series("slope", heads, slopes)]))

@@ -61,7 +61,7 @@ def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any]) -> int:
             raise BadParameter("SOURCE", text, "is a folder: name a file in it, or --verify its parts")
         return _verify_folder(text, wanted)
     source = read_source(text)
-    if table and not source.is_recipe:
+    if table and not source.is_recipe and not (wanted.identify and set(table) == {"positions"}):
         name = next(iter(table))
         raise BadParameter(name.replace("length", "len"), table[name], "is for recipes: a file has its own")
     if wanted.verify:
@@ -152,7 +152,7 @@ def open_table_of(source: Source, table: Mapping[str, Any]) -> Tabular:
     from pecli.analysis.alignment import open_alone
 
     if not source.is_recipe:
-        return source.open()
+        return source.open()  # positions, if given, are for its identification
     if table.keys() & {"length", "positions"} or source.says_length:
         return source.open(**table)
     return open_alone(source, DEFAULT_ROWS, **table)
@@ -169,7 +169,7 @@ def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
     if wanted.identify:
         from pecli.analysis.identification import identify
 
-        more["identity"] = identify(table)
+        more["identity"] = identify(table, _given_positions(source, options))
     if wanted.properties:
         from pecli.analysis.properties import measure_properties
 
@@ -186,6 +186,16 @@ def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
         _show(found, more, table, wanted)
     _draw(charts, wanted)
     return 0
+
+
+def _given_positions(source: Source, options: Mapping[str, Any]) -> Any:
+    """Return the positions that the command gives to the rows of a file."""
+    if source.is_recipe or "positions" not in options:
+        return None
+    from pecli.positions import Positions
+
+    given = Positions.parse(options["positions"])
+    return given.numbers(0, given.count)
 
 
 def _show(found: Inspection, more: Mapping[str, Any], table: Tabular, wanted: Wanted) -> None:
