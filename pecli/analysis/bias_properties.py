@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pecli.analysis.samples import Floats
+from pecli.analysis.readings import readings
+from pecli.analysis.samples import Floats, take
 from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def _is_matrix(table: Tabular, array: Array) -> bool:
         return True
     named = array.name == "bias" or array.name.startswith("index")
     if len(array.shape) == 3:  # a file that does not name its axes
-        return array.shape[1] == array.shape[2] and (named or len(table.arrays) == 1)
+        square = array.shape[1] == array.shape[2] and (named or len(table.arrays) == 1)
+        return square and next(readings(take(table, SIDE)), None) is None  # two may be cosines and sines
     return named and len(array.shape) == 2 and array.shape[0] == array.shape[1]
 
 

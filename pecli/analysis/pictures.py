@@ -61,8 +61,10 @@ def _is_bias(sample: Sample) -> bool:
     names = {array.name for array in sample.table.arrays}
     if names & {"bias", "slopes"}:
         return True
-    shape = [side for side in sample.lanes[0].shape if side != 1]
-    return len(sample.lanes) == 1 and len(shape) == 3 and shape[1] == shape[2] and sample.planes[0].name != "re"
+    arrays = sample.table.arrays
+    shape = [side for side in arrays[0].shape if side != 1]
+    square = len(arrays) == 1 and len(shape) == 3 and shape[1] == shape[2]
+    return square and _reading(sample) is None  # two square matrices may be cosines and sines
 
 
 def _positions(sample: Sample, rows: int) -> tuple[float, float]:

@@ -23,12 +23,15 @@ class Axis:
         Whether equal steps are equal ratios.
     low, high : float, optional
         Ends; by default those of the data.
+    whole : bool
+        Whether only whole numbers are ticks, as for heads.
     """
 
     label: str
     log: bool = False
     low: float | None = None
     high: float | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def scale_of(axis: Axis, values: Iterable[float]) -> Scale:
         every = max(1, math.ceil(len(decades) / TICKS))
         ticks = tuple(10.0**k for k in decades if k % every == 0)
         return Scale(low, high, True, ticks or (low, high))
-    step = _step(high - low)
+    step = max(1.0, _step(high - low)) if axis.whole else _step(high - low)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     if axis.low is None:
         low = first * step

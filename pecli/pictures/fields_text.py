@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -134,9 +135,10 @@ def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
         return [f"{'':>{MARGIN + 1}}{name}: {tick_text(low)} {_blocks(ramp, heat, screen)} {tick_text(high)}"]
     step = (high - low) / len(RAMP)
     words = [f"'{letter}' {tick_text(float(f'{low + k * step:.3g}'))}.." for k, letter in enumerate(RAMP)]
-    half = len(words) // 2
-    lines = [f"{name}, from:", "  ".join(words[:half]), f"{'  '.join(words[half:])} {tick_text(high)}"]
-    return [f"{'':>{MARGIN + 1}}{line}" for line in [*lines, *(["x: not finite"] if masked else [])]]
+    lines = textwrap.wrap("  ".join(words).replace("' ", "'\0"), screen.width - MARGIN - 12)  # a letter keeps its value
+    lines = [line.replace("\0", " ") for line in lines]
+    lines[-1] += f" {tick_text(high)}"
+    return [f"{'':>{MARGIN + 1}}{line}" for line in [f"{name}, from:", *lines, *(["x: not finite"] if masked else [])]]
 
 
 def circles_text(chart: Circles, screen: Screen) -> str:

@@ -1,0 +1,238 @@
+"""Pictures of tables: what their pixels, lines and arrows stand for, and that the README's are current."""
+
+import base64
+import math
+import re
+import struct
+import xml.etree.ElementTree as ET
+import zlib
+
+import numpy as np
+import pytest
+
+from pecli import PecliError, Table
+from pecli.analysis.pictures import charts_of_table, shrunk
+from pecli.formats import open_table
+from pecli.pictures import Lines, draw, picture_bytes
+from pecli.pictures.fields import Circles, Heat, palette, rgb, shade
+from pecli.pictures.fields_text import code
+from pecli.pictures.pixels import png, stored
+from tests.conftest import ROOT
+
+SVG = "{http://www.w3.org/2000/svg}"
+PICTURES = {
+    "sinusoidal": ("sinusoidal:dim=128,len=256", "heatmap"),
+    "rope": ("rope:dim=64,len=128", "rotation"),
+    "alibi": ("alibi:heads=8,len=65", "slopes"),
+}
+
+
+def charts(text, *words):
+    return charts_of_table(Table.parse(text), text, words)
+
+
+def pixels(document):
+    """Decode the image inside an SVG: palette indices (rows, columns) and the palette."""
+    address = next(ET.fromstring(document).iter(f"{SVG}image")).get("href")
+    data = base64.b64decode(address.partition("base64,")[2])
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, chunks = 8, {}
+    while at < len(data):
+        size, name = struct.unpack(">I4s", data[at : at + 8])
+        body = data[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", data[at + 8 + size : at + 12 + size])[0] == zlib.crc32(name + body)
+        chunks[name] = body
+        at += 12 + size
+    wide, high = struct.unpack(">II", chunks[b"IHDR"][:8])
+    raw = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(high, wide + 1)
+    assert not raw[:, 0].any()
+    return raw[:, 1:], np.frombuffer(chunks[b"PLTE"], np.uint8).reshape(-1, 3)
+
+
+def test_stored_blocks_are_a_zlib_stream():
+    for size in (0, 1, 65535, 65536, 200_000):
+        data = bytes(range(256)) * (size // 256 + 1)
+        assert zlib.decompress(stored(data[:size])) == data[:size]
+    assert len(png([b"\0\1", b"\1\0"], [(0, 0, 0), (255, 255, 255)])) < 120
+
+
+def test_the_map_of_a_sinusoid_has_its_columns_apart():
+    (heat,) = charts("sinusoidal:dim=8,len=20,dtype=float64", "heatmap")
+    p, w = np.arange(20.0)[:, None], 10000.0 ** (-np.arange(4) / 4)
+    np.testing.assert_allclose(heat.values, np.concatenate([np.sin(p * w), np.cos(p * w)], axis=1), atol=1e-12)
+    assert heat.x == "columns 0, 2, 4 .. (sines), then columns 1, 3, 5 .. (cosines)"
+    assert (heat.y, heat.rows) == ("position", (0.0, 19.0))
+
+
+def test_pixels_have_the_colours_of_the_values():
+    heat = Heat("t", "x", "y", [[-2.0, 0.0], [1.0, math.nan]], "v", (0, 1), (0, 1))
+    found, colours = pixels(picture_bytes([heat], "x.svg"))
+    corners = found[0, 0], found[0, -1], found[-1, 0], found[-1, -1]
+    assert [tuple(colours[i]) for i in corners] == [
+        (0x05, 0x30, 0x61), (0xF7, 0xF7, 0xF7), rgb(shade(0.75, palette(heat))), (0xBB, 0xBB, 0xBB),
+    ]  # fmt: skip
+    assert found.shape == (160, 160)
+
+
+def test_cells_that_do_not_fit_are_averaged():
+    values = np.random.default_rng(0).standard_normal((12, 9))
+    np.testing.assert_allclose(shrunk(values, 4, 3), values.reshape(4, 3, 3, 3).mean(axis=(1, 3)))
+
+
+def test_similarity_is_the_cosine_of_rows():
+    (heat,) = charts("learned:dim=8,max-len=10,len=10,dtype=float64", "similarity")
+    rows = Table.parse("learned:dim=8,max-len=10,len=10,dtype=float64").read("pe")
+    unit = rows / np.linalg.norm(rows, axis=1)[:, None]
+    np.testing.assert_allclose(heat.values, unit @ unit.T, atol=1e-12)
+
+
+def test_a_row_of_zeros_is_grey_in_the_similarity():
+    (heat,) = charts("binary:dim=4,len=8", "similarity")
+    assert np.isnan(np.array(heat.values)[0]).all()
+    assert np.isfinite(np.array(heat.values)[1:, 1:]).all()
+    assert "grey" in heat.value
+
+
+def test_arrows_have_the_angles_of_the_pairs():
+    (chart,) = charts("rope:dim=8,len=10,base=16,dtype=float64", "rotation")
+    for number, (name, arrows) in enumerate(chart.circles):
+        assert name == f"pair {number}"
+        for position, arrow in enumerate(arrows):
+            assert math.cos(arrow.angle - position * 16 ** (-number / 4)) == pytest.approx(1, abs=1e-12)
+            assert arrow.length == pytest.approx(1)
+
+
+def test_slopes_and_biases_by_distance():
+    slopes, by_distance = charts("alibi:heads=4,len=6", "slopes")
+    assert list(slopes.series[0].y) == [0.25, 0.0625, 0.015625, 0.00390625]
+    assert by_distance.series[0].name == "head 1"
+    assert list(by_distance.series[0].x) == list(range(-5, 6))
+    assert list(by_distance.series[0].y) == [-0.25 * abs(d) for d in range(-5, 6)]
+
+
+def test_the_matrix_of_a_bias_hides_what_is_masked():
+    first, last = charts("alibi:heads=4,len=4,mask=causal", "bias")
+    assert first.title.endswith("head 1 of 4")
+    assert last.title.endswith("head 4 of 4")
+    assert np.isnan(np.array(first.values)[0, 1:]).all()
+    assert first.values[3] == [-0.75, -0.5, -0.25, 0.0]
+    assert first.value == "added to the logit (grey: masked)"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("sinusoidal:dim=16,len=32", [Heat, Lines, Heat, Circles]),
+        ("rope:dim=16,len=32", [Heat, Lines, Heat, Circles]),
+        ("binary:dim=8,len=32", [Heat, Lines, Heat]),
+        ("alibi:heads=4,len=32", [Heat, Heat, Lines, Lines]),
+        ("t5:heads=2,len=32", [Heat, Heat, Lines]),
+    ],
+)
+def test_a_family_has_its_own_pictures(text, kinds):
+    found = charts(text)
+    assert [type(chart) for chart in found] == kinds
+    document = picture_bytes(found, "x.svg")
+    assert document == picture_bytes(charts(text), "x.svg")
+    texts = ["".join(node.itertext()) for node in ET.fromstring(document).iter(f"{SVG}text")]
+    for chart in found:
+        assert chart.title in texts
+
+
+def test_a_part_of_a_long_table_says_which():
+    (heat,) = charts("sinusoidal:dim=8,len=100000", "heatmap")
+    assert heat.title.endswith("the first 512 of 100,000 rows")
+    assert heat.rows == (0.0, 511.0)
+
+
+def test_positions_that_are_not_even_are_no_axis():
+    (heat,) = charts("sinusoidal:dim=8,positions=1+2+50", "heatmap")
+    assert heat.y == "row (positions are not evenly spaced)"
+    assert heat.rows == (0.0, 2.0)
+
+
+def test_pictures_of_files(tmp_path):
+    np.save(tmp_path / "b.npy", -np.abs(np.arange(9)[:, None] - np.arange(9))[None] * np.ones((2, 1, 1)))
+    found = charts_of_table(open_table(str(tmp_path / "b.npy")), "b.npy")
+    assert [type(chart) for chart in found] == [Heat, Heat, Lines]
+    angles = np.arange(8)[:, None] * 0.3 ** np.arange(8)
+    np.save(tmp_path / "r.npy", np.stack([np.cos(angles), np.sin(angles)]))  # square too, and yet no bias
+    found = charts_of_table(open_table(str(tmp_path / "r.npy")), "r.npy")
+    assert [type(chart) for chart in found] == [Heat, Lines, Heat, Circles]
+
+
+def test_what_cannot_be_drawn_names_what_can():
+    with pytest.raises(
+        PecliError, match=r"picture=rotation cannot be drawn of alibi:heads=2,len=9.*bias and slopes can"
+    ):
+        charts("alibi:heads=2,len=9", "rotation")
+    with pytest.raises(PecliError, match="did you mean 'heatmap'"):
+        charts("rope:dim=4,len=4", "heat")
+
+
+def test_letters_show_the_map_without_colour():
+    heat = Heat("t\x1b[2J", "x", "y", [[0.0, 1.0], [0.5, math.inf]], "v", (0, 1), (0, 1), centred=False)
+    lines = draw([heat], 40).splitlines()
+    assert lines[0] == "t?[2J"
+    assert lines[3].strip() == "0 │    @@@@│"
+    assert lines[4].strip() == "1 │====xxxx│".replace("=", "+")
+    assert "\x1b" not in "\n".join(lines)
+
+
+def test_half_blocks_hold_two_rows_in_colour():
+    heat = Heat("t", "x", "y", [[-1.0], [1.0]], "v", (0, 0), (0, 1))
+    line = draw([heat], 40, colour="true").splitlines()[3]
+    assert "\x1b[38;2;5;48;97;48;2;103;0;31m▀▀▀▀\x1b[0m" in line
+    assert "\x1b[38;5;" in draw([heat], 40, colour="256")
+    assert draw([heat], 40, colour="256", unicode=False).isascii()
+
+
+def test_the_nearest_of_216_colours():
+    assert code("#ff0000", "256") == "38;5;196"
+    assert code("#0000ff", "256", ground=True) == "48;5;21"
+
+
+@pytest.mark.parametrize("text", ["sinusoidal:dim=64,len=64", "rope:dim=64,len=64", "alibi:heads=8,len=64"])
+def test_the_terminal_keeps_to_its_width_and_to_ascii_where_it_must(text):
+    assert max(map(len, draw(charts(text), 80).splitlines())) <= 80
+    assert draw(charts(text), 80, unicode=False).isascii()
+
+
+def test_the_command_draws(pecli, tmp_path):
+    result = pecli("inspect", "rope:dim=8", "--plot", "a.svg", "--picture", "waves+rotation", "-q")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert len(ET.parse(tmp_path / "a.svg").getroot().findall(f"{SVG}g")) == 2
+    shown = pecli("inspect", "rope:dim=8", "--plot", "-", "--picture", "heatmap")
+    assert shown.stdout.startswith("Values of rope:dim=8")
+    assert "\x1b" not in shown.stdout
+    forced = pecli("inspect", "rope:dim=8", "--plot", "-", "--picture", "heatmap", env={"FORCE_COLOR": "1"})
+    assert "\x1b[38;5;" in forced.stdout
+    plain = pecli("inspect", "rope:dim=8", "--plot", "-", env={"PYTHONIOENCODING": "ascii", "NO_COLOR": "1"})
+    assert plain.returncode == 0
+    assert plain.stdout.isascii()
+
+
+def test_the_command_refuses(refuses):
+    refuses("inspect", "rope:dim=8", "--picture", "waves", says=["--plot"])
+    refuses("inspect", "rope:dim=8", "--plot", "a.svg", "--picture", "wave", says=["waves"])
+    refuses("inspect", "rope:dim=8", "--plot", "a.gif", says=[".gif", ".svg"])
+    refuses("inspect", "rope:dim=8", "--plot", "-", "--json", says=["plot"])
+    refuses("inspect", "rope:dim=8", "--plot", "a.svg", "--picture", "slopes", says=["slopes", "heatmap"])
+    refuses("inspect", "alibi:heads=2", "--plot", "a.svg", "--picture", "waves", says=["bias and slopes"])
+
+
+def test_a_png_without_matplotlib_names_the_remedy(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(PecliError, match=r"pip install 'pecli\[plot\]'"):
+        picture_bytes(charts("rope:dim=8,len=8", "heatmap"), "x.png")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_readmes_pictures_are_current_and_small(name):
+    text, word = PICTURES[name]
+    committed = (ROOT / "man" / "pictures" / f"{name}.svg").read_bytes()
+    assert committed == picture_bytes(charts(text, word), "x.svg")
+    assert len(committed) < 200_000
+    assert re.search(
+        rf"{re.escape(text)} --picture {word} --plot man/pictures/{name}\.svg", (ROOT / "Makefile").read_text()
+    )

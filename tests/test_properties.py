@@ -1,0 +1,170 @@
+"""Measured properties: what is known of the formulas comes out of the values."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from pecli import Table
+from pecli.analysis.properties import as_dicts, measure_properties
+from pecli.formats import open_table
+
+
+def measured(source):
+    table = source if not isinstance(source, str) else Table.parse(source)
+    return {p["name"]: p for p in as_dicts(measure_properties(table))}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(values, name="x.npy"):
+        np.save(tmp_path / name, values)
+        return open_table(str(tmp_path / name))
+
+    return save
+
+
+def test_the_sinusoid_has_the_properties_that_are_said_of_it():
+    found = measured("sinusoidal:dim=64,len=256,dtype=float64")
+    for name in ("bounded", "unique rows", "smooth", "relative property", "score depends on m - n alone"):
+        assert found[name]["holds"] is True
+    assert max(found["relative property"]["residual"].values()) < 1e-13
+    # neighbours: |PE(p+1) - PE(p)|^2 = sum of 2 - 2 cos w
+    w = 10000.0 ** (-np.arange(32) / 32)
+    apart = math.sqrt((2 - 2 * np.cos(w)).sum())
+    assert found["smooth"]["smallest"] == pytest.approx(apart, rel=1e-12)
+    assert found["smooth"]["largest"] == pytest.approx(apart, rel=1e-12)
+    for k, cosine in found["similarity by distance"]["cosine"].items():
+        assert cosine == pytest.approx(np.cos(k * w).mean(), abs=1e-12)
+
+
+def test_the_relative_property_is_measured_at_any_width():
+    found = measured("sinusoidal:dim=1024,len=8192")
+    assert found["relative property"]["holds"] is True
+    assert found["measured on"]["text"] == "the first 512 of 8,192 rows"
+
+
+def test_the_relative_property_fails_where_there_is_none():
+    assert measured("binary:dim=6,len=64")["relative property"]["holds"] is False
+    assert measured("integer:dim=2,len=100")["relative property"]["holds"] is False
+    learned = measured("learned:dim=16,max-len=400,len=400")
+    assert learned["relative property"]["holds"] is False
+    assert min(learned["relative property"]["residual"].values()) > 0.1
+
+
+def test_a_residual_that_cannot_be_fitted_is_not_claimed():
+    found = measured("learned:dim=64,max-len=40,len=40")["relative property"]
+    assert found["holds"] is None
+    assert found["text"] == "not measured: fitting M_k takes more than 132 rows, and there are 40"
+
+
+def test_a_wrong_row_breaks_the_score_and_the_shift(saved):
+    p, w = np.arange(200.0)[:, None], 10000.0 ** (-np.arange(8) / 8)
+    table = np.stack([np.cos(p * w), np.sin(p * w)])
+    assert measured(saved(table))["score depends on m - n alone"]["holds"] is True
+    table[:, 100:] = table[:, 1:101]  # positions jump
+    found = measured(saved(table, "y.npy"))
+    assert found["score depends on m - n alone"]["holds"] is False
+    assert found["relative property"]["holds"] is False
+
+
+def test_a_magnitude_multiplies_the_norm():
+    assert measured("rope:dim=16,len=64")["norm preserved"]["holds"] is True
+    found = measured("rope:dim=16,len=64,scaling=yarn,factor=4,original-max=64,dtype=float64")["norm preserved"]
+    assert found["holds"] is False
+    assert found["magnitude"] == pytest.approx(0.1 * math.log(4) + 1, rel=1e-12)
+
+
+def test_orthogonality_is_the_mean_product_of_oscillations():
+    found = measured("rope:dim=4,len=100,dtype=float64")["orthogonal frequencies"]
+    p = np.arange(100)
+    expected = abs(np.exp(1j * p * (1 - 0.01)).mean())
+    assert found["largest"] == pytest.approx(expected, rel=1e-9)
+    assert found["mean"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_equal_rows_are_found_and_named(saved):
+    table = np.random.default_rng(3).standard_normal((50, 4))
+    table[31] = table[7]
+    found = measured(saved(table))["unique rows"]
+    assert found["holds"] is False
+    assert found["rows"] == [7, 31]
+
+
+def test_the_nearest_rows_are_the_nearest(saved):
+    values = np.random.default_rng(4).standard_normal((60, 3))
+    distances = np.linalg.norm(values[:, None] - values[None], axis=2)
+    distances[np.diag_indices(60)] = np.inf
+    found = measured(saved(values))["unique rows"]
+    assert found["rows"] == sorted(divmod(int(distances.argmin()), 60))
+    assert found["nearest"] == pytest.approx(distances.min(), rel=1e-12)
+
+
+def test_neighbours_differ_in_one_bit_of_gray_and_more_of_binary():
+    gray = measured("binary:dim=8,len=256,code=gray")["neighbours differ in one bit"]
+    assert (gray["holds"], gray["smallest"], gray["largest"]) == (True, 1, 1)
+    plain = measured("binary:dim=8,len=256")["neighbours differ in one bit"]
+    assert (plain["holds"], plain["smallest"], plain["largest"]) == (False, 1, 8)
+    assert plain["mean"] == pytest.approx(sum((p ^ (p + 1)).bit_count() for p in range(255)) / 255)
+
+
+def test_integers_are_not_bounded_far_out():
+    found = measured("integer:dim=2,len=100")["bounded"]
+    assert found["holds"] is False
+    assert found["far"] == pytest.approx((10**9 + 63) / 99)
+
+
+def test_a_bias_is_measured_by_query_and_key():
+    found = measured("alibi:heads=4,len=40")
+    assert found["depends on key - query alone"]["holds"] is True
+    assert found["symmetric"]["holds"] is True
+    assert found["heads differ"]["holds"] is True
+    assert found["bounded"]["holds"] is False
+    assert found["bounded"]["minimum"] == -39 * 0.25
+    assert measured("alibi:heads=4,len=40,bias=key-position")["depends on key - query alone"]["holds"] is False
+    assert measured("fire:heads=2,threshold=16,len=30")["depends on key - query alone"]["holds"] is False
+
+
+def test_a_bias_in_a_file_is_recognised(saved):
+    distance = np.abs(np.arange(30)[:, None] - np.arange(30)[None, :])
+    found = measured(saved(-distance[None] * np.array([0.5, 0.25])[:, None, None]))
+    assert found["depends on key - query alone"]["holds"] is True
+    shifted = -distance[None] * np.array([0.5, 0.25])[:, None, None]
+    shifted[0, 3, 9] -= 1
+    found = measured(saved(shifted, "y.npy"))["depends on key - query alone"]
+    assert found["holds"] is False
+    assert found["difference"] == 1
+
+
+def test_a_square_pair_of_cosines_and_sines_is_no_bias(saved):
+    angles = np.arange(8)[:, None] * 0.3 ** np.arange(8)
+    found = measured(saved(np.stack([np.cos(angles), np.sin(angles)])))
+    assert found["norm preserved"]["holds"] is True
+
+
+def test_a_mask_is_counted_and_does_not_spoil_the_rest():
+    found = measured("alibi:heads=2,len=10,mask=causal")
+    assert found["bounded"]["masked"] == 2 * 45
+    assert found["depends on key - query alone"]["holds"] is True
+    assert found["symmetric"]["holds"] is False
+
+
+def test_huge_tables_cost_no_more():
+    found = measured("rope:dim=128,len=2000000000")
+    assert found["measured on"] == {
+        "name": "measured on", "holds": None, "text": "the first 512 of 2,000,000,000 rows", "rows": 512,
+        "of": 2_000_000_000,
+    }  # fmt: skip
+
+
+def test_the_command_prints_properties_as_text_and_json(pecli):
+    shown = pecli("inspect", "binary:dim=4,len=16,code=gray", "--properties")
+    assert "neighbours differ in one bit" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines()[-30:])) <= 80
+    found = json.loads(pecli("inspect", "binary:dim=4,len=16", "--properties", "--json").stdout)["properties"]
+    assert {p["name"] for p in found} >= {"bounded", "unique rows", "smooth", "neighbours differ in one bit"}
+
+
+def test_a_table_of_one_row_has_nothing_to_measure():
+    assert measure_properties(Table.parse("sinusoidal:dim=4,len=1")) == []

@@ -1,0 +1,200 @@
+"""Worked examples: the numbers on the board, and that they hold."""
+
+import json
+import math
+import re
+
+import pytest
+
+from pecli import PecliError, Recipe
+from pecli.analysis.steps import Equation, Grid, work_through
+from pecli.cli.steps_view import text_of
+from pecli.encodings import CATALOGUE
+from pecli.positions import Positions
+
+
+def board(text, positions=None, length=None):
+    return text_of(work_through(Recipe.parse(text), positions and Positions.parse(positions), length))
+
+
+def items(text, kind, **options):
+    example = work_through(Recipe.parse(text), **options)
+    return [item for step in example.steps for item in step.items if isinstance(item, kind)]
+
+
+def test_the_rotation_of_four_dimensions_at_1_and_3_is_the_guides():
+    shown = board("rope:dim=4", "1,3")
+    for line in (
+        "w_0 = 10000^(-0/4) = 1",
+        "w_1 = 10000^(-2/4) = 0.01",
+        "position 3, pair 1: 3 x 0.01 = 0.03",
+        "[  0.540  -0.841 ]  [ -0.990  -0.141 ]",
+        "[  0.841   0.540 ]  [  0.141  -0.990 ]",
+        "[  1.000  -0.010 ]  [  1.000  -0.030 ]",
+        "[  0.010   1.000 ]  [  0.030   1.000 ]",
+        "R_1^T               R_3                    R_2",
+        "[ -0.841   0.540 ]  [  0.141  -0.990 ]  =  [  0.909  -0.416 ]",
+    ):
+        assert line in shown
+
+
+def test_both_sides_of_the_rotations_equation_are_equal():
+    equations = [e for e in items("rope:dim=8,base=100", Equation) if "=" in e.terms]
+    assert len(equations) == 4
+    for number, equation in enumerate(equations):
+        left, right, _, whole = equation.terms
+        product = [
+            [sum(left.rows[i][k] * right.rows[k][j] for k in (0, 1)) for j in (0, 1)] for i in (0, 1)
+        ]  # fmt: skip
+        angle = 2 * 100 ** (-number / 4)
+        expected = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+        for i in (0, 1):
+            assert product[i] == pytest.approx(whole.rows[i], abs=1e-15)
+            assert whole.rows[i] == pytest.approx(expected[i], abs=1e-15)
+
+
+def test_scores_of_one_distance_are_equal_and_of_another_are_not():
+    (grid,) = (g for g in items("rope:dim=4", Grid) if g.columns[-1] == "score")
+    same = [row[-1] for row in grid.rows if row[2] == "2"]
+    other = [row[-1] for row in grid.rows if row[2] == "3"]
+    # q = (1, 2, -1, 1), k = (2, 1, 1, -1); the score is the real part of conj(q) k e^(i 2 w)
+    expected = sum((q.conjugate() * k * complex(math.cos(2 * w), math.sin(2 * w))).real
+                   for q, k, w in ((1 + 2j, 2 + 1j, 1.0), (-1 + 1j, 1 - 1j, 0.01)))  # fmt: skip
+    assert same == pytest.approx([expected] * 4, abs=1e-14)
+    assert abs(other[0] - expected) > 1
+
+
+def test_a_magnitude_is_divided_out_of_the_equation():
+    shown = board("rope:dim=64,scaling=yarn,factor=4,original-max=4096")
+    assert "1.13863" in shown  # 0.1 ln 4 + 1
+    assert "/ 1.29648 =" in shown
+    assert re.search(r"the largest difference between the two sides is \de-1[567]", shown)
+    assert "0.365385" in shown or "0.25" in shown
+
+
+def test_the_sinusoid_of_four_dimensions_is_the_guides():
+    shown = board("sinusoidal:dim=4")
+    for line in (
+        "w_1 = 1 / 10000^(2/4) = 0.01, one turn in 628.319 positions",
+        "PE(1, 0) = sin(1 x 1) = sin(1) = 0.841",
+        "PE(2, 1) = cos(2 x 1) = cos(2) = -0.416",
+        "1         0.841   0.540  0.010   1.000",
+        "2         0.909  -0.416  0.020  0.9998",
+    ):
+        assert line in shown
+
+
+def test_the_matrix_of_a_shift_takes_one_row_to_the_next_at_every_position():
+    equations = items("sinusoidal:dim=6,base=50", Equation)
+    assert {e.terms[1].name for e in equations} == {"PE(0)", "PE(32)"}
+    for matrix, before, _, after in (e.terms for e in equations):
+        moved = [sum(row[k] * before.rows[k][0] for k in (0, 1)) for row in matrix.rows]
+        assert moved == pytest.approx([row[0] for row in after.rows], abs=1e-15)
+
+
+def test_the_false_relative_property_is_shown_to_fail():
+    shown = board("sinusoidal:dim=4")
+    assert "PE(5) - PE(0)  = [-0.959, -0.716, 0.050, -0.001]" in shown  # sin 5, cos 5 - 1, sin 0.05, cos 0.05 - 1
+    assert "PE(10) - PE(5) = [0.415, -1.123, 0.050, -0.004]" in shown
+
+
+def test_the_longest_wavelength_at_512_is_not_the_limit():
+    assert "w_255 = 0.000103663, one turn in 60611.5 positions" in board("sinusoidal:dim=512")
+
+
+def test_the_slopes_of_eight_heads_stand_in_full_with_their_powers():
+    shown = board("alibi:heads=8")
+    slopes = ["0.5", "0.25", "0.125", "0.0625", "0.03125", "0.015625", "0.0078125", "0.00390625"]
+    for head, slope in enumerate(slopes, 1):
+        assert f"head {head}: m = 2^(-{head}) = {slope}\n" in shown
+    assert "key 0: -0.5 x |0 - 2| = -0.5 x 2 = -1\n" in shown
+    assert "0               0  -0.5    -1  -1.5    -2\n" in shown
+
+
+def test_slopes_of_heads_beyond_a_power_of_two_have_fractional_powers():
+    shown = board("alibi:heads=12")
+    assert "head 9: m = 2^(-1/2) = 0.7071067811865476" in shown
+    assert "head 12: m = 2^(-7/2) = 0.08838834764831845" in shown
+
+
+def test_other_forms_of_alibi_are_worked_by_their_own_rule():
+    assert "key 1: 0.0625 x (1 - 4) = -0.1875" in board("alibi:heads=2,bias=last-key")
+    assert "key 3: after the query, -inf" in board("alibi:heads=2,mask=causal")
+
+
+def test_the_integer_of_ten_positions():
+    assert "PE(5) = 5 / (10 - 1) = 0.556" in board("integer:dim=4,max-len=10")
+    assert "column 1: (1/2)^2 = 0.250" in board("integer:dim=3,max-len=10,scales=2")
+
+
+def test_thirteen_in_bits_and_the_neighbours_of_three():
+    shown = board("binary:dim=8")
+    assert "13 = 8 + 4 + 1 = 00001101 in binary: PE(13) = 1 0 1 1 0 0 0 0" in shown
+    assert re.search(r"3 +4 +0011  0100 +3 +0010  0110 +1\n", shown)
+    assert "differ in exactly 1 bit" in " ".join(board("binary:dim=6,code=gray").split())
+
+
+def test_t5_buckets_are_the_frameworks():
+    shown = board("t5:heads=2")
+    ranges = dict(re.findall(r"\n  (\d+) +((?:\d+ to )?\d+|\d+ and more)(?=\n)", shown))
+    assert ranges["7"] == "7"
+    assert (ranges["8"], ranges["9"], ranges["10"]) == ("8 to 11", "12 to 15", "16 to 22")  # as torch gives them
+    assert ranges["15"] == "91 and more"
+    assert "32 buckets x 2 heads = 64 trained numbers" in shown
+
+
+def test_a_learned_row_is_added_to_a_token():
+    shown = board("learned:dim=768,max-len=512")
+    assert "512 rows x 768 columns = 393,216 parameters" in shown
+    (grid,) = (g for g in items("learned:dim=4,max-len=8", Grid) if "sum" in str(g.rows[-1][0]))
+    token, position, total = (row[1:] for row in grid.rows)
+    assert total == pytest.approx([a + b for a, b in zip(token, position, strict=True)])
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_encoding_has_an_example_of_80_columns(name):
+    example = work_through(Recipe.parse(CATALOGUE[name].example))
+    assert example.steps
+    json.dumps(example.as_dict())
+    text = text_of(example)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.isascii() or "…" in text
+
+
+def test_positions_are_those_asked_for():
+    assert "PE(7.5, 0) = sin(7.5 x 1)" in board("sinusoidal:dim=4", "-3,7.5")
+    assert "key 9: -0.5 x |9 - 4| = -0.5 x 5 = -2.5" in board("alibi:heads=8", "0,4,9")
+
+
+def test_many_positions_are_refused():
+    with pytest.raises(PecliError, match="give at most 8"):
+        board("rope:dim=4", "0,1,2,3,4,5,6,7,8")
+
+
+def test_the_command_prints_the_board_and_its_json(pecli):
+    shown = pecli("inspect", "rope:dim=4", "--steps", "--positions", "1,3")
+    assert shown.returncode == 0
+    assert shown.stdout == board("rope:dim=4", "1,3") + "\n"
+    found = json.loads(pecli("inspect", "rope:dim=4,positions=1+3", "--steps", "--json").stdout)
+    assert found["recipe"].startswith("rope:dim=4,")
+    equations = [item["equation"] for step in found["steps"] for item in step["items"] if "equation" in item]
+    c, s = math.cos(1), math.sin(1)
+    assert equations[0][0]["name"] == "R_1, pair 0"
+    assert [v for row in equations[0][0]["rows"] for v in row] == pytest.approx([c, -s, s, c])
+
+
+def test_a_start_begins_the_example_there(pecli):
+    shown = pecli("inspect", "sinusoidal:dim=2", "--steps", "--start", 5, "--step", 2).stdout
+    assert "PE(7, 0) = sin(7 x 1)" in shown
+
+
+def test_a_file_has_no_example(refuses, pecli):
+    pecli("generate", "rope", "--dim", 4, "--len", 4, "-o", "r.npy")
+    refuses("inspect", "r.npy", "--steps", says=["rope:dim=4"])
+    refuses("inspect", "binary:dim=3", "--steps", "--positions", "9", says=["9", "bits"])
+
+
+def test_list_ends_with_a_small_example(pecli):
+    shown = pecli("list", "alibi").stdout
+    assert "head 8: m = 2^(-8) = 0.00390625" in shown
+    assert max(map(len, shown.splitlines())) <= 80
