@@ -221,6 +221,21 @@ def test_the_command_refuses(refuses):
     refuses("inspect", "alibi:heads=2", "--plot", "a.svg", "--picture", "waves", says=["bias and slopes"])
 
 
+def test_arrows_in_the_terminal_are_digits_at_their_angle():
+    text = draw(charts("rope:dim=2,positions=0+1.5707963267948966+3.141592653589793", "rotation"), 40)
+    circle = text.splitlines()[2:10]
+    assert circle[0][8] == "1"
+    assert "2" in {circle[3][0], circle[4][0]}
+    assert "0" in {circle[3][16], circle[4][16]}
+    assert "90.00 deg" in text
+
+
+def test_a_png_is_drawn_where_matplotlib_is():
+    pytest.importorskip("matplotlib")
+    data = picture_bytes([*charts("rope:dim=8,len=8"), *charts("alibi:heads=4,len=8")], "x.png")
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+
+
 def test_a_png_without_matplotlib_names_the_remedy(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(PecliError, match=r"pip install 'pecli\[plot\]'"):

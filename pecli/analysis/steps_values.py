@@ -161,11 +161,11 @@ def learned(recipe: Recipe, positions: Positions | None, length: int | None) -> 
     k = min(1, len(at) - 1)
     shown = min(dim, len(TOKEN))
     token, position = np.array(TOKEN[:shown]), table[k][:shown]
-    more: list[str | float] = ["…"] if dim > shown else []
-    names: tuple[str | float, ...] = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
-    sums: list[list[str | float]] = [
-        [n, *map(float, v), *more] for n, v in zip(names, (token, position, token + position), strict=True)
-    ]
+    more = ["…"] if dim > shown else []
+    names = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
+    sums: list[list[str | float]] = []
+    for name, vector in zip(names, (token, position, token + position), strict=True):
+        sums.append([name, *map(float, vector), *more])
     first = f" (position p has row p + {offset})" if offset else ""
     how = f"{values['init']}, seed {values['seed']}" if values["init"] != "zeros" else "zeros"
     return [

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pecli.pictures.charts import printable, tick_text
-from pecli.pictures.fields import Circles, Heat, palette, rgb, shade
+from pecli.pictures.fields import Arrow, Circles, Heat, palette, rgb, shade
 
 MARGIN = 9
 LINES = 24  # of a map
 RAMP = " .:-=+*#%@"
-WHEEL = "→↗↑↖←↙↓↘"
+ROUND = 17  # columns of a circle, letters being twice as high as wide
 RESET = "\x1b[0m"
 CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
 
@@ -142,12 +142,36 @@ def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
 
 
 def circles_text(chart: Circles, screen: Screen) -> str:
-    """Return the arrows of each circle as directions and angles."""
-    lines = [chart.title, chart.legend]
-    for name, arrows in chart.circles:
-        lines.append(name)
-        for arrow in arrows:
-            eighth = round(arrow.angle / (math.pi / 4)) % 8
-            degrees = math.degrees(arrow.angle % (2 * math.pi))
-            lines.append(f"  {WHEEL[eighth]} {arrow.name:<14} {degrees:7.2f} degrees, length {arrow.length:.3g}")
-    return "\n".join(printable(line)[: screen.width] for line in lines)
+    """Return circles side by side, each arrow's tip a digit, and the angles below."""
+    count = max(1, min(len(chart.circles), (screen.width + 2) // (ROUND + 2)))
+    circles = chart.circles[:count]
+    drawn = [_circle(arrows) for _, arrows in circles]
+    lines = ["  ".join(parts).rstrip() for parts in zip(*drawn, strict=True)]
+    lines.append("  ".join(f"{name:^{ROUND}}" for name, _ in circles).rstrip())
+    arrows = circles[0][1] if circles else []
+    wide = max((len(arrow.name) for arrow in arrows), default=0)
+    rows = [f"{'':>{wide + 5}}" + "".join(f"{name:>13}" for name, _ in circles)]
+    for k, arrow in enumerate(arrows):
+        angles = [math.degrees(part[k].angle % (2 * math.pi)) for _, part in circles]
+        rows.append(f"  {k}  {arrow.name:<{wide}}" + "".join(f"{angle:9.2f} deg" for angle in angles))
+    return "\n".join(
+        printable(line)[: screen.width] for line in [chart.title, "", *lines, "", f"{chart.legend}:", *rows]
+    )
+
+
+def _circle(arrows: Sequence[Arrow]) -> list[str]:
+    """Return a circle of dots with the number of each arrow where it points; the first of those at one place."""
+    cells = [[" "] * ROUND for _ in range(ROUND // 2)]
+
+    def put(angle: float, length: float, mark: str, over: str) -> None:
+        x = round((1 + length * math.cos(angle)) * (ROUND - 1) / 2)
+        y = round((1 - length * math.sin(angle)) * (ROUND // 2 - 1) / 2)
+        if 0 <= y < len(cells) and 0 <= x < ROUND and cells[y][x] in over:
+            cells[y][x] = mark
+
+    for k in range(64):
+        put(2 * math.pi * k / 64, 1.0, ".", " ")
+    put(0.0, 0.0, "+", " ")
+    for k, arrow in enumerate(arrows):
+        put(arrow.angle, min(1.0, arrow.length), str(k % 10), " .+")
+    return ["".join(row) for row in cells]

@@ -59,6 +59,8 @@ def _lines(axes: Any, chart: Lines) -> None:
         axes.plot(series.x, series.y, label=series.name, color=COLOURS[number % len(COLOURS)], lw=1.5, ls=style)
     for mark in chart.marks:
         axes.axvline(mark.x, color="#222222", ls="--", lw=0.9, label=mark.label)
+    if chart.x.whole:
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if chart.x.log:
         axes.set_xscale("log")
     if chart.y.log:
@@ -89,6 +91,8 @@ def _heat(figure: Any, axes: Any, chart: Heat) -> None:
     extent = (left - wide, right + wide, bottom + tall, top - tall)
     values = [[v if abs(v) < float("inf") else float("nan") for v in row] for row in chart.values]
     drawn = axes.imshow(values, cmap=scale, vmin=low, vmax=high, aspect="auto", extent=extent, interpolation="nearest")
+    if chart.square:
+        axes.set_box_aspect(1)
     axes.set_xlabel(chart.x)
     axes.set_ylabel(chart.y)
     figure.colorbar(drawn, ax=axes, label=chart.value)

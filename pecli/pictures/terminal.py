@@ -17,7 +17,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII = str.maketrans(
     {
         **dict(zip(GLYPHS, "ox^#=sd%+x*", strict=True)),
-        **dict(zip("│┤└┘─┆█▒…→↗↑↖←↙↓↘", "||++-:#/.>/^\\</v\\", strict=True)),
+        **dict(zip("│┤└┘─┆█▒…", "||++-:#/.", strict=True)),
     }
 )
 
