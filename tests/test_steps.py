@@ -194,6 +194,19 @@ def test_a_file_has_no_example(refuses, pecli):
     refuses("inspect", "binary:dim=3", "--steps", "--positions", "9", says=["9", "bits"])
 
 
+def test_a_config_is_worked_as_its_recipe(pecli, tmp_path):
+    config = {"model_type": "llama", "hidden_size": 16, "num_attention_heads": 4, "rope_theta": 100}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    shown = pecli("inspect", "config.json", "--steps").stdout
+    assert "w_1 = 100^(-2/4) = 0.1" in shown
+
+
+def test_options_that_say_nothing_beside_an_example_are_refused(refuses):
+    refuses("inspect", "rope:dim=4", "--steps", "--properties", says=["properties", "--steps"])
+    refuses("inspect", "rope:dim=4", "--steps", "--rows", 3, says=["rows", "--steps"])
+    refuses("inspect", "rope:dim=4", "--steps", "--layer-type", "full_attention", says=["layer-type", "config"])
+
+
 def test_list_ends_with_a_small_example(pecli):
     shown = pecli("list", "alibi").stdout
     assert "head 8: m = 2^(-8) = 0.00390625" in shown

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from pecli.encodings import CATALOGUE
+from pecli.errors import BadParameter
 from pecli.recipe import Recipe, split_recipe
 from pecli.table import Table, take_table_keys
 from pecli.tabular import Tabular
+from pecli.text import shorten
 
 LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
 
@@ -73,8 +75,14 @@ class Source:
         return make_table(self.recipe, keys, **options)
 
 
-def read_source(text: str) -> Source:
+def read_source(text: str, **choice: str) -> Source:
     """Return what a source's text names; a file is not yet opened.
+
+    Parameters
+    ----------
+    text : str
+    **choice : str
+        ``layer_type`` and ``stack``: what is read of a config.
 
     Raises
     ------
@@ -82,10 +90,13 @@ def read_source(text: str) -> Source:
         If it is a recipe or a config that cannot be read.
     """
     name = text.partition(":")[0]
-    if name in CATALOGUE:
+    if name in CATALOGUE and not choice:
         return _recipe_source(text)
-    if is_config(text):
-        return _config_source(text, text, None, {})
+    if name not in CATALOGUE and is_config(text):
+        return _config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
+    if choice:
+        name, word = next(iter(choice.items()))
+        raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
     return Source(text)
 
 

@@ -45,7 +45,8 @@ def command(
     from pecli.analysis.sources import is_config
     from pecli.cli.inspect_run import Wanted, inspect_source
 
-    if is_config(source) and not (steps or plot):
+    asked = identify or verify or recipe or properties or steps or sha256 or plot or picture
+    if is_config(source) and not asked:
         from pecli.cli.explain import explain
 
         return explain(source, layer_type=layer_type, stack=stack or "transformers", json=json)
@@ -58,4 +59,5 @@ def command(
         "length": length, "start": start, "step": step, "positions": positions, "dtype": dtype, "layout": layout,
         "form": form,
     }  # fmt: skip
-    return inspect_source(source, wanted, {name: value for name, value in table.items() if value is not None})
+    choice = {name: word for name, word in (("layer_type", layer_type), ("stack", stack)) if word is not None}
+    return inspect_source(source, wanted, {name: value for name, value in table.items() if value is not None}, choice)

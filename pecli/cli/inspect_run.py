@@ -46,8 +46,11 @@ class Wanted:
         return self.picture.split("+") if self.picture else []
 
 
-def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any]) -> int:
-    """Do what was asked; return the exit status."""
+def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any], choice: Mapping[str, str]) -> int:
+    """Do what was asked; return the exit status.
+
+    `table` holds options of a recipe's table, `choice` what is read of a config.
+    """
     from pecli.analysis.sources import read_source
 
     if wanted.recipe is not None and not wanted.verify:
@@ -60,7 +63,8 @@ def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any]) -> int:
         if not wanted.verify:
             raise BadParameter("SOURCE", text, "is a folder: name a file in it, or --verify its parts")
         return _verify_folder(text, wanted)
-    source = read_source(text)
+    _check_steps(wanted)
+    source = read_source(text, **choice)
     if table and not source.is_recipe and not (wanted.identify and set(table) == {"positions"}):
         name = next(iter(table))
         raise BadParameter(name.replace("length", "len"), table[name], "is for recipes: a file has its own")
@@ -109,6 +113,17 @@ def _verify_folder(path: str, wanted: Wanted) -> int:
 
         show_folder(found)
     return 0 if found.good else 1
+
+
+def _check_steps(wanted: Wanted) -> None:
+    """Raise for what says nothing beside a worked example."""
+    others = {
+        "identify": wanted.identify, "verify": wanted.verify, "properties": wanted.properties, "sha256": wanted.sha256,
+        "rows": wanted.rows, "columns": wanted.columns, "precision": wanted.precision,
+    }  # fmt: skip
+    for name, value in others.items() if wanted.steps else ():
+        if value not in (None, False):
+            raise BadParameter(name, str(value).lower(), "cannot stand with --steps: ask for one after the other")
 
 
 def _steps(source: Source, wanted: Wanted, table: Mapping[str, Any]) -> int:
