@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,7 +86,7 @@ def verdict(encoding: Encoding, purpose: str) -> Verdict:
 
 def formula_value(formula: str, values: Mapping[str, Any]) -> int:
     """Return the value of a formula such as ``"(max_len + rows_offset) * dim"`` for these parameters."""
-    operators = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
+    operators: dict[type[ast.operator], Callable[[int, int], int]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
                  ast.FloorDiv: operator.floordiv}  # fmt: skip
 
     def value(node: ast.expr) -> int:
