@@ -86,8 +86,10 @@ def verdict(encoding: Encoding, purpose: str) -> Verdict:
 
 def formula_value(formula: str, values: Mapping[str, Any]) -> int:
     """Return the value of a formula such as ``"(max_len + rows_offset) * dim"`` for these parameters."""
-    operators: dict[type[ast.operator], Callable[[int, int], int]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
-                 ast.FloorDiv: operator.floordiv}  # fmt: skip
+    operators: dict[type[ast.operator], Callable[[int, int], int]] = {
+        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
+        ast.FloorDiv: operator.floordiv,
+    }  # fmt: skip
 
     def value(node: ast.expr) -> int:
         match node:
