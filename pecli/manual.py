@@ -212,7 +212,7 @@ def readme_catalogue() -> str:
     lines = ["| encoding | what it is | formula | used by |", "|---|---|---|---|"]
     for encoding in CATALOGUE.values():
         summary = encoding.description.splitlines()[0].rstrip(".")
-        formula = encoding.formula[0].replace("|", "\\|")
+        formula = encoding.formula[0].replace("|", "\\|").replace("`", "'")
         lines.append(f"| `{encoding.name}` | {summary} | `{formula}` | {encoding.users} |")
     return "\n".join(lines)
 
