@@ -1,0 +1,77 @@
+"""The documents say what is true: generated parts are current, pages are well formed, examples run."""
+
+import doctest
+import importlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pecli
+from pecli import manual
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(ROOT.glob("man/*.[17]"))
+
+
+def test_generated_files_are_what_the_declarations_make():
+    assert manual.main(["--check"]) == 0
+
+
+def test_there_is_a_page_for_every_command():
+    from pecli.cli.commands import ORDER
+
+    assert {p.name for p in PAGES} == {"pecli.1", "pecli-encodings.7", *(f"pecli-{name}.1" for name in ORDER)}
+    installed = (ROOT / "pyproject.toml").read_text()
+    assert all(f'"man/{page.name}"' in installed for page in PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_page_has_no_warnings(page):
+    if shutil.which("mandoc") is None:
+        pytest.skip("mandoc is not installed")
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_commands_of_a_pages_examples_exist(page):
+    from pecli.cli.commands import ORDER
+
+    for line in re.findall(r"^\.Dl pecli (.*)$", page.read_text(), re.MULTILINE):
+        assert line.replace("\\-", "-").split()[0] in ORDER, line
+
+
+def test_every_encoding_and_parameter_is_in_the_page_of_encodings():
+    text = (ROOT / "man" / "pecli-encodings.7").read_text().replace("\\-", "-")
+    for encoding in pecli.CATALOGUE.values():
+        section = text.split(f".Ss {encoding.name}\n")[1].split(".Ss ")[0]
+        for parameter in encoding.options:
+            assert f".It Fl -{parameter.option}" in section, (encoding.name, parameter.option)
+
+
+def test_what_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert links
+    for link in links:
+        assert link.startswith("http") or (ROOT / link).exists(), link
+
+
+def test_the_public_names_are_few_and_documented():
+    assert len(pecli.__all__) <= 12
+    for name in pecli.__all__:
+        assert getattr(pecli, name).__doc__, name
+
+
+@pytest.mark.parametrize("module", ["pecli", "pecli.recipe"])
+def test_the_examples_in_docstrings_come_out(module):
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_the_readmes_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+    assert (tmp_path / "rope.safetensors").exists()
