@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from pecli.analysis.lanes import pair_lanes
 from pecli.analysis.sources import Source
 from pecli.errors import PecliError
+from pecli.layouts import LAYOUTS
 from pecli.positions import Positions
 from pecli.spec import Family
-from pecli.table import LAYOUTS, Table
+from pecli.table import Table
 from pecli.tabular import DTYPES, Array, Tabular
 
 if TYPE_CHECKING:

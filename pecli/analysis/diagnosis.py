@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pecli.analysis.comparison import Comparison
-from pecli.analysis.faults import Case, Fault, Planes, rounding_fault, structural
+from pecli.analysis.faults_structure import Case, Fault, Planes, rounding_fault, structural
 from pecli.analysis.lanes import Lane, pair_lanes, same_layout
-from pecli.analysis.samples import Floats, grain, holds, Plane
+from pecli.analysis.samples import Floats, Plane, grain
 from pecli.spec import Family
 from pecli.table import Table
 from pecli.tabular import Tabular
@@ -184,9 +184,7 @@ def _of_recipe(case: Case, expected: Tabular) -> Iterator[Fault]:
 
 def _layouts(case: Case, table: Table, rows: int) -> Iterator[Fault]:
     """Yield the other layouts of a rotary table that have the same shape."""
-    from dataclasses import replace
-
-    from pecli.table import LAYOUTS
+    from pecli.layouts import LAYOUTS
 
     for layout in LAYOUTS:
         if layout == table.request.layout:
@@ -253,7 +251,7 @@ def _rest(fault: Fault, left: float, case: Case, mine: Tabular, expected: Tabula
 
 def _arithmetic(case: Case, mine: Tabular, expected: Tabular) -> list[Finding]:
     """Say which arithmetic the phases were computed in, and where it shows first."""
-    from pecli.analysis.arithmetics import find_arithmetic
+    from pecli.analysis.finders.arithmetics import find_arithmetic
     from pecli.analysis.readings import readings
     from pecli.analysis.samples import take
     from pecli.plan import Waves
@@ -278,7 +276,7 @@ def _arithmetic(case: Case, mine: Tabular, expected: Tabular) -> list[Finding]:
 
 def _arithmetic_text(case: Case, name: str, words: str, positions: Floats) -> str:
     """Name the arithmetic and the first position whose values rounding alone does not explain."""
-    from pecli.analysis.arithmetics import spacing
+    from pecli.analysis.finders.arithmetics import spacing
 
     wrong = np.zeros(len(case.mine[0]), bool)
     for p, q in zip(case.mine, case.expected, strict=True):

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from pecli.analysis.spectra import COMMON_BASES, text
+from pecli.analysis.finders.spectra import COMMON_BASES, text
 from pecli.errors import PecliError
 from pecli.positions import Positions, fraction_text
 from pecli.recipe import Recipe

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def ordered_map(work: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pecli.analysis.guesses import Guess, try_guess
+from pecli.analysis.finders.guesses import Guess, try_guess
+from pecli.analysis.finders.shortest import shortest
+from pecli.analysis.finders.spectra import text
 from pecli.analysis.samples import take
-from pecli.analysis.shortest import shortest
-from pecli.analysis.spectra import text
 from pecli.tabular import Tabular
 
 if TYPE_CHECKING:
-    from pecli.analysis.identification import Identification
+    from pecli.analysis.judging import Identification
 
 
 def with_scale(table: Tabular, found: Identification) -> Identification | None:
@@ -23,10 +23,15 @@ def with_scale(table: Tabular, found: Identification) -> Identification | None:
     sample = take(table, 512)
     for guess in _guesses(table, found):
         trial = try_guess(guess, sample)
-        if trial is not None and (trial.equal == 1.0 or trial.units <= 2 and trial.equal > 0.9):
+        if trial is not None and (trial.equal == 1.0 or (trial.units <= 2 and trial.equal > 0.9)):
             confidence = "sure" if trial.equal == 1.0 else "likely"
             return replace(
-                found, recipe=trial.recipe, confidence=confidence, residual=trial.residual, equal=trial.equal, guess=guess
+                found,
+                recipe=trial.recipe,
+                confidence=confidence,
+                residual=trial.residual,
+                equal=trial.equal,
+                guess=guess,
             )
     return None
 
@@ -42,7 +47,7 @@ def _guesses(table: Tabular, found: Identification) -> Iterator[Guess]:
     if values.ndim != 2 or rows < 3 or (values <= 0).any():
         return
     m = values.shape[1]
-    decay = np.log((2 * np.arange(m) / (2 * m) + 0.4) / 1.4)[: m]
+    decay = np.log((2 * np.arange(m) / (2 * m) + 0.4) / 1.4)[:m]
     rise = (np.log(values[-1]) - np.log(values[0])) / (rows - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         base = decay[0] / rise[0]

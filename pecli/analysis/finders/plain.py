@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
-from pecli.analysis.biases_found import bucket_rules
-from pecli.analysis.guesses import Guess
+from pecli.analysis.finders.buckets import bucket_rules
+from pecli.analysis.finders.guesses import Guess
+from pecli.analysis.finders.shortest import digits, shortest
+from pecli.analysis.finders.spectra import text
 from pecli.analysis.readings import squeezed
 from pecli.analysis.samples import Floats, Sample
-from pecli.analysis.shortest import digits, shortest
-from pecli.analysis.spectra import text
 
 
 def guesses(sample: Sample) -> Iterator[Guess]:
@@ -45,7 +46,7 @@ def _bits(values: Floats) -> Iterator[Guess]:
         numbers = [int(sum(w for w, b in zip(weights, row, strict=True) if b)) for row in bits]
         for code in ("binary", "gray"):
             decoded = numbers if code == "binary" else [_from_gray(n) for n in numbers]
-            steps = {b - a for a, b in zip(decoded, decoded[1:], strict=False)}
+            steps = {b - a for a, b in pairwise(decoded)}
             if len(steps) != 1 or 0 in steps or decoded[0] >= 1 << 53:
                 continue
             keys = {"dim": str(width)}
@@ -54,7 +55,8 @@ def _bits(values: Floats) -> Iterator[Guess]:
             keys |= {"signed": "true"} if signed else {}
             table = {"start": str(decoded[0])} if decoded[0] else {}
             table |= {"step": str(steps.pop())} if steps != {1} else {}
-            yield Guess("binary", keys, table, 2.0 + msb + (code != "binary"))
+            known = len(values) > 3  # the bits of two or three rows may stand in line by chance
+            yield Guess("binary", keys, table, 2.0 + msb + (code != "binary"), determined=known)
 
 
 def _from_gray(number: int) -> int:
@@ -119,8 +121,8 @@ def _scales(sample: Sample, rise: Floats, values: Floats) -> Iterator[Guess]:
 
 def _angles(sample: Sample, rise: Floats, values: Floats) -> Iterator[Guess]:
     """Yield rotary angles: the frequencies can be read off."""
-    from pecli.analysis.ramps import ramps
-    from pecli.analysis.spectra import LEVELS, Measured, geometric, ntk
+    from pecli.analysis.finders.ramps import ramps
+    from pecli.analysis.finders.spectra import LEVELS, Measured, geometric, ntk
     from pecli.positions import fraction_text
 
     width = len(rise)

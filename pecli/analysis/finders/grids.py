@@ -7,37 +7,35 @@ are computed on some rows and compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 
-from pecli.analysis.guesses import Guess
+from pecli.analysis.finders.guesses import Guess
+from pecli.analysis.finders.sides import Grid, grids
 from pecli.analysis.readings import squeezed
 from pecli.analysis.samples import Floats, Sample
 from pecli.errors import PecliError
 
 LOOSE = 2e-2  # of a value on a few rows; a wrong choice is off by much more
-LEAST = 0.15  # share of the columns that must follow each side of a grid
 BASES = ("10000", "100", "1000", "20", "500000")
-MOST_GRIDS = 3
 PROBES = 6
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Sides of a grid that the columns follow, and rows before and after it."""
-
-    sides: tuple[int, ...]
-    prefix: int = 0
-    suffix: int = 0
-    shares: float = 0.0
-
-    @property
-    def text(self) -> str:
-        """The sides as an option takes them."""
-        return "x".join(map(str, self.sides))
+PLANES = {"axis-order": ("xy", "yx"), "order": ("sin-cos", "sin-sin"), "shift": ("0", "1"), "base": BASES}
+VOLUMES = {"split": ("quarter-rest", "half-quarters", "thirds"), "shift": ("0", "1"), "base": BASES[:2]}
+NERF_LINE = {"order": ("in-turn", "sin-cos"), "include-input": ("none", "first", "last"), "pi": ("true", "false")}
+NERF = {**NERF_LINE, "order": ("in-turn", "sin-cos", "by-frequency", "by-axis")}
+ROTATIONS = {
+    "axis-order": ("yx", "xy"),
+    "pairs": ("blocks", "alternate"),
+    "series": ("half", "even-odd"),
+    "first": ("0", "1"),
+    "base": BASES[:3],
+}
+CONVENTIONS = (
+    *("qwen2-vl", "pixtral", "llama4-vision", "dinov3", "eva", "sam2"),
+    *("kimi-k2.5", "gemma4", "efficientloftr", "timm-pixel"),
+)
 
 
 def guesses(sample: Sample) -> Iterator[Guess]:
@@ -55,7 +53,7 @@ def guesses(sample: Sample) -> Iterator[Guess]:
 
 
 def _planes(sample: Sample) -> list[Floats]:
-    """Return the arrays with a row for each point: leading axes (frames, rows, columns) are laid out one after another."""
+    """Return the arrays with a row for each point, whatever leading axes (frames, rows, columns) there are."""
     found = []
     for plane in sample.planes:
         values = squeezed(plane.values)
@@ -74,7 +72,9 @@ def _probed(sample: Sample, found: Iterator[Guess]) -> Iterator[Guess]:
         values = _rows_of(guess, rows)
         if values is None or len(values) != len(planes):
             continue
-        if all(v.shape == p[rows].shape and np.abs(v - p[rows]).max() <= LOOSE for v, p in zip(values, planes, strict=True)):
+        if all(
+            v.shape == p[rows].shape and np.abs(v - p[rows]).max() <= LOOSE for v, p in zip(values, planes, strict=True)
+        ):
             yield guess
 
 
@@ -97,65 +97,23 @@ def _rows_of(guess: Guess, rows: list[int]) -> list[Floats] | None:
         return None
 
 
-def grids(values: Floats, blank: Floats) -> list[Grid]:
-    """Return the grids that columns follow, best first; `blank` is a row without a coordinate."""
-    prefix = _blank_rows(values, blank)
-    suffix = _blank_rows(values[prefix:][::-1], blank) if prefix < len(values) else 0
-    found = []
-    for before, after in {(prefix, 0), (prefix, suffix), (max(0, prefix - 1), 0), (0, 0)}:
-        body = values[before : len(values) - after]
-        found += [Grid(g.sides, before, after, g.shares) for g in _sides(body)]
-    return sorted(found, key=lambda g: -g.shares)[:MOST_GRIDS]
-
-
-def _blank_rows(values: Floats, blank: Floats) -> int:
-    same = (values == blank).all(axis=1)
-    return int((~same).argmax()) if not same.all() else 0
-
-
-def _sides(body: Floats) -> Iterator[Grid]:
-    """Yield sides HxW and TxHxW with the share of columns that follow each axis alone."""
-    n = len(body)
-    varying = np.ptp(body, axis=0) > 1e-6
-    if not varying.any() or n < 4:
-        return
-    columns = body[:, varying]
-    scale = 1e-6 * np.abs(columns).max()
-    for width in (w for w in range(2, n) if n % w == 0):
-        rows = columns.reshape(n // width, width, -1)
-        along = (np.ptp(rows, axis=0) <= scale).all(axis=0)  # the same in every row: the column counts
-        down = (np.ptp(rows, axis=1) <= scale).all(axis=0)  # the same along a row: the row counts
-        share = float(min(along.mean(), down.mean()))
-        if share >= LEAST and float((along | down).mean()) > 0.9:
-            yield Grid((n // width, width), shares=share)
-            yield from _frames(columns, n, width, float(along.mean()))
-
-
-def _frames(columns: Floats, n: int, width: int, along: float) -> Iterator[Grid]:
-    """Yield the frames that rows of a grid may be divided into."""
-    for height in (h for h in range(2, n // width) if (n // width) % h == 0):
-        cube = columns.reshape(n // width // height, height, width, -1)
-        by_frame = (np.ptp(cube, axis=(1, 2)) <= 1e-6).all(axis=0).mean()
-        by_row = ((np.ptp(cube, axis=2) <= 1e-6).all(axis=(0, 1)) & (np.ptp(cube, axis=0) <= 1e-6).all(axis=(0, 1))).mean()
-        if min(by_frame, by_row) >= LEAST / 2 and by_frame + by_row + along > 0.9:
-            yield Grid((n // width // height, height, width), shares=float(min(by_frame, by_row, along)) + 0.5)
-
-
 def _absolute(values: Floats) -> Iterator[Guess]:
     width = values.shape[1]
     for grid in grids(values, np.zeros(width)):
         keys = {"dim": str(width), "grid": grid.text, **({"prefix": str(grid.prefix)} if grid.prefix else {})}
         if grid.suffix:
             continue
-        if len(grid.sides) == 2:
-            for axis, order, shift, base in product(("xy", "yx"), ("sin-cos", "sin-sin"), ("0", "1"), BASES):
-                own = {"axis-order": axis, "order": order, "shift": shift, "base": base}
-                yield Guess("sincos2d", _without(own, {"axis-order": "xy", "order": "sin-cos", "shift": "0", "base": "10000"}) | keys, {}, 3.0)
+        name, options = ("sincos2d", PLANES) if len(grid.sides) == 2 else ("sincos3d", VOLUMES)
+        for own in _choices(options):
+            yield Guess(name, {**keys, **own}, {}, 3.0)
+        if name == "sincos2d":
             yield from _detr(keys)
-        else:
-            for split, shift, base in product(("quarter-rest", "half-quarters", "thirds"), ("0", "1"), BASES[:2]):
-                own = {"split": split, "shift": shift, "base": base}
-                yield Guess("sincos3d", _without(own, {"split": "quarter-rest", "shift": "0", "base": "10000"}) | keys, {}, 3.0)
+
+
+def _choices(options: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Yield every combination of parameters, those with their default (the first) left out."""
+    for words in product(*options.values()):
+        yield {k: v for (k, known), v in zip(options.items(), words, strict=True) if v != known[0]}
 
 
 def _detr(keys: Mapping[str, str]) -> Iterator[Guess]:
@@ -167,10 +125,6 @@ def _detr(keys: Mapping[str, str]) -> Iterator[Guess]:
             more = {"normalize": "true", **({"center": "true"} if center else {})}
             yield Guess("detr", {**plain, **base, **more}, {}, 5.0)
             yield Guess("detr", {**plain, **base, **more, "coordinate-scale": "1"}, {}, 6.0)
-
-
-def _without(own: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
-    return {k: v for k, v in own.items() if defaults.get(k) != v}
 
 
 def _coordinates(values: Floats) -> Iterator[Guess]:
@@ -186,13 +140,13 @@ def _coordinates(values: Floats) -> Iterator[Guess]:
             for side in _sides_of(n, axes):
                 grid = {} if axes == 1 else {"grid": side}
                 lengths = table if axes == 1 else {}
-                for order, pi in product(("in-turn", "sin-cos", "by-frequency", "by-axis"), ("true", "false")):
-                    if axes == 1 and order in ("by-frequency", "by-axis"):
-                        continue
-                    own = _without({"order": order, "include-input": where, "pi": pi}, {"order": "in-turn", "include-input": "none", "pi": "true"})
-                    yield Guess("nerf", {"bands": str(bands), **grid, **own}, lengths, 3.0)
+                for own in _choices(NERF if axes > 1 else NERF_LINE):
+                    if own.pop("include-input", "none") == where:
+                        more = {} if where == "none" else {"include-input": where}
+                        yield Guess("nerf", {"bands": str(bands), **grid, **own, **more}, lengths, 3.0)
                 for order in ("sin-cos", "by-axis"):
-                    own = _without({"order": order, "include-input": where}, {"order": "sin-cos", "include-input": "first"})
+                    own = {} if order == "sin-cos" else {"order": order}
+                    own |= {} if where == "first" else {"include-input": where}
                     yield Guess("bands", {"bands": str(bands), **grid, **own}, lengths, 4.0)
 
 
@@ -230,15 +184,10 @@ def _rotary(cos: Floats, sin: Floats) -> Iterator[Guess]:
         yield from _merged(dim, len(cos), table)
 
 
-CONVENTIONS = ("qwen2-vl", "pixtral", "llama4-vision", "dinov3", "eva", "sam2", "kimi-k2.5", "gemma4", "efficientloftr", "timm-pixel")
-
-
 def _rope2d(dim: int, grid: Grid, edges: Mapping[str, str], table: Mapping[str, str]) -> Iterator[Guess]:
     keys = {"dim": str(dim), "grid": grid.text, **edges}
-    plain = {"axis-order": "yx", "pairs": "blocks", "series": "half", "first": "0", "base": "10000"}
-    for axis, pairs, series, first, base in product(("yx", "xy"), ("blocks", "alternate"), ("half", "even-odd"), ("0", "1"), BASES[:3]):
-        own = {"axis-order": axis, "pairs": pairs, "series": series, "first": first, "base": base}
-        yield Guess("rope2d", {**keys, **_without(own, plain)}, table, 3.0)
+    for own in _choices(ROTATIONS):
+        yield Guess("rope2d", {**keys, **own}, table, 3.0)
     for convention in CONVENTIONS:
         yield Guess("rope2d", {"dim": str(dim), "grid": grid.text, "convention": convention, **edges}, table, 4.0)
 
@@ -274,7 +223,6 @@ def _axes(cos: Floats, sin: Floats, grid: Grid, edges: Mapping[str, str], table:
         sides.insert(0, 1)
     if 0 in widths:
         return
-    for base, first in product(BASES[:3], ("0", "1")):
-        own = _without({"base": base, "first": first}, {"base": "10000", "first": "0"})
+    for own in _choices({"base": BASES[:3], "first": ("0", "1")}):
         keys = {"axes": "+".join(map(str, widths)), "grid": "x".join(map(str, sides)), **own, **edges}
         yield Guess("rope-axes", keys, table, 3.5)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.analysis.guesses import Guess, try_guess
-from pecli.analysis.readings import Reading, readings
+from pecli.analysis.finders.guesses import Guess, try_guess
+from pecli.analysis.readings import readings
 from pecli.analysis.rhythm import wrap
 from pecli.analysis.samples import Floats, Sample, take
 from pecli.positions import LIMIT
 from pecli.tabular import Array, Tabular
 
 if TYPE_CHECKING:
-    from pecli.analysis.identification import Identification
+    from pecli.analysis.judging import Identification
 
 MOST_ROWS = 256
 PREFIXES = (4, 3)  # rows that may be at equal distance at the beginning
@@ -33,7 +33,7 @@ class Held(Tabular):
     """Arrays in memory."""
 
     def __init__(self, arrays: Mapping[str, Floats], dtype: str) -> None:
-        self.values = {name: values for name, values in arrays.items()}
+        self.values = dict(arrays)
         self.recipe, self.metadata = None, {}
         self.arrays = tuple(Array(n, v.shape, "float64", ("position", "channel")[: v.ndim]) for n, v in arrays.items())
         self.kind = dtype
@@ -144,7 +144,11 @@ def _whole(sample: Sample, found: Identification, at: Floats) -> Identification 
         how, confidence = "float32", "sure" if guess.determined else "likely"
     else:
         return None
-    again = try_guess(replace(guess, table={**guess.table, "arithmetic": "float32"}), sample) if guess.name == "rope" else None
+    again = (
+        try_guess(replace(guess, table={**guess.table, "arithmetic": "float32"}), sample)
+        if guess.name == "rope"
+        else None
+    )
     if how == "float32" and again is not None and again.equal > trial.equal:
         trial = again
     return replace(
@@ -163,6 +167,3 @@ def evenly_spaced(positions: Sequence[float] | Floats | None) -> bool:
         return True
     steps = np.diff(np.asarray(positions, np.float64))
     return bool(np.allclose(steps, steps[0], rtol=1e-9, atol=0) and steps[0] != 0)
-
-
-ReadingType = Reading

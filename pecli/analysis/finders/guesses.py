@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pecli.analysis.arithmetics import spacing
+from pecli.analysis.finders.arithmetics import spacing
 from pecli.analysis.samples import Sample, holds, take
 from pecli.errors import PecliError
 from pecli.recipe import Recipe

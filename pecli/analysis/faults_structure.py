@@ -201,7 +201,7 @@ def _row_text(k: int) -> str:
 
 def rounding_fault(case: Case) -> str | None:
     """Return how rounding the expected values gives the others; None if it does not."""
-    from pecli.analysis.arithmetics import spacing
+    from pecli.analysis.finders.arithmetics import spacing
 
     for kind in ("float32", "float16", "bfloat16"):
         if not all(holds(p, kind) for p in case.mine):

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.analysis.shortest import digits, shortest
-from pecli.analysis.spectra import COMMON_BASES, LEVELS, Measured, Spectrum, text
+from pecli.analysis.finders.shortest import digits, shortest
+from pecli.analysis.finders.spectra import COMMON_BASES, LEVELS, Measured, Spectrum, text
 from pecli.text import join_list
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,9 @@ MOST_DIGITS = 4.0  # on average, of factors that a search found and a config pri
 EVIDENCE = 2.0  # digits by which measured factors must be shorter than chance makes them
 LARGEST = 1000.0  # of a factor
 LENGTHS = tuple(1 << k for k in range(9, 18))
-TIMES = tuple(Decimal(f) for f in ("2", "4", "8", "16", "32", "64", "1.5", "2.5", "3", "5", "6", "10", "12", "20", "40"))
+TIMES = tuple(
+    Decimal(f) for f in ("2", "4", "8", "16", "32", "64", "1.5", "2.5", "3", "5", "6", "10", "12", "20", "40")
+)
 
 
 def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
@@ -45,7 +47,10 @@ def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
         frequencies = plain / np.array([float(f) for f in factors])
         short = gain < -EVIDENCE and mean <= MOST_DIGITS
         if not short:  # any factors do: nearest ones instead of the shortest
-            factors = [shortest(r * (1 - e / 8), r * (1 + e / 8)) for r, e in zip(plain / measured.steps, measured.errors, strict=True)]
+            factors = [
+                shortest(r * (1 - e / 8), r * (1 + e / 8))
+                for r, e in zip(plain / measured.steps, measured.errors, strict=True)
+            ]
             items = join_list(factors, "+")
             keys |= {"short-factor": items, "long-factor": items}
             frequencies = plain / np.array([float(f) for f in factors])

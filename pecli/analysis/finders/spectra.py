@@ -18,17 +18,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.analysis.shortest import digits, shortest
+from pecli.analysis.finders.shortest import digits, shortest
 
 Floats = NDArray[np.float64]
 
 LEVELS = {"exact": 0.0, "float64": 2.0**-45, "float32": 2.0**-20, "float16": 2.0**-10, "bfloat16": 2.0**-7.4}
 """What each arithmetic does to a frequency, relative; float32 powers and exponentials err by up to nine units."""
 
-COMMON_BASES = tuple(
-    Decimal(b) for b in ("10000", "500000", "1000000", "100", "100000", "5000000", "10000000", "1000", "50000", "160000",
-                         "150000", "250000", "20000", "8000000", "50000000", "100000000", "200000", "600000", "40000", "20")
-)  # fmt: skip
+_BASES = (
+    "10000 500000 1000000 100 100000 5000000 10000000 1000 50000 160000 150000 250000 20000 8000000 50000000"
+    " 100000000 200000 600000 40000 20"
+)
+COMMON_BASES = tuple(Decimal(base) for base in _BASES.split())
+"""Bases that models have, the most usual first."""
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
@@ -132,7 +134,7 @@ def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iter
     m = len(measured.steps)
     if m == 1:
         for step, cost in steps_near(float(measured.logs[0]), float(measured.errors[0])):
-            yield Spectrum({}, step, np.ones(1), cost)
+            yield Spectrum({}, step, np.ones(1), cost, determined=cost <= SHORT)
         return
     line = fit_line(measured.logs, measured.errors, 0, m)
     if line.misfit > 1.0 or line.slope < -line.slope_error:
@@ -146,7 +148,7 @@ def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iter
 
 def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) -> Iterator[Spectrum]:
     i = np.arange(len(measured.steps), dtype=np.float64)
-    seen: set[tuple[Decimal, Decimal]] = set()
+    seen: set[tuple[Decimal, Fraction]] = set()
     for width in (1.0, 3.0, 0.3):
         spread = min(width * line.slope_error * half, 0.7)
         if line.slope * half > LARGEST_LOG:
@@ -167,7 +169,9 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
             frequencies = np.exp(-exponents)
             if measured.fits(frequencies, float(step)):
                 own = {**keys, **({} if base == 10000 else {"base": text(base)})}
-                yield Spectrum(own, step, frequencies, digits(base) - 1 + step_cost + (1 if keys else 0))
+                cost = digits(base) - 1 + step_cost + (1 if keys else 0)
+                sure = len(exponents) > 3 or digits(base) <= SHORT  # two or three pairs follow many a base
+                yield Spectrum(own, step, frequencies, cost, determined=sure)
 
 
 def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:

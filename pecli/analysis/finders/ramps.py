@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.analysis.shortest import digits, shortest
-from pecli.analysis.spectra import LARGEST_LOG, SHORT, Line, Measured, Spectrum, fit_line, steps_near, text
+from pecli.analysis.finders.ramp_ends import fractional_ends, lengths, rotation_ends, whole_ends
+from pecli.analysis.finders.shortest import digits, shortest
+from pecli.analysis.finders.spectra import LARGEST_LOG, SHORT, Line, Measured, Spectrum, fit_line, steps_near, text
 
 Floats = NDArray[np.float64]
 TURN = 2 * math.pi
-NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
-BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0, 1.0), (64.0, 2.0), (4.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -145,90 +143,21 @@ def _index_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Itera
         rise = float(np.polyfit(inside, along[inside], 1)[0])
         high = round(low + 1 / rise) if rise > 0 else m
     if len(inside) or high - low <= 1:
-        for keys, cost in _whole_ends(slowing, low, high, m):
+        for keys, cost in whole_ends(float(slowing.base), low, high, m):
             yield from _tested(measured, slowing, factor, _index_ratio(m, low, high, f), keys, cost)
     if len(inside) >= 2:
         rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
         if rise > 0:
             ends = (-start / rise, (1 - start) / rise)
             spread = 3 * float(loose[inside].max()) / rise
-            for keys, cost in _fractional_ends(slowing, ends, spread, m):
+            for keys, cost in fractional_ends(float(slowing.base), ends, spread, m):
                 yield from _tested(measured, slowing, factor, None, keys, cost)
 
 
 def _index_ratio(m: int, low: float, high: float, f: float) -> Floats:
     ramp = np.clip((np.arange(m) - low) / max(high - low, 1e-3), 0, 1)
-    return 1 - ramp + ramp / f
-
-
-def _whole_ends(slowing: Slowing, low: int, high: int, m: int) -> Iterator[tuple[dict[str, str], float]]:
-    """Yield original lengths (and betas) whose correction dimensions round outwards to these ends."""
-    log = math.log(float(slowing.base))
-    turns = partial(_wavelength, log / m)
-    for cost, (fast, slow) in enumerate(BETAS):
-        least = max(fast * turns(low) if low > 0 else 0.0, slow * turns(high - 1) * (1 + 1e-12))
-        most = min(fast * turns(low + 1), slow * turns(high) if high < 2 * m - 1 else math.inf)
-        length = nice_length(least, most)
-        if length is not None:
-            yield _lengths(length, fast, slow, {}), float(cost)
-    # other betas: a nice length for the slow end, and what the fast end then means
-    for slow in (1.0, 2.0):
-        length = nice_length(slow * turns(high - 1) * (1 + 1e-12), slow * turns(high))
-        if length is not None:
-            fast_beta = shortest(length / turns(low + 1) * (1 + 1e-12), length / turns(low) if low > 0 else length)
-            if float(fast_beta) > slow:
-                yield _lengths(length, float(fast_beta), slow, {}), 10.0
-
-
-def _fractional_ends(
-    slowing: Slowing, ends: tuple[float, float], spread: float, m: int
-) -> Iterator[tuple[dict[str, str], float]]:
-    """Yield original lengths and betas for ends that were not rounded."""
-    log = math.log(float(slowing.base))
-    turns = partial(_wavelength, log / m)
-    for fast, slow in BETAS:
-        least = max(fast * turns(ends[0] - spread), slow * turns(ends[1] - spread))
-        most = min(fast * turns(ends[0] + spread), slow * turns(ends[1] + spread))
-        length = nice_length(least, most)
-        if length is not None:
-            yield _lengths(length, fast, slow, {"truncate": "false"}), 1.0
-    for slow in (1.0, 2.0):
-        length = nice_length(slow * turns(ends[1] - spread), slow * turns(ends[1] + spread))
-        if length is None:
-            continue
-        beta = shortest(length / turns(ends[0] + spread), length / turns(ends[0] - spread))
-        if digits(beta) <= SHORT and float(beta) > slow:
-            yield _lengths(length, float(beta), slow, {"truncate": "false"}), digits(beta) + 1.0
-
-
-def _wavelength(slope: float, index: float) -> float:
-    """Return the positions that a turn of a plain pair takes, at a fractional index."""
-    return TURN * math.exp(min(index * slope, LARGEST_LOG))
-
-
-def _lengths(length: int, fast: float, slow: float, more: dict[str, str]) -> dict[str, str]:
-    keys = {"original-max": str(length), **more}
-    if fast != 32:
-        keys["beta-fast"] = f"{fast:g}"
-    if slow != 1:
-        keys["beta-slow"] = f"{slow:g}"
-    return keys
-
-
-def nice_length(least: float, most: float) -> int | None:
-    """Return the length in an interval that somebody would have trained on; None if it holds no whole number."""
-    if not most >= least or most < 1:
-        return None
-    usual = [n for n in NICE if least <= n <= most]
-    if usual:
-        return usual[0] if 4096 not in usual else 4096
-    if math.isinf(most):
-        return math.ceil(least)
-    for unit in (1024, 1000, 512, 256, 100, 64, 10, 1):
-        n = math.ceil(max(least, 1) / unit) * unit
-        if n <= most:
-            return n
-    return None
+    found: Floats = 1 - ramp + ramp / f
+    return found
 
 
 def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Iterator[Spectrum]:
@@ -239,7 +168,7 @@ def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> It
     inside = np.flatnonzero((share > 2 * loose) & (share < 1 - 2 * loose))
     w = slowing.plain
     alone, whole = np.flatnonzero(share >= 1 - 2 * loose), np.flatnonzero(share <= 2 * loose)
-    for low, high, length in _rotation_ends(w, share, loose, inside, alone, whole):
+    for low, high, length in rotation_ends(w, share, loose, inside, alone, whole):
         ramp = np.clip((length * w / TURN - low) / (high - low), 0, 1)
         keys = {"original-max": str(length)}
         cost = 0.5 * (len(f"{high:g}") - 1)
@@ -249,41 +178,8 @@ def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> It
             keys["high-freq-factor"] = f"{high:g}"
         ratio = ramp + (1 - ramp) / f
         yield from _tested(measured, slowing, factor, ratio, {"scaling": "llama3", **keys}, cost)
-        yarn = {"ramp": "rotations", **_lengths(length, high, low, {})}
+        yarn = {"ramp": "rotations", **lengths(length, high, low, {})}
         yield from _tested(measured, slowing, factor, ratio, yarn, cost + 0.5)
-
-
-def _rotation_ends(
-    w: Floats, share: Floats, loose: Floats, inside: NDArray[np.intp], alone: NDArray[np.intp], whole: NDArray[np.intp]
-) -> Iterator[tuple[float, float, int]]:
-    """Yield rotations at the slow and the fast end, and the length they count in."""
-    if len(inside) >= 2:
-        slope, start = (float(v) for v in np.polyfit(w[inside], share[inside], 1))
-        if slope <= 0:
-            return
-        foot, top = -start / slope, (1 - start) / slope  # frequencies at which the ramp begins and ends
-        if foot <= 0:
-            return
-        spread = max(3 * float(loose[inside].max()) / slope, 1e-12)
-        for low in (1.0, 2.0):
-            length = nice_length(TURN * low / (foot + spread), TURN * low / max(foot - spread, foot / 2))
-            if length is None:
-                continue
-            high = shortest(length * (top - spread) / TURN, length * (top + spread) / TURN)
-            if float(high) > low:
-                yield low, float(high), length
-        return
-    # no two pairs on the ramp: any usual ends that leave the right pairs alone
-    for low, high in ((1.0, 4.0), (1.0, 32.0)):
-        least = TURN * high / w[alone[-1]] if len(alone) else 0.0
-        most = TURN * low / w[whole[0]] if len(whole) else math.inf
-        if len(inside) == 1:
-            at = low + float(share[inside[0]]) * (high - low)
-            middle, error = TURN * at / w[inside[0]], TURN * float(loose[inside[0]]) * (high - low) / w[inside[0]]
-            least, most = max(least, middle - 2 * error), min(most, middle + 2 * error)
-        length = nice_length(least, most)
-        if length is not None:
-            yield low, high, length
 
 
 def _tested(
