@@ -204,7 +204,8 @@ def compare_lanes(
     left: Lane, right: Lane, parts: list[Strip], tolerance: Tolerance, progress: Progress = None
 ) -> ArrayComparison:
     """Compare the rows that two lanes have in common, on all cores."""
-    from pecli.analysis.tallies import Tally, compare_block
+    from pecli.analysis.blocks import compare_block
+    from pecli.analysis.tallies import Tally
 
     tally = Tally(left, right, parts)
     work = partial(compare_block, left, right, tolerance)

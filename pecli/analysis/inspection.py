@@ -85,7 +85,8 @@ def floats(values: NDArray[Any], dtype: str) -> NDArray[Any]:
         return widen(values, dtype)
     if values.dtype.kind == "c":
         flat = np.ascontiguousarray(values)
-        return flat.view(flat.real.dtype).reshape(*flat.shape[:-1], -1) if flat.ndim else flat.reshape(1).view(np.float64)
+        flat = flat.reshape(1) if flat.ndim == 0 else flat
+        return flat.view(flat.real.dtype).reshape(*flat.shape[:-1], -1)
     if values.dtype.kind == "b":
         return values.astype(np.uint8)
     return values
@@ -145,9 +146,7 @@ class _Running:
         return found
 
 
-def _statistics(
-    table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None
-) -> Statistics:
+def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
     running = _Running(array.name, sha256)
     for block in table.blocks([array.name]):
         running.add(block.start, block.values[array.name], array.dtype)

@@ -71,9 +71,7 @@ def _ambiguous(steps: Floats) -> bool:
     return len(steps) > 2 and bool(abs(steps[0]) < abs(steps[-1]) or np.abs(steps).max() > 2.0)
 
 
-def _lines(
-    steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_last: bool, tolerance: float
-) -> Lines:
+def _lines(steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_last: bool, tolerance: float) -> Lines:
     still = np.abs(steps) <= STILL
     moving = ~still
     order = np.flatnonzero(moving)

@@ -76,7 +76,7 @@ def _mean(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
 
 def _line(turning: NDArray[np.complex128], steps: NDArray[np.float64], resolution: float) -> Rhythm:
     """Refine by least squares where the rows follow a line, and say how well they do."""
-    n, m = turning.shape
+    n = len(turning)
     k = np.arange(n, dtype=np.float64)
     left = turning * np.exp(-1j * np.outer(k, steps))
     start = np.angle(_mean(left))

@@ -86,7 +86,8 @@ def _planes(lane: Lane, rows: int) -> list[Plane]:
     count = max(2, min(lane.rows, rows, HEAD_VALUES // max(1, lane.row_size)))
     raw = lane.read(0, min(count, lane.rows))
     if raw.dtype.kind == "c":
-        return [Plane("re", raw.real.astype(np.float64), lane.rows), Plane("im", raw.imag.astype(np.float64), lane.rows)]
+        parts = (("re", raw.real), ("im", raw.imag))
+        return [Plane(name, part.astype(np.float64), lane.rows) for name, part in parts]
     return [Plane(lane.name, floats(raw, lane.dtype).astype(np.float64), lane.rows)]
 
 
@@ -134,5 +135,4 @@ def round_bfloat16(values: Floats) -> Floats:
     """
     big = values * (2.0**45 + 1)
     found = big - (big - values)
-    found = np.where(np.isfinite(big), found, values)
-    return found
+    return np.where(np.isfinite(big), found, values)

@@ -125,7 +125,7 @@ def table_of(text: str, table: Tabular, *, given: bool) -> Table:
         positions = table.position(0, rows)
         if positions is None:
             raise BadParameter("positions", "@position", "names positions in the file, and it has none")
-        own = take_table_keys(name, keys)
+        own: dict[str, Any] = dict(take_table_keys(name, keys))
         return Table.make(Recipe.bind(name, **keys), positions=Positions.listed(positions), **own)
     return Table.parse(text)
 

@@ -94,11 +94,9 @@ def find_arithmetic(
             if low in (f, p, a):
                 tried.append(case.score(f, p, a))
     best = max(tried, key=lambda found: (round(found.equal, 3), found.close))
-    if best.fits and best.bounded < BOUNDED <= exact.bounded and best.equal < ENOUGH:
-        return exact
-    if best.fits or exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones
-        return best if best.equal >= ENOUGH or best.close >= CLOSE else exact
-    return max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
+    if exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones, unless to the bit
+        return best if best.equal >= ENOUGH or (best.close >= CLOSE and best.equal >= exact.equal) else exact
+    return best if best.fits else max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
 
 
 def spread_rows(n: int) -> NDArray[np.int64]:

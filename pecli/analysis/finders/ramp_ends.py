@@ -63,6 +63,7 @@ def _wavelength(slope: float, index: float) -> float:
 
 
 def lengths(length: int, fast: float, slow: float, more: dict[str, str]) -> dict[str, str]:
+    """Return the parameters of an original length and its betas, defaults left out."""
     keys = {"original-max": str(length), **more}
     if fast != 32:
         keys["beta-fast"] = f"{fast:g}"
