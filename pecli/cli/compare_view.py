@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pecli.analysis.comparison import ArrayComparison, Comparison, Place, Tolerance
     from pecli.tabular import Tabular
 
+JOINED = 8  # units beyond which bins are joined on the screen
 WORST = 3  # columns and stretches of rows that are named
 
 
@@ -52,16 +53,20 @@ def _words(tolerance: Tolerance) -> str:
 
 
 def _table(found: Comparison) -> object:
-    columns = [("array", "left"), ("differ", "right"), ("max abs", "right"), ("mean abs", "right"), ("max ulp", "right"),
-               ("cosine min", "right"), ("worst at", "left"), ("first at", "left")]  # fmt: skip
+    columns = [("array", "left"), *((head, "right") for head in ("differ", "max abs", "mean abs", "max ulp"))]
     rows = [
-        (
-            a.name, f"{a.unequal:,}", f"{a.max_abs:.4g}", f"{a.mean_abs:.3g}", "" if a.max_ulp is None else f"{a.max_ulp:,}",
-            "" if a.cosine_min is None else f"{a.cosine_min:.9f}", _place(a.worst), _place(a.first),
-        )
-        for a in found.arrays
-    ]  # fmt: skip
+        (a.name, f"{a.unequal:,}", f"{a.max_abs:.4g}", f"{a.mean_abs:.3g}", _units(a.max_ulp)) for a in found.arrays
+    ]
     return grid(columns, rows)
+
+
+def _units(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _cosine(value: float) -> str:
+    """Return a cosine; near 1 what it lacks says more."""
+    return f"{value:.6f}" if value < 0.9999 else "1" if value == 1.0 else f"1 - {1 - value:.2g}"
 
 
 def _place(place: Place | None) -> str:
@@ -69,25 +74,44 @@ def _place(place: Place | None) -> str:
 
 
 def details(found: ArrayComparison) -> list[str]:
-    """Return lines on one array: values at the worst place, ulp histogram, worst columns and rows, NaN."""
+    """Return lines on one array: the worst and the first place, distances in ulp, worst columns and rows, NaN."""
     lines = []
-    if found.worst is not None:
-        lines.append(f"{found.name}{_place(found.worst)}: {found.worst.left!r} against {found.worst.right!r}")
+    for word, place in (("worst", found.worst), ("first", found.first)):
+        if place is not None:
+            lines.append(f"{word}: {found.name}{_place(place)} is {place.left!r} against {place.right!r}")
     if found.unequal and found.histogram:
-        counts = "  ".join(f"{name}: {count:,}" for name, count in found.histogram.items())
-        lines.append(f"ulp of {found.ulp_dtype}: {counts}")
+        lines.append(f"ulp of {found.ulp_dtype}: {_histogram(found.histogram)}")
+    if found.unequal and found.cosine_min is not None and found.cosine_mean is not None:
+        lines.append(f"cosine of rows: smallest {_cosine(found.cosine_min)}, mean {_cosine(found.cosine_mean)}")
     if found.unequal and len(found.columns) > 1:
         order = sorted(range(len(found.columns)), key=lambda c: -found.columns[c])[:WORST]
         lines.append("worst columns: " + ", ".join(f"{c} ({found.columns[c]:.3g})" for c in order))
     if found.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
         lines.append("worst rows: " + ", ".join(f"from {row} ({value:.3g})" for row, value in top))
-    for name, counts in (("NaN", found.nan), ("infinity", found.infinite)):
+    for word, counts in (("NaN", found.nan), ("infinity", found.infinite)):
         if counts:
-            where = f", the first at row {counts['first_row'][0]}" if counts.get("first_row") else ""
-            sides = f"{counts['left']} on the left alone, {counts['right']} on the right alone, {counts['both']} on both"
-            lines.append(f"{name}: {sides}{where}")
+            row = counts.get("first_row")
+            where = f", the first at row {row[0]}" if row else ""
+            alone = (
+                f"{counts['left']} on the left alone, {counts['right']} on the right alone, {counts['both']} on both"
+            )
+            lines.append(f"{word}: {alone}{where}")
     return lines
+
+
+def _histogram(counts: Mapping[str, int]) -> str:
+    """Return how many values are so many units apart; beyond eight units the bins grow by sixteen."""
+    joined: dict[str, int] = {}
+    for name, count in counts.items():
+        high = name.partition("..")[2]
+        if not high or int(high) <= JOINED:
+            joined[name] = count
+            continue
+        edge = 1 << (-(-(int(high).bit_length() - 1) // 4) * 4)
+        label = f"up to {edge:,}"
+        joined[label] = joined.get(label, 0) + count
+    return "  ".join(f"{name}: {count:,}" for name, count in joined.items())
 
 
 def show_matrix(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison]) -> None:
@@ -96,9 +120,7 @@ def show_matrix(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison
         show(clean(f"{number}  {name}"))
     cells = {pair: _cell(found) for pair, found in pairs.items()}
     columns = [("max abs", "right"), *((str(j + 1), "right") for j in range(1, len(names)))]
-    rows = [
-        [str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names)))] for i in range(len(names) - 1)
-    ]
+    rows = [[str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names)))] for i in range(len(names) - 1)]
     show(grid(columns, rows))
     for (i, j), found in pairs.items():
         for finding in found.findings:
