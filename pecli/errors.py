@@ -45,7 +45,7 @@ class UnknownName(PecliError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
         remedy = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}."
         super().__init__(f"unknown {kind} '{name}': {remedy}")
         self.kind, self.name, self.known = kind, name, names

@@ -16,7 +16,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
-from pecli.text import number_text, parse_integer, parse_number, shorten
+from pecli.text import number_text, parse_integer, parse_number, shorten, split_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,8 +95,7 @@ class Positions:
         """Return the positions of a list ``0,5,9.5`` (or ``0+5+9.5``), or of ``@FILE``."""
         if text.startswith("@"):
             return cls.listed(read_positions(text[1:]))
-        items = text.split(",") if "," in text else text.split("+")
-        return cls.listed([parse_number("positions", item) for item in items])
+        return cls.listed([parse_number("positions", item) for item in split_list(text, "+")])
 
     @cached_property
     def unit(self) -> Fraction:
@@ -231,20 +230,24 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
                 data = stream.read()
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    if path == "-":
+        path = "standard input"
     if data.startswith(b"\x93NUMPY"):
         return _npy_positions(path, data)
     try:
-        words = data.decode().split()
+        words = data.decode("utf-8-sig").split()
     except UnicodeDecodeError:
         raise BadFile(path, "is neither text with one position a line nor an npy file") from None
     if not words:
         raise BadFile(path, "is empty: a file of positions has one a line")
+    found = []
     for number, word in enumerate(words, 1):
         try:
-            parse_number("position", word)
-        except BadParameter:
-            raise BadFile(path, f"item {number} is '{shorten(word, 30)}', not a position") from None
-    return [Decimal(word) for word in words]
+            found.append(parse_number("position", word))
+        except BadParameter as error:
+            why = error.rule if error.rule.startswith("is too") else "not a position"
+            raise BadFile(path, f"item {number} is '{shorten(word, 30)}', {why.removeprefix('is ')}") from None
+    return found
 
 
 def _npy_positions(path: str, data: bytes) -> NDArray[Any]:
@@ -299,7 +302,7 @@ def parse_shard(text: str, length: int) -> tuple[int, int]:
     BadParameter
         If it is not K/N with 0 <= K < N, or the part has no rows.
     """
-    index, _, parts = text.partition("/")
+    index, _, parts = str(text).partition("/")
     try:
         k, n = parse_integer("shard", index), parse_integer("shard", parts)
     except BadParameter:

@@ -7,7 +7,7 @@ values and biases are computed by their kernels and rounded once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,7 @@ class Table(Tabular):
         length: int | None = None,
         start: object = None,
         step: object = None,
-        positions: Positions | str | None = None,
+        positions: Positions | str | Sequence[Any] | None = None,
         dtype: str = "float32",
         layout: str | None = None,
         form: str | None = None,
@@ -127,8 +127,8 @@ class Table(Tabular):
             Number of rows; needed unless positions are listed or the recipe fixes it.
         start, step : number or text, optional
             First position (0) and distance of neighbours (1), decimals as written.
-        positions : Positions or str, optional
-            Instead of length, start and step: ``"0,5,9.5"`` or ``"@FILE"``.
+        positions : Positions, sequence of numbers or str, optional
+            Instead of length, start and step: numbers, ``"0,5,9.5"`` or ``"@FILE"``.
         dtype : {"float16", "bfloat16", "float32", "float64"}
             Type of the values.
         layout : str, optional
@@ -163,8 +163,9 @@ class Table(Tabular):
         request = replace(request, arithmetic=arithmetic)
         rows = request.rows(where.count)
         whole = shard is None and where.start == 0
+        part = "--shard" if shard is not None else "--start" if where.is_range else "--positions"
         last = -((-where.highest.numerator) // where.highest.denominator)
-        resolved = recipe.resolve(length=where.count, last=last, whole=whole)
+        resolved = recipe.resolve(length=where.count, last=last, whole=whole, part=part)
         from pecli.kernels import table_class
 
         made = table_class(resolved.plan, arithmetic)(resolved, where, request, rows)
@@ -182,6 +183,16 @@ class Table(Tabular):
         if "positions" in options:
             merged = {k: v for k, v in merged.items() if k not in ("length", "start", "step") or k in options}
         return Table.make(Recipe.bind(name, **keys), **merged)
+
+    def as_type(self, dtype: str) -> Table:
+        """Return the same table in another type of `DTYPES`, rounded from the real values."""
+        return type(self)(self.source, self.positions, replace(self.request, dtype=dtype), self.rows_of)
+
+    @property
+    def label(self) -> str:
+        """What to call it in a line: the recipe in short, and the arithmetic where it is not the exact one."""
+        arithmetic = self.request.arithmetic
+        return self.source.short + ("" if arithmetic == "exact" else f",arithmetic={arithmetic}")
 
     @property
     def plan(self) -> Plan:
@@ -210,14 +221,16 @@ def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
 
 
 def _positions(
-    recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | None
+    recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | Sequence[Any] | None
 ) -> Positions:
     """Return the rows asked for; a grid fixes its own number."""
     if positions is not None:
         given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
         if given:
             raise BadParameter(given[0], length if given[0] == "len" else start or step, "cannot stand with positions")
-        return positions if isinstance(positions, Positions) else Positions.parse(positions)
+        if isinstance(positions, str):
+            return Positions.parse(positions)
+        return positions if isinstance(positions, Positions) else Positions.listed(positions)
     first = parse_number("start", start) if start is not None else 0
     by = parse_number("step", step) if step is not None else 1
     rows = None if recipe.open_parameters else _fixed_rows(recipe.plan)
@@ -247,10 +260,10 @@ def _request(recipe: Recipe, dtype: str, layout: str | None, form: str | None, s
     family = recipe.encoding.family
     for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS), ("form", form, None)):
         if word is not None and known is not None and word not in known:
-            raise UnknownName(kind, word, known)
-    if layout not in (None, "split") and family is not Family.ROTARY:
+            raise UnknownName(kind, str(word), known)
+    if layout is not None and family is not Family.ROTARY:
         raise BadParameter("layout", layout, f"is for rotary tables: {recipe.encoding.name} is {family.word}")
-    if form not in (None, "dense") and family not in (Family.BIAS, Family.RELATIVE):
+    if form is not None and family not in (Family.BIAS, Family.RELATIVE):
         raise BadParameter("form", form, f"is for biases: {recipe.encoding.name} is {family.word}")
     if layout == "complex" and dtype not in ("float32", "float64"):
         raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with --layout complex")

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pecli.errors import BadParameter, UnknownName
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -116,15 +118,21 @@ class Tabular(ABC):
         return None
 
     def array(self, name: str) -> Array:
-        """Return the description of the array of this name."""
+        """Return the description of the array of this name.
+
+        Raises
+        ------
+        UnknownName
+            If there is none, with the nearest.
+        """
         for array in self.arrays:
             if array.name == name:
                 return array
-        raise KeyError(name)
+        raise UnknownName("array", str(name), [array.name for array in self.arrays])
 
     def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
         """Return the arrays grouped by number of rows, in order; a group is produced together."""
-        wanted = None if names is None else set(names)
+        wanted = None if names is None else {self.array(name).name for name in names}
         found: dict[int, list[Array]] = {}
         for array in self.arrays:
             if wanted is None or array.name in wanted:
@@ -144,14 +152,28 @@ class Tabular(ABC):
                 yield Block(start, stop, self.rows([a.name for a in group], start, stop))
 
     def rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return rows `start` to `stop` of the named arrays as fresh arrays."""
+        """Return rows `start` to `stop` of the named arrays as fresh arrays.
+
+        Raises
+        ------
+        BadParameter
+            If the rows are not among those of the arrays.
+        """
+        out = self.empty(names, start, stop)
+        self.fill(start, stop, out)
+        return out
+
+    def empty(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return arrays for rows `start` to `stop`, whose values are still to come."""
         import numpy as np
 
         out = {}
-        for name in names:
-            array = self.array(name)
-            out[name] = np.empty((stop - start, *array.row_shape), storage(array.dtype))
-        self.fill(start, stop, out)
+        for array in map(self.array, names):
+            if not 0 <= start <= stop <= array.rows:
+                raise BadParameter(
+                    "rows", f"{start}..{stop}", f"must lie within 0..{array.rows}, the rows of {array.name}"
+                )
+            out[array.name] = np.empty((stop - start, *array.row_shape), storage(array.dtype))
         return out
 
     def read(self, name: str) -> NDArray[Any]:

@@ -66,7 +66,7 @@ def test_bfloat16_survives_the_way_through_hdf5_and_safetensors(pecli, tmp_path)
         ({"layout": "halff"}, "did you mean 'half'"),
         ({"layout": "angles"}, "holds angles"),
         ({"dtype": "float8"}, "unknown dtype"),
-        ({"layout": "half", "from_layout": "concat"}, "does not fit"),
+        ({"layout": "half", "from_layout": "concat"}, "contradicts the source's own recipe, which says split"),
     ],
 )
 def test_what_cannot_be_is_refused(options, says):
@@ -78,6 +78,12 @@ def test_a_table_of_unknown_layout_asks_for_it(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((2, 3, 4), np.float32))
     with pytest.raises(PecliError, match="--from-layout"):
         convert(open_table(tmp_path / "a.npy"), layout="half")
+
+
+def test_a_layout_that_does_not_fit_the_arrays_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", cos=np.zeros((3, 4)), sin=np.zeros((3, 4)))
+    with pytest.raises(PecliError, match="does not fit"):
+        convert(open_table(tmp_path / "a.npz"), layout="half", from_layout="concat")
 
 
 def test_converting_without_a_target_is_refused(refuses):

@@ -51,7 +51,7 @@ def test_what_stands_beside_a_preset_wins():
         ("sinusoidal:dim=4,base=0", BadParameter, "base=0 must be at least 1e-06"),
         ("sinusoidal:dim=4,base=-3", BadParameter, "base=-3 must be at least 1e-06"),
         ("sinusoidal:dim=4,base=nan", BadParameter, "base=nan must be a finite number"),
-        ("sinusoidal:dim=4,base=1e999999999", BadParameter, "must be a finite number"),
+        ("sinusoidal:dim=4,base=1e999999999", BadParameter, "is too large"),
         ("sinusoidal:dim=4,base=2e30", BadParameter, "at most 1e+30"),
         ("sinusoidal:dim=4,order=sin", UnknownName, "did you mean"),
         ("sinusoidal:dim=2,shift=1", BadParameter, "shift=1 divides by 1 - 1 = 0"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.layouts import COMPLEX, LAYOUTS, layout_arrays, layout_views
 from pecli.recipe import join_recipe, split_recipe
+from pecli.table import Table
 from pecli.tabular import DTYPES, Array, Tabular, storage
 
 if TYPE_CHECKING:
@@ -30,8 +31,11 @@ class Converted(Tabular):
     def __init__(self, source: Tabular, dtype: str) -> None:
         self.source, self.dtype = source, dtype
         self.arrays = tuple(Array(a.name, a.shape, self._new(a), a.axes, a.lead) for a in source.arrays)
-        self.recipe = rewritten(source.recipe, dtype=dtype)
-        self.metadata = source.metadata
+        # rounding twice is not rounding once: the values are no longer those of the recipe with another type
+        kept = all(a.dtype == b.dtype for a, b in zip(self.arrays, source.arrays, strict=True))
+        self.recipe = source.recipe if kept else None
+        came = {} if kept or source.recipe is None else {"converted_from": source.recipe}
+        self.metadata = {**source.metadata, **came}
 
     def _new(self, array: Array) -> str:
         if array.dtype in REAL:
@@ -114,6 +118,11 @@ def convert(
     UnknownName, BadParameter, BadRecipe
         For a word that is none, or a layout that does not fit the arrays or is not known.
     """
+    if isinstance(source, Table) and dtype is not None:  # computed anew: rounded once, from the real value
+        source, dtype = source.as_type(_known(dtype)), None
+    stated = None if source.recipe is None else source_layout(source)
+    if from_layout is not None and stated not in (None, from_layout):
+        raise BadParameter("from-layout", from_layout, f"contradicts the source's own recipe, which says {stated}")
     if layout is not None:
         before = from_layout or source_layout(source)
         for option, word in (("layout", layout), ("from-layout", before)):
@@ -126,10 +135,14 @@ def convert(
                 source, dtype = Converted(source, dtype), None
             source = Rearranged(source, before, layout)
     if dtype is not None:
-        if dtype not in DTYPES:
-            raise UnknownName("dtype", dtype, DTYPES)
-        source = Converted(source, dtype)
+        source = Converted(source, _known(dtype))
     return source
+
+
+def _known(dtype: str) -> str:
+    if dtype not in DTYPES:
+        raise UnknownName("dtype", dtype, DTYPES)
+    return dtype
 
 
 def source_layout(source: Tabular) -> str:

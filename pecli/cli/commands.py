@@ -9,6 +9,9 @@ from typing import Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from pecli.cli.output import clean
+from pecli.errors import UnknownName
+
 Mode = Literal["markdown", "rich"] | None
 
 MODULES = {
@@ -30,12 +33,17 @@ class Commands(TyperGroup):
         return list(ORDER)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, built on first use; None for an unknown one, which Typer reports with the nearest."""
-        if cmd_name in MODULES and cmd_name not in self.commands:
-            self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
+        """Return a command, built on first use.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such command, with the nearest name.
+        """
         if cmd_name not in MODULES:
-            for name in ORDER:  # for the suggestion
-                self.get_command(ctx, name)
+            raise UnknownName("command", clean(cmd_name), ORDER)
+        if cmd_name not in self.commands:
+            self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

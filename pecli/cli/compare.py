@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pecli.cli.options import Atol, Json, LayerType, Quiet, Rtol, Ulp, completer
-from pecli.cli.output import clean, print_json, say
 from pecli.errors import BadParameter, BadRecipe
 from pecli.words import PURPOSES
 

@@ -33,6 +33,11 @@ def clean(text: object) -> str:
     return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
+def line(text: object) -> str:
+    """Return text as one line: a newline (in a file's name, say) is written as an escape too."""
+    return clean(text).replace("\n", "\\n")
+
+
 def print_json(result: Mapping[str, Any]) -> None:
     """Print one JSON object: strict, infinity as the string "inf", NaN as "nan"."""
     say(json.dumps(plain(result), allow_nan=False, ensure_ascii=True))

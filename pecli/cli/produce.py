@@ -26,6 +26,9 @@ def produce(encoding: Encoding, own: Options, given: Options) -> int:
     table, label = _tables(encoding, own, given)
     if given["output"] is None and given["format"] is None:
         return _on_screen(table, label, given)
+    for option in ("rows", "columns", "precision"):
+        if given[option] is not None:
+            raise BadParameter(option, given[option], "is for the screen: leave it out with -o or --format")
     return deliver(
         table,
         label,
@@ -53,7 +56,7 @@ def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, 
         if given["stack"] is not None:
             raise BadParameter("stack", given["stack"], "has no effect without --config")
         table = _table(Recipe.bind(encoding.name, **own), given, None)
-        return table, shorten(table.source.short, LONGEST_LABEL)
+        return table, shorten(table.label, LONGEST_LABEL)
     from pecli.analysis.configs import configured, every_layer
     from pecli.grouped import Grouped
     from pecli.words import STACKS
@@ -69,8 +72,8 @@ def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, 
             given["config"], encoding=encoding.name, given=own, layer_type=given["layer_type"], stack=stack
         )
         reading = one.reading
-        made = _table(one.recipe, given, one.layer)
-        label = one.recipe.short
+        table = _table(one.recipe, given, one.layer)
+        made, label = table, table.label
     if not given["quiet"]:
         for warning in reading.warnings:
             tell(clean(f"pecli: warning: {warning}"))
@@ -110,11 +113,12 @@ def _on_screen(table: Tabular, label: str, given: Options) -> int:
     """Print the table for a person, or as JSON its rounded head and tail."""
     from pecli.analysis.preview import preview
 
-    for option in ("compress", "wide", "no_clobber"):
+    for option in ("compress", "wide", "no_clobber", "threads"):
         if given[option]:
-            raise BadParameter(option.replace("_", "-"), "true", "has no effect without -o")
-    rows = whole_number("rows", given["rows"], 1, 100_000) or 12
-    columns = whole_number("columns", given["columns"], 1, 10_000) or 8
+            value = "true" if given[option] is True else given[option]
+            raise BadParameter(option.replace("_", "-"), value, "has no effect without -o")
+    rows = whole_number("rows", given["rows"], 1, 1000) or 12
+    columns = whole_number("columns", given["columns"], 1, 1000) or 8
     precision = whole_number("precision", given["precision"], 0, 17)
     precision = 4 if precision is None else precision
     if given["dry_run"]:

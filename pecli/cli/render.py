@@ -21,9 +21,7 @@ COLUMN_GAP = 3  # blanks that the table's box puts around a column
 
 def console() -> Console:
     """Return a console on standard output: colour as the variables say, 80 columns where there is no terminal."""
-    width = (
-        shutil.get_terminal_size((80, 24)).columns if is_terminal(sys.stdout) else int(os.environ.get("COLUMNS", 80))
-    )
+    width = shutil.get_terminal_size((80, 24)).columns if is_terminal(sys.stdout) else _stated_width()
     colour = wants_colour()
     return Console(
         file=sys.stdout,
@@ -35,6 +33,12 @@ def console() -> Console:
         markup=False,
         emoji=False,
     )
+
+
+def _stated_width() -> int:
+    """Return what COLUMNS says, 80 where it says no number."""
+    stated = os.environ.get("COLUMNS", "")
+    return int(stated) if stated.isascii() and stated.isdigit() and stated != "0" else 80
 
 
 def show(*items: Any) -> None:
@@ -84,7 +88,7 @@ def preview_grid(part: Part, precision: int) -> Grid:
     cells = [[number(cell, precision) for cell in row] for row in part.cells]
     heads = ["…" if label is None else label for label in part.column_labels]
     widths = [max(map(len, column)) + COLUMN_GAP for column in zip(heads, *cells, strict=True)]
-    room = console().width - max(len(part.row_axis), *map(len, labels)) - COLUMN_GAP
+    room = console().width - max(map(len, (part.row_axis, *labels))) - COLUMN_GAP
     kept = _fitting(widths, room)
     columns = [(part.row_axis, "right"), *(("…" if i is None else heads[i], "right") for i in kept)]
     rows = [[label, *("…" if i is None else row[i] for i in kept)] for label, row in zip(labels, cells, strict=True)]

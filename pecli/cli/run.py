@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import signal
 import sys
@@ -14,7 +16,7 @@ from typing import NoReturn
 from typer import Abort, TyperException
 
 from pecli.cli.output import clean, tell
-from pecli.errors import BrokenPipe, PecliError
+from pecli.errors import BadRecipe, BrokenPipe, PecliError
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
 
@@ -26,12 +28,15 @@ def run(arguments: Sequence[str]) -> int:
     shell then sees 141.
     """
     _catch_signals()
+    _open_streams()
     debug = "--debug" in arguments  # taken anywhere: the one who meets a bug repeats the command and adds it
     words = [word for word in arguments if word != "--debug"]
     if words in ([], ["generate"]):  # who asks for nothing is shown what there is
         words.append("--help")
     status = TROUBLE
     try:
+        if "" in words:
+            raise BadRecipe("an argument is empty: is a variable not set?")
         from pecli.cli import make_app
 
         result = make_app()(words, prog_name="pecli", standalone_mode=False)
@@ -47,8 +52,12 @@ def run(arguments: Sequence[str]) -> int:
         status = TROUBLE
     except MemoryError:
         tell("pecli: not enough memory for this table: write it to a file with -o, which takes the same for any length")
-    except OSError as error:  # what is left is standard output: a full disk behind >, a closed descriptor
-        tell(f"pecli: standard output: {error.strerror or error}: nothing more could be written")
+    except OSError as error:
+        # one that names no file is standard output: a full disk behind >, a closed descriptor
+        gone = error.errno == errno.ENOENT and error.filename is None
+        where = error.filename or ("the working folder" if gone else "standard output")
+        tell(clean(f"pecli: {where}: {error.strerror or error}"))
+        status = TROUBLE
         _forget_stdout()
     except Exception as error:  # anything else is a bug, and says so
         if debug:
@@ -65,6 +74,29 @@ def _report(error: PecliError | TyperException) -> int:
     text = error.format_message() if isinstance(error, TyperException) else str(error)
     tell("pecli: " + clean(" ".join(text.split())))
     return error.status if isinstance(error, PecliError) else TROUBLE
+
+
+def _open_streams() -> None:
+    """Make the three streams usable whatever the caller left of them.
+
+    A closed one gets the null device, so that no file of ours takes its number;
+    what is then printed to standard output fails as it should.  A character
+    that the encoding lacks is written as an escape.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - it lives as long as the process
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _catch_signals() -> None:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from pecli.cli.output import clean, is_terminal, print_json, tell
+from pecli.cli.output import is_terminal, line, print_json, tell
 from pecli.cli.screen import progress_for, shapes_text, size_text
 from pecli.errors import BadParameter
 from pecli.tabular import Tabular
@@ -85,5 +85,5 @@ def describe(
         verb = "wrote" if written else "would write" if path else "would print"
         where = path or "to the screen"
         took = "" if seconds is None else f", {seconds:.2f} s"
-        tell(clean(f"{verb} {where}: {label}, {shapes_text(table.arrays)}, {size_text(size)}{took}"))
+        tell(line(f"{verb} {where}: {label}, {shapes_text(table.arrays)}, {size_text(size)}{took}"))
     return 0

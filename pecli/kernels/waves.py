@@ -175,7 +175,6 @@ class WaveTable(Table):
 
     def rows(self, names: Any, start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return rows of the named arrays, computed on all cores."""
-        arrays = [self.array(name) for name in names]
-        out = {a.name: np.empty((stop - start, *a.row_shape), storage(a.dtype)) for a in arrays}
+        out = self.empty(names, start, stop)
         self.fill(start, stop, out, default_threads())
         return out
