@@ -136,6 +136,10 @@ def test_escapes_in_a_file_never_reach_the_terminal(pecli, tmp_path):
         assert "\x07" not in done.stdout + done.stderr
 
 
+def test_a_recipe_without_end_is_not_gone_through(refuses):
+    refuses("inspect", "rope:dim=8,len=100000000000", says="--len")
+
+
 def test_json_is_strict(pecli, tmp_path):
     np.save(tmp_path / "a.npy", np.array([[np.inf, np.nan, 1.0]]))
     found = json.loads(pecli("inspect", "a.npy", "--json").stdout, parse_constant=lambda word: pytest.fail(word))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pecli.tabular import Tabular
 
 DEFAULT_ROWS = 128
+LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
 SHOWN = 4  # positions of a worked example that begins elsewhere
 
 
@@ -176,10 +177,13 @@ def open_table_of(source: Source, table: Mapping[str, Any]) -> Tabular:
 def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
     """Report statistics, and what else was asked for."""
     from pecli.analysis.inspection import inspect_table
-    from pecli.cli.screen import progress_for
+    from pecli.cli.screen import progress_for, size_text
 
     table = open_table_of(source, options)
     total = sum(array.bytes for array in table.arrays)
+    if source.is_recipe and total > LARGEST:
+        rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"
+        raise BadParameter("len", max(array.rows for array in table.arrays), rule)
     more: dict[str, Any] = {}
     if wanted.identify:
         from pecli.analysis.identification import identify
