@@ -81,7 +81,7 @@ class Positions:
         return made
 
     @classmethod
-    def listed(cls, values: Sequence[Decimal] | Sequence[Fraction] | NDArray[Any]) -> Positions:
+    def listed(cls, values: Sequence[Any] | NDArray[Any]) -> Positions:
         """Return the positions of a list: exact numbers, or an array's binary values, (n,)."""
         segments = _segments_of(values)
         made = cls(sum(len(s.multiples) for s in segments), None, None, segments)
@@ -268,7 +268,7 @@ def _npy_positions(path: str, data: bytes) -> NDArray[Any]:
     return np.asarray(values)
 
 
-def _segments_of(values: Sequence[Decimal] | Sequence[Fraction] | NDArray[Any]) -> tuple[Segment, ...]:
+def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
     """Split a list by the finest unit its items need, only where one unit for all would overflow."""
     import numpy as np
 

@@ -7,7 +7,7 @@ values and biases are computed by their kernels and rounded once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,7 @@ class Table(Tabular):
         length: int | None = None,
         start: object = None,
         step: object = None,
-        positions: Positions | str | Sequence[Any] | None = None,
+        positions: Positions | str | list[Any] | None = None,
         dtype: str = "float32",
         layout: str | None = None,
         form: str | None = None,
@@ -127,7 +127,7 @@ class Table(Tabular):
             Number of rows; needed unless positions are listed or the recipe fixes it.
         start, step : number or text, optional
             First position (0) and distance of neighbours (1), decimals as written.
-        positions : Positions, sequence of numbers or str, optional
+        positions : Positions, list of numbers or str, optional
             Instead of length, start and step: numbers, ``"0,5,9.5"`` or ``"@FILE"``.
         dtype : {"float16", "bfloat16", "float32", "float64"}
             Type of the values.
@@ -221,7 +221,7 @@ def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
 
 
 def _positions(
-    recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | Sequence[Any] | None
+    recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | list[Any] | None
 ) -> Positions:
     """Return the rows asked for; a grid fixes its own number."""
     if positions is not None:
