@@ -20,10 +20,9 @@ import numpy as np
 import pytest
 
 from pecli.phase import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
+from pecli.phase.anchors import Anchors, group_size
 from pecli.phase.ladder import Ladder
-from pecli.phase.layout import arrange
-from pecli.phase.narrow_run import NarrowRun
-from pecli.phase.narrowing import Scratch, Window
+from pecli.phase.narrowing import Window
 from pecli.phase.product import combine
 from pecli.phase.turns import LIMB
 from tests.phase_reference import frequencies, wanted
@@ -151,12 +150,12 @@ def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
     base, dim, start, step, magnitude = CASES[case]
     turning = Wheel(frequencies(base, dim), magnitude=magnitude)
     ladder = Ladder(turning, start % step, step, wide=False, bias=narrow_run.WINDOW.bias)
-    first, rows = start // step, 3000
-    layout = arrange([("sin", np.empty((rows, turning.count), np.float32))])
-    run = NarrowRun(ladder, first, first + rows, layout, "float32", False, Scratch(), 1 << 18)
-    n = np.arange(first, first + rows)
+    group = group_size(ladder) * ladder.block
+    index, rows = start // step // group, 3000
+    anchors = Anchors(ladder, index)
+    n = np.arange(index * group, index * group + min(rows, group))
     anchor, offset = np.divmod(n, ladder.block)
-    candidate = run.anchors[anchor - run.base] * ladder.offsets(False)[offset]
+    candidate = anchors.turned(False, False)[anchor - anchors.base] * ladder.offsets(False)[offset]
     cosine, sine = turning.doubled_rows(ladder.offset + ladder.step * n)
     scale = narrow_run.WINDOW.bias * float(magnitude)
     true = (cosine.hi + 1j * sine.hi) * scale
@@ -164,7 +163,7 @@ def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
     # the reference is rounded too, which the bound has to spare
     assert error.max() < narrow_run.FIRST_PLANE
     assert error.max() > narrow_run.PLANE / 64, "a bound far from the truth flags too much"
-    slow = run.slow
+    slow = anchors.slow
     for got, wish in ((candidate.real, true.real), (candidate.imag, true.imag)):
         off = np.abs(got - wish)[1:, slow]
         assert (off <= narrow_run.RELATIVE * np.abs(wish[1:, slow])).all()

@@ -1,7 +1,7 @@
 """The engine: exact phases, and from them correctly rounded sines, cosines and angles."""
 
 from pecli.phase.doubled import Doubled
-from pecli.phase.fill import fill
+from pecli.phase.filling import fill
 from pecli.phase.rounding import STORAGE, narrow, widen
 from pecli.phase.team import default_threads
 from pecli.phase.turns import FREQUENCY_DIGITS, PI, pi

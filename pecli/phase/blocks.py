@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 INNER = 512
-"""Pairs that NumPy's innermost loop should have at least."""
+"""Pairs that NumPy's innermost loop should have at most where it can, and more than half of that.
+
+Few make it slow; and NumPy's buffer is cut to this size around products, or else it would copy
+each anchor's row again and again to make a longer loop of several, which costs half as much as
+the products themselves.
+"""
+
+
+@contextmanager
+def short_buffers() -> Iterator[None]:
+    """Cut NumPy's buffers in the calling thread; values do not depend on it."""
+    before = np.setbufsize(INNER)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
 
 
 @dataclass(frozen=True)
@@ -37,16 +53,16 @@ class Block:
 def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[Block]:
     """Cut rows first..last-1: whole anchors of ``size`` rows in groups, parts of one at the ends.
 
-    A block has ``pairs`` pairs or fewer, but at least one anchor's.  Anchors count from the first needed.
+    A block has ``pairs`` pairs or fewer, but at least one anchor's.
     """
     group = max(1, pairs // (size * columns))
-    base, at = first // size, first
+    at = first
     while at < last:
         anchor, row = divmod(at, size)
         if row or last - at < size:
-            found = Block(anchor - base, 1, row, min(size, row + last - at), at - first)
+            found = Block(anchor, 1, row, min(size, row + last - at), at - first)
         else:
-            found = Block(anchor - base, min(group, (last - at) // size), 0, size, at - first)
+            found = Block(anchor, min(group, (last - at) // size), 0, size, at - first)
         yield found
         at += found.size
 

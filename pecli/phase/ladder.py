@@ -36,7 +36,6 @@ GROUP = 8
 KEPT_ROWS = 1 << 17
 """Pairs of C rows that are kept, in groups and at least two of those: 4 MiB."""
 
-KEPT_LADDERS = 2
 LIMIT = 1 << 63
 
 
@@ -86,7 +85,9 @@ class Ladder:
         self._strides = made.pick(slice(fine + many, None))
         self._stride_split = self._strides.rows.split()
         self._groups: dict[int, Made] = {}
-        self._kept: dict[object, object] = {}
+        self._made: dict[object, object] = {}
+        self.kept: dict[int, object] = {}
+        """Groups of anchors, for `pecli.phase.anchors`."""
 
     def _make(self, places: list[int], offset: int = 0) -> Made:
         # no table reaches beyond the limit; those rows are never used
@@ -99,9 +100,9 @@ class Ladder:
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
         with self.wheel.lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-            return cast(T, self._kept[key])
+            if key not in self._made:
+                self._made[key] = make()
+            return cast(T, self._made[key])
 
     def offsets(self, conjugate: bool) -> Complex:
         """Make W, rounded."""
@@ -182,16 +183,3 @@ class Ladder:
                     del self._groups[next(iter(self._groups))]
                 self._groups[group] = found
             return found
-
-
-def ladder_for(wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0) -> Ladder:
-    """Find or make the wheel's ladder for such multiples; the last few are kept."""
-    key = (offset, step, wide)
-    with wheel.lock:
-        found = wheel.ladders.get(key)
-        if not isinstance(found, Ladder):
-            found = Ladder(wheel, offset, step, wide, bias)
-            while len(wheel.ladders) >= KEPT_LADDERS:
-                del wheel.ladders[next(iter(wheel.ladders))]
-            wheel.ladders[key] = found
-        return found

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase.blocks import Block, Outer, blocks
-from pecli.phase.ladder import Ladder
+from pecli.phase.anchors import Anchors
+from pecli.phase.blocks import Block, Outer, blocks, short_buffers
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Rounder, Scratch, Window, at_most, decide, put
+from pecli.phase.narrowing import Flags, Rounder, Scratch, Window, decide, put
 
 Integers = NDArray[np.int64]
 
@@ -52,80 +52,48 @@ SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125
 
 
 class NarrowRun:
-    """Rows n = first..last-1 of a ladder; ``mirrored``: of the negative multiples."""
+    """Rows n = first..last-1 of a ladder, all of one group of anchors.
+
+    ``mirrored``: of the negative multiples.
+    """
 
     def __init__(
-        self,
-        ladder: Ladder,
-        first: int,
-        last: int,
-        layout: Layout,
-        dtype: str,
-        mirrored: bool,
-        scratch: Scratch,
-        pairs: int,
+        self, anchors: Anchors, first: int, last: int, layout: Layout, dtype: str, mirrored: bool, scratch: Scratch
     ) -> None:
-        self.ladder, self.first, self.last, self.layout = ladder, first, last, layout
-        self.dtype, self.mirrored, self.scratch, self.pairs = dtype, mirrored, scratch, pairs
-        self.wheel = ladder.wheel
-        self.swapped = layout.pair is not None and layout.sine_first
-        self.base, self.top = first // ladder.block, -(-last // ladder.block)
-        self.anchors = ladder.anchors(self.base, self.top)
+        self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
+        self.first, self.last, self.layout = first, last, layout
+        self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
+
+    def fill(self, pairs: int) -> None:
+        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        width = self.wheel.count
+        size = (self.last - self.first) * width
+        doubtful, small = Flags(2 * size, "doubtful", self.scratch), Flags(size, "small", self.scratch)
+        left, right = self.anchors.near(self.dtype, SMALLEST[self.dtype], NEAR + CUT)
+        made: dict[tuple[int, int, int], tuple[Outer, Rounder, Outer, NDArray[np.uint16]]] = {}
+        with short_buffers():
+            for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
+                if block.shape not in made:
+                    near = self.scratch.get("near", block.size * width, np.uint16)
+                    made[block.shape] = *self._tools(block), Outer(np.add, left, right, block, near), near
+                product, rounder, phase, near = made[block.shape]
+                anchor, place = block.anchor - self.anchors.base, block.start * width
+                product(anchor)
+                rounder(block.start, doubtful.part(2 * place, 2 * block.size * width))
+                phase(anchor)
+                np.less_equal(near, 2 * NEAR + CUT, small.part(place, block.size * width))
+        self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
+
+    def _tools(self, block: Block) -> tuple[Outer, Rounder]:
+        """Make what computes and what rounds blocks of this shape."""
+        width = self.wheel.count
+        swapped = self.layout.pair is not None and self.layout.sine_first
         # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
-        self.conjugate = mirrored != self.swapped
-        self.slow = self.wheel.speed * (ladder.offset + ladder.step * last) <= 0.125
-
-    def fill(self) -> None:
-        """Compute, round, and settle what is doubtful."""
-        left = self.anchors.conj() if self.conjugate else self.anchors
-        if self.swapped:
-            left = left * 1j
-        width, size = self.wheel.count, self.ladder.block
-        doubtful = self._small()
-        made: dict[tuple[int, int, int], tuple[Outer, Rounder]] = {}
-        for block in blocks(size, width, self.first, self.last, self.pairs):
-            if block.shape not in made:
-                made[block.shape] = self._tools(left, block)
-            product, rounder = made[block.shape]
-            product(block.anchor)
-            doubtful.append(rounder(block.start) + block.start * width)
-        self._settle(np.concatenate(doubtful))
-
-    def _tools(self, left: NDArray[np.complex128], block: Block) -> tuple[Outer, Rounder]:
-        width = self.wheel.count
+        conjugate = self.mirrored != swapped
         z = self.scratch.get("product", block.size * width, np.complex128)
-        product = Outer(np.multiply, left, self.ladder.offsets(self.conjugate), block, z)
-        rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
-        return product, rounder
-
-    def _small(self) -> list[Integers]:
-        """Places of small sines and cosines."""
-        width = self.wheel.count
-        left, right = self._quarters()
-        found = []
-        for block in blocks(self.ladder.block, width, self.first, self.last, self.pairs):
-            near = self.scratch.get("near", block.size * width, np.uint16)
-            Outer(np.add, left, right, block, near)(block.anchor)
-            found.append(at_most(near, 2 * NEAR + CUT, self.scratch) + block.start * width)
-        return found
-
-    def _quarters(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Four times the phases, so that their sum is small near an integer.
-
-        Slow columns need no such test while their values are normal numbers (see RELATIVE), still
-        ones are stored separately: they are set far from any integer.
-        """
-        ladder = self.ladder
-        smallest = self.wheel.speed * max(1, ladder.offset + ladder.step * self.first)
-        normal = smallest * (6.28 * abs(float(self.wheel.magnitude.hi))) >= SMALLEST[self.dtype]
-        exempt = (self.slow & normal) | (self.wheel.speed == 0)
-        left = ladder.anchor_quarters(self.base, self.top) + np.uint16(NEAR + CUT)
-        right = ladder.offset_quarters()
-        if exempt.any():
-            left[:, exempt] = 0x8000
-            right = right.copy()
-            right[:, exempt] = 0
-        return left, right
+        left, right = self.anchors.turned(conjugate, swapped), self.ladder.offsets(conjugate)
+        rounder = Rounder(z.reshape(-1, width), self.layout, swapped, self.dtype, WINDOW, self.scratch)
+        return Outer(np.multiply, left, right, block, z), rounder
 
     def _settle(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
@@ -138,13 +106,14 @@ class NarrowRun:
         if not rows.size:
             return
         anchor, offset = np.divmod(n, self.ladder.block)
-        value = self.anchors[anchor - self.base, columns] * self.ladder.offsets(False)[offset, columns]
+        point = self.anchors.turned(False, False)
+        value = point[anchor - self.anchors.base, columns] * self.ladder.offsets(False)[offset, columns]
+        value *= 1.0 / WINDOW.bias
         if self.mirrored:
             value, multiples = value.conj(), -multiples
-        slow = self.slow[columns]
+        slow = self.anchors.slow[columns]
         bound = PLANE * abs(float(self.wheel.magnitude.hi))
         for part, number in (("cos", value.real), ("sin", value.imag)):
-            number = number * (1.0 / WINDOW.bias)
             error = np.where(slow, np.abs(number) * RELATIVE, bound)
             values = decide(self.wheel, multiples, columns, part, number, error, self.dtype)
             put(self.layout, part, rows, columns, values)

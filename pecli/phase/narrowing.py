@@ -66,19 +66,26 @@ class Scratch:
         return have[:size]
 
 
-def at_most(values: NDArray[Any], bound: int, scratch: Scratch) -> Indices:
-    """Places of a flat array whose value is at most ``bound``; meant for few.
+class Flags:
+    """Truth values for so many places, of which few are true.
 
-    Eight truth values at a time are looked at as one integer, which costs a third of ``nonzero``.
+    They are looked at eight at a time as one integer, which costs a third of ``nonzero``.
     """
-    size = -(-values.size // 8) * 8
-    mask = scratch.get("mask", size, np.bool_)
-    mask[values.size :] = False
-    np.less_equal(values, bound, out=mask[: values.size])
-    near = (mask.view(np.uint64) != 0).nonzero()[0]
-    found: Indices = mask.reshape(-1, 8).take(near, axis=0).reshape(-1).nonzero()[0]
-    found += ((near - np.arange(near.size)) * 8)[found >> 3]
-    return found
+
+    def __init__(self, size: int, name: str, scratch: Scratch) -> None:
+        self._mask = scratch.get(name, -(-size // 8) * 8, np.bool_)
+        self._mask[size:] = False
+
+    def part(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Give some of them to be set."""
+        return self._mask[first : first + count]
+
+    def places(self) -> Indices:
+        """List the places of the true ones."""
+        near = (self._mask.view(np.uint64) != 0).nonzero()[0]
+        found: Indices = self._mask.reshape(-1, 8).take(near, axis=0).reshape(-1).nonzero()[0]
+        found += ((near - np.arange(near.size)) * 8)[found >> 3]
+        return found
 
 
 SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
@@ -145,8 +152,8 @@ class Rounder:
         self.rows = len(z)
         self._bits = z.reshape(-1).view(np.uint64)
         self._integers = self._bits.view(np.int64)
-        self._window, self._scratch = window, scratch
-        self._run: Callable[[slice], Indices] = {
+        self._window = window
+        self._run: Callable[[slice, NDArray[np.bool_]], None] = {
             "float32": self._to_single,
             "float16": self._to_half,
             "bfloat16": self._to_brain,
@@ -161,30 +168,24 @@ class Rounder:
         self._low = scratch.get("low", size, np.uint32)
         self._stores = _half_stores(self._word.reshape(*z.shape, 2), layout, swapped)
 
-    def __call__(self, at: int) -> Indices:
-        """Round the block into the rows from ``at``; z is overwritten.
-
-        Returns
-        -------
-        ndarray of int64
-            Places row * columns + column of doubtful pairs, some of them twice.
-        """
-        return self._run(slice(at, at + self.rows))
+    def __call__(self, at: int, doubtful: NDArray[np.bool_]) -> None:
+        """Round the block into the rows from ``at``, and flag the doubtful parts; z is overwritten."""
+        self._run(slice(at, at + self.rows), doubtful)
 
     def _store(self, rows: slice) -> None:
         for source, target in self._stores:
             np.copyto(target[rows], source, casting="unsafe")
 
-    def _to_single(self, rows: slice) -> Indices:
+    def _to_single(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
         """Round to float32.
 
         The 29 bits that it lacks are 2^28 at a midpoint: shifted to the top, the most negative integer.
         """
         self._store(rows)
-        np.left_shift(self._bits, _35, out=self._bits)
-        return at_most(self._integers, self._window.bound, self._scratch) >> 1
+        np.left_shift(self._bits, _35, self._bits)
+        np.less_equal(self._integers, self._window.bound, doubtful)
 
-    def _to_brain(self, rows: slice) -> Indices:
+    def _to_brain(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
         """Round to bfloat16 by way of float32 bits x, whose rounding moves a value by half a unit at most.
 
         The candidate errs by far less (2^-30), and midpoints are multiples of a unit of x: of a
@@ -192,27 +193,26 @@ class Rounder:
         bits of the doubtful are 0; the rest is truncation.
         """
         np.copyto(self._single, self._wide, casting="same_kind")
-        np.add(self._word, _BRAIN_HALF, out=self._word)
-        np.left_shift(self._word, _16, out=self._low)
-        doubtful = at_most(self._low, 0, self._scratch)
-        np.right_shift(self._word, _16, out=self._word)
+        np.add(self._word, _BRAIN_HALF, self._word)
+        np.left_shift(self._word, _16, self._low)
+        np.equal(self._low, _ZERO, doubtful)
+        np.right_shift(self._word, _16, self._word)
         self._store(rows)
-        return doubtful >> 1
 
-    def _to_half(self, rows: slice) -> Indices:
+    def _to_half(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
         """Do the same for float16: the exponent's offset changes from 127 to 15, the sign moves next to it."""
         np.copyto(self._single, self._wide, casting="same_kind")
-        np.add(self._word, _HALF_HALF, out=self._word)
-        np.left_shift(self._word, _19, out=self._low)
-        doubtful = at_most(self._low, 0, self._scratch)
-        np.right_shift(self._word, _16, out=self._low)
-        np.bitwise_and(self._low, _SIGN, out=self._low)
-        np.right_shift(self._word, _13, out=self._word)
-        np.bitwise_or(self._word, self._low, out=self._word)
+        np.add(self._word, _HALF_HALF, self._word)
+        np.left_shift(self._word, _19, self._low)
+        np.equal(self._low, _ZERO, doubtful)
+        np.right_shift(self._word, _16, self._low)
+        np.bitwise_and(self._low, _SIGN, self._low)
+        np.right_shift(self._word, _13, self._word)
+        np.bitwise_or(self._word, self._low, self._word)
         self._store(rows)
-        return doubtful >> 1
 
 
+_ZERO = np.uint32(0)
 _35 = np.uint64(35)
 _13, _16, _19 = np.uint32(13), np.uint32(16), np.uint32(19)
 _SIGN = np.uint32(0x8000)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pecli.phase.circle import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.phase.doubled import Doubled, multiply
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import SMALLEST_NORMAL, Rounder, Scratch, Window, decide, ordinary, put
+from pecli.phase.narrowing import SMALLEST_NORMAL, Flags, Rounder, Scratch, Window, decide, ordinary, put
 from pecli.phase.wheel import Wheel
 
 Integers = NDArray[np.int64]
@@ -64,10 +64,11 @@ def _doubtful(points: Complex, layout: Layout, dtype: str, magnitude: float, scr
     biased = points * WINDOW.bias
     if swapped:
         biased = biased.conj() * 1j
-    found = Rounder(biased, layout, swapped, dtype, WINDOW, scratch)(0)
-    parts = points.reshape(-1).view(np.float64)
-    small = (np.abs(parts) < max(magnitude * SMALL, SMALLEST_NORMAL[dtype])).nonzero()[0]
-    return np.concatenate([found, small >> 1])
+    flags = Flags(2 * points.size, "doubtful", scratch)
+    doubtful = flags.part(0, 2 * points.size)
+    Rounder(biased, layout, swapped, dtype, WINDOW, scratch)(0, doubtful)
+    doubtful |= np.abs(points.reshape(-1).view(np.float64)) < max(magnitude * SMALL, SMALLEST_NORMAL[dtype])
+    return flags.places() >> 1
 
 
 def _wide(wheel: Wheel, multiples: Integers, layout: Layout) -> None:

@@ -8,22 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase.ladder import block_rows, ladder_for
+from pecli.phase.anchors import Anchors, anchors_at, group_size, ladder_for
 from pecli.phase.layout import Layout
 from pecli.phase.narrow_run import WINDOW, NarrowRun
 from pecli.phase.narrowing import Scratch, ordinary
 from pecli.phase.short import fill_short
-from pecli.phase.team import Task
+from pecli.phase.team import Task, crowd
 from pecli.phase.wheel import Wheel
 from pecli.phase.wide_run import WideRun
 
 Integers = NDArray[np.int64]
 
-TASK = 1 << 20
-"""Pairs that one thread takes at a time."""
+TASK = 1 << 21
+"""Pairs that one thread takes at a time; their flags are 6 MiB."""
 
 CALL = 1 << 18
 """Pairs per call of NumPy: small calls lose to the interpreter's lock, large ones cost memory (4 MiB a thread)."""
+
+CROWD = 4
+"""From more threads at work than this on, each gets half of both."""
 
 WORTH = 160
 """Rows, in all calls, from which on the making of a ladder pays."""
@@ -93,25 +96,33 @@ def _short_tasks(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, 
 
 
 def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
-    wide = dtype == "float64"
+    ladder = ladder_for(wheel, run.offset, run.step, dtype == "float64", 1.0 if dtype == "float64" else WINDOW.bias)
     share = -(-(run.last - run.first) // max(1, threads))
-    unit = block_rows(wheel.count)
-    rows = block or max(unit, min(TASK // wheel.count, share) // unit * unit)
-    ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias)
-    pairs = CALL if threads <= 4 else CALL // 2
+    rows = block or max(ladder.block, min(TASK // wheel.count, share) // ladder.block * ladder.block)
+    group = group_size(ladder) * ladder.block
     at = run.first
     while at < run.last:
-        stop = min((at // rows + 1) * rows, run.last)
+        stop = min((at // rows + 1) * rows, (at // group + 1) * group, run.last)
 
         def long(scratch: Scratch, at: int = at, stop: int = stop) -> None:
-            layout = run.layout.rows(slice(at - run.first, stop - run.first))
-            if wide:
-                WideRun(ladder, at, stop, layout, run.mirrored, scratch, pairs // 2).fill()
-            else:
-                NarrowRun(ladder, at, stop, layout, dtype, run.mirrored, scratch, pairs).fill()
+            _fill_long(anchors_at(ladder, at // group), run, at, stop, dtype, scratch)
 
         yield long
         at = stop
+
+
+def _fill_long(anchors: Anchors, run: Run, first: int, last: int, dtype: str, scratch: Scratch) -> None:
+    """Fill rows of one group, in pieces where many threads are at work."""
+    pairs, rows = CALL, last - first
+    if crowd() > CROWD:
+        pairs, rows = CALL // 2, max(1, TASK // 4 // anchors.ladder.wheel.count)
+    for at in range(first, last, rows):
+        stop = min(at + rows, last)
+        layout = run.layout.rows(slice(at - run.first, stop - run.first))
+        if dtype == "float64":
+            WideRun(anchors, at, stop, layout, run.mirrored, scratch).fill(pairs // 2)
+        else:
+            NarrowRun(anchors, at, stop, layout, dtype, run.mirrored, scratch).fill(pairs)
 
 
 def _runs(multiples: range, layout: Layout) -> Iterator[Run]:

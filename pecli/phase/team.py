@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from pecli.phase.narrowing import Scratch
 
 Task = Callable[[Scratch], None]
-_local = threading.local()
+_idle: list[Scratch] = []
+_lent: list[Scratch] = []
 
 
 def default_threads() -> int:
@@ -19,12 +21,24 @@ def default_threads() -> int:
     return max(1, min(8, os.cpu_count() or 1))
 
 
-def scratch() -> Scratch:
-    """Give the calling thread's own working arrays, kept for its next call."""
-    if not hasattr(_local, "scratch"):
-        _local.scratch = Scratch()
-    found: Scratch = _local.scratch
-    return found
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """Lend working arrays that earlier calls have left; as many are kept as were ever in use at once."""
+    try:
+        own = _idle.pop()
+    except IndexError:
+        own = Scratch()
+    _lent.append(own)
+    try:
+        yield own
+    finally:
+        _lent.remove(own)
+        _idle.append(own)
+
+
+def crowd() -> int:
+    """Count the threads at work, whoever called for them."""
+    return len(_lent)
 
 
 def share(tasks: Sequence[Task], threads: int) -> None:
@@ -37,14 +51,14 @@ def share(tasks: Sequence[Task], threads: int) -> None:
     errors: list[BaseException] = []
 
     def work() -> None:
-        own = scratch()
         try:
-            while not errors:
-                with lock:
-                    task = next(left, None)
-                if task is None:
-                    return
-                task(own)
+            with scratch() as own:
+                while not errors:
+                    with lock:
+                        task = next(left, None)
+                    if task is None:
+                        return
+                    task(own)
         except BaseException as error:
             errors.append(error)
 

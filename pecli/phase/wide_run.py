@@ -10,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase.blocks import Block, Outer, blocks
-from pecli.phase.ladder import Ladder
+from pecli.phase.anchors import Anchors
+from pecli.phase.blocks import Block, Outer, blocks, short_buffers
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Scratch, put
-from pecli.phase.wheel import Wheel
-
-Flat = NDArray[np.float64]
+from pecli.phase.narrowing import Flags, Scratch, put
+from pecli.phase.product import Split
 
 ERROR = 2.0**-74
 """Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
@@ -28,61 +26,43 @@ addition to a rest below 2^-25 another 2^-78: 3 * 2^-76.2 + 4 * 2^-80 + 2^-78 < 
 
 
 class WideRun:
-    """Rows n = first..last-1 of a ladder; ``mirrored``: of the negative multiples."""
+    """Rows n = first..last-1 of a ladder, all of one group of anchors.
+
+    ``mirrored``: of the negative multiples.
+    """
 
     def __init__(
-        self,
-        ladder: Ladder,
-        first: int,
-        last: int,
-        layout: Layout,
-        mirrored: bool,
-        scratch: Scratch,
-        pairs: int,
+        self, anchors: Anchors, first: int, last: int, layout: Layout, mirrored: bool, scratch: Scratch
     ) -> None:
-        self.ladder, self.first, self.last, self.layout = ladder, first, last, layout
-        self.mirrored, self.scratch, self.pairs = mirrored, scratch, pairs
-        self.wheel: Wheel = ladder.wheel
+        self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
+        self.first, self.last, self.layout = first, last, layout
+        self.mirrored, self.scratch = mirrored, scratch
         self.swapped = layout.pair is not None and layout.sine_first
-        conjugate = mirrored != self.swapped
-        anchors = ladder.anchor_split(first // ladder.block, -(-last // ladder.block))
-        if conjugate:
-            anchors = anchors.conjugate()
-        self.anchors = anchors.turned() if self.swapped else anchors
-        self.offsets = ladder.offset_split(conjugate)
+        self.bound = ERROR * 2.0**self.ladder.exponent
 
-    def fill(self) -> None:
-        """Compute, round, and settle what is doubtful."""
+    def fill(self, pairs: int) -> None:
+        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
         width = self.wheel.count
-        for block in blocks(self.ladder.block, width, self.first, self.last, self.pairs):
-            low, high = self._bounds(block)
+        made: dict[tuple[int, int, int], _Products] = {}
+        for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
+            if block.shape not in made:
+                made[block.shape] = self._products(block)
+            products = made[block.shape]
+            products(block.anchor - self.anchors.base, self.bound)
             layout = self.layout.rows(slice(block.start, block.start + block.size))
-            both = low.reshape(-1, 2 * width)
+            both = products.low.reshape(-1, 2 * width)
             if layout.pair is not None:
                 np.copyto(layout.pair, both[:, : layout.pair.shape[1]])
             for part, view in layout.singles:
                 np.copyto(view, both[:, int((part == "sin") != self.swapped) :: 2][:, : view.shape[1]])
-            differ = self.scratch.get("differ", low.size, np.bool_)
-            np.not_equal(low, high, out=differ)
-            if differ.any():
-                self._settle(differ.nonzero()[0], block, layout)
+            flags = Flags(both.size, "doubtful", self.scratch)
+            np.not_equal(products.low, products.high, flags.part(0, both.size))
+            self._settle(flags.places(), block, layout)
 
-    def _bounds(self, block: Block) -> tuple[Flat, Flat]:
-        """Compute the block's values with the bound taken away and added."""
-        size = block.size * self.wheel.count
-        main, rest, other = (self.scratch.get(name, size, np.complex128) for name in ("product", "rest", "other"))
-        a, b = self.anchors, self.offsets
-        Outer(np.multiply, a.coarse, b.coarse, block, main)(block.anchor)
-        Outer(np.multiply, a.coarse, b.rest, block, rest)(block.anchor)
-        Outer(np.multiply, a.rest, b.whole, block, other)(block.anchor)
-        whole, low, high = (z.view(np.float64) for z in (main, other, rest))
-        bound = ERROR * 2.0**self.ladder.exponent
-        high += low
-        np.subtract(high, bound, out=low)
-        high += bound
-        low += whole
-        high += whole
-        return low, high
+    def _products(self, block: Block) -> _Products:
+        conjugate = self.mirrored != self.swapped
+        left, right = self.anchors.split(conjugate, self.swapped), self.ladder.offset_split(conjugate)
+        return _Products(left, right, block, self.scratch)
 
     def _settle(self, places: NDArray[np.int64], block: Block, layout: Layout) -> None:
         rows, columns = np.divmod(places >> 1, self.wheel.count)
@@ -95,3 +75,28 @@ class WideRun:
             if chosen.size:
                 exact = self.wheel.settle(multiples[chosen], columns[chosen], part, "float64")
                 put(layout, part, rows[chosen], columns[chosen], exact)
+
+
+class _Products:
+    """Main + rest of blocks of one shape, in scratch arrays."""
+
+    def __init__(self, left: Split, right: Split, block: Block, scratch: Scratch) -> None:
+        size = block.size * left.whole.shape[1]
+        main, rest, other = (scratch.get(name, size, np.complex128) for name in ("product", "rest", "other"))
+        self._outers = (
+            Outer(np.multiply, left.coarse, right.coarse, block, main),
+            Outer(np.multiply, left.coarse, right.rest, block, rest),
+            Outer(np.multiply, left.rest, right.whole, block, other),
+        )
+        self._main, self.high, self.low = (z.view(np.float64) for z in (main, rest, other))
+
+    def __call__(self, anchor: int, bound: float) -> None:
+        """Make ``low`` and ``high`` of the values with the bound taken away and added."""
+        with short_buffers():
+            for product in self._outers:
+                product(anchor)
+        self.high += self.low
+        np.subtract(self.high, bound, self.low)
+        self.high += bound
+        self.low += self._main
+        self.high += self._main
