@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
+from pecli.analysis.preview import preview
 from pecli.errors import PecliError
 from tests.golden_cases import cases, values
 from tests.oracle import matches, number, power
@@ -156,3 +157,16 @@ def test_what_is_wrong_is_said_in_one_sentence(recipe, says):
     assert "\n" not in message
     for word in says:
         assert word in message, message
+
+
+def test_a_decay_of_a_thousand_million_distances_is_previewed_by_the_few_that_show():
+    parts = preview(Table.parse("retnet:dim=8,heads=2,max-len=1000000000", length=4))
+    decay = next(part for part in parts if part.title == "decay")
+    assert decay.column_labels[:3] == ["0", "1", "2"]
+    assert [row[:3] for row in decay.cells] == [[1, 0.96875, 0.9384765625], [1, 0.984375, 0.968994140625]]
+
+
+def test_a_preview_by_distance_stands_around_distance_0():
+    (part,) = preview(Table.parse("alibi:heads=1", length=100, start=0, form="distance"), columns=4)
+    assert part.column_labels == ["-2", "-1", "0", "1", "2"]
+    assert [abs(value) for value in part.cells[0]] == [2 / 256, 1 / 256, 0, 1 / 256, 2 / 256]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,10 +109,9 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
     """Return an array (heads, m) of single values with a row per head, columns around the middle."""
     heads, m = array.shape
     picked = _pick(heads, rows)
-    numbers = table.position(0, m)
-    distances = range(-(m // 2), m - m // 2) if numbers is None or len(numbers) != m else numbers.tolist()
+    distance, zero = _distances(table, array)
     half = max(1, columns // 2)
-    middle = min(max(half, min(range(m), key=lambda c: abs(distances[c]))), max(half, m - 1 - half))
+    middle = min(max(half, zero), max(half, m - 1 - half))
     shown = [c for c in range(middle - half, middle + half + 1) if 0 <= c < m]
     cells: list[list[Any]] = []
     for head in picked:
@@ -121,7 +121,29 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
             values = table.rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
             cells.append(widened(values, array.dtype))
     labels = [None if h is None else str(h + 1) for h in picked]
-    return Part(array, array.name, "head", "distance", labels, [str(distances[c]) for c in shown], cells)
+    return Part(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
+
+
+def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]:
+    """Return the distance of each place of an array (heads, m), and the place nearest distance 0.
+
+    They are evenly spaced, so that a few of them tell all: m may be a thousand million.
+    """
+    m = array.shape[1]
+    if array != table.arrays[0]:  # a decay beside a rotary table: 0, 1, 2, ..
+        return (lambda c: c), 0
+    ends = [table.position(c, c + 1) for c in (0, m - 1)]
+    if any(end is None or len(end) != 1 for end in ends):
+        return (lambda c: c - m // 2), m // 2
+    first, last = (end[0] for end in ends if end is not None)
+    zero = 0 if last == first else round(float(-first / (last - first)) * (m - 1))
+
+    def at(place: int) -> Any:
+        numbers = table.position(place, place + 1)
+        assert numbers is not None
+        return numbers.tolist()[0]
+
+    return at, min(max(zero, 0), m - 1)
 
 
 def _numbers(table: Tabular, array: Array, row: int, width: int) -> list[Any]:
