@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -87,7 +88,8 @@ class Param:
     def range_text(self) -> str:
         """The range in words, for help and messages."""
         low = f"at least {_plain(self.ge)}" if self.ge is not None else ""
-        low = f"above {_plain(self.gt)}" if self.gt is not None else low
+        if self.gt is not None and (self.ge is None or self.gt >= self.ge):
+            low = f"above {_plain(self.gt)}"
         high = f"at most {_plain(self.le)}" if self.le is not None else ""
         high = f"below {_plain(self.lt)}" if self.lt is not None else high
         return " and ".join(filter(None, ("even" if self.even else "", low, high)))
@@ -185,14 +187,23 @@ class Parameter:
 
     def _numbers(self, given: object) -> tuple[Decimal, ...]:
         """Return a list of numbers; where a file may stand for it, the file's, so that the values are the identity."""
+        items = split_list(given, self.param.separator)
         try:
-            return tuple(parse_number(self.option, item) for item in split_list(given, self.param.separator))
+            return tuple(parse_number(self.option, item) for item in items)
         except BadParameter:
-            if not (self.param.file and isinstance(given, str)):
+            if not (self.param.file and isinstance(given, str)) or self._is_list(items, given):
                 raise
         from pecli.vectors import read_vector
 
         return read_vector(given, rows=self.param.matrix)
+
+    def _is_list(self, items: list[object], given: str) -> bool:
+        """Whether a list was meant and no file: the first of several items is a number."""
+        try:
+            parse_number(self.option, items[0])
+        except BadParameter:
+            return False
+        return len(items) > 1 and not Path(given).exists()
 
     def _flag(self, given: object) -> bool:
         if isinstance(given, bool):
@@ -214,7 +225,8 @@ class Parameter:
         if outside:
             raise BadParameter(self.option, given, f"must be {p.range_text}")
         if p.even and value % 2:
-            raise BadParameter(self.option, given, f"must be even: use {int(value) - 1 or 2} or {int(value) + 1}")
+            near = [n for n in (int(value) - 1, int(value) + 1) if n >= (p.ge or 2)]
+            raise BadParameter(self.option, given, f"must be even: use {' or '.join(map(str, near))}")
 
 
 @dataclass(frozen=True)

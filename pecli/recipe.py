@@ -77,7 +77,7 @@ class Recipe:
             if parameter.param.of_table and self.values[name] is None and self.encoding.applies(parameter, self.values)
         }
 
-    def resolve(self, *, length: int, last: int, whole: bool) -> Recipe:
+    def resolve(self, *, length: int, last: int, whole: bool, part: str = "--start or --shard") -> Recipe:
         """Return the recipe with what depends on the whole table filled in.
 
         Parameters
@@ -88,6 +88,8 @@ class Recipe:
             Its last position, rounded up.
         whole : bool
             Whether these rows are the whole table; if not, the parameters must be given.
+        part : str
+            The options that made them a part, for the message.
 
         Raises
         ------
@@ -100,7 +102,7 @@ class Recipe:
         if not whole:
             option = self.encoding.parameters[next(iter(missing))].option
             rule = f"needs --{option}: {self.encoding.name} depends on the whole table, and these rows are a part of it"
-            raise BadRecipe(f"a table with --start or --shard {rule}")
+            raise BadRecipe(f"a table with {part} {rule}")
         parameters = self.encoding.parameters
         filled = {
             name: parameters[name].parse(str(length if of == "length" else max(1, last + 1)))

@@ -4,36 +4,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from pecli.errors import BadParameter
 
 LONGEST_NUMBER = 400  # characters; a decimal may be the exact expansion of a double
 LARGEST_EXPONENT = 400
+_WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")  # of Decimal's, ASCII alone
 
 
 def parse_number(name: str, given: object) -> Decimal:
-    """Return the finite decimal that `given` (text, int, float or Decimal) writes."""
+    """Return the finite decimal that `given` (text, int, float or Decimal) writes, in ASCII digits.
+
+    Raises
+    ------
+    BadParameter
+        If it writes none, or one too long, too large or too small to compute with.
+    """
+    return _number(name, given, "must be a finite number such as 10000, 0.5 or 1e6")
+
+
+def _number(name: str, given: object, rule: str) -> Decimal:
     if isinstance(given, bool):
-        raise BadParameter(name, given, "must be a number")
+        raise BadParameter(name, given, rule)
     text = str(given).strip()
-    try:
-        value = Decimal(text) if len(text) <= LONGEST_NUMBER else None
-    except InvalidOperation:
-        value = None
-    if value is None or not value.is_finite() or abs(value.adjusted()) > LARGEST_EXPONENT:
-        raise BadParameter(name, shorten(text), "must be a finite number such as 10000, 0.5 or 1e6")
-    return value
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
+        raise BadParameter(name, shorten(text), rule)
+    if len(text) > LONGEST_NUMBER:
+        raise BadParameter(name, shorten(text), f"must have at most {LONGEST_NUMBER} characters")
+    exponent = int(written[1] or 0)
+    if abs(exponent) <= 2 * LARGEST_EXPONENT:  # beyond it no number of such a length comes back into range
+        value = Decimal(text)
+        if not value:
+            return Decimal(0)
+        if abs(value.adjusted()) <= LARGEST_EXPONENT:
+            return value
+        exponent = value.adjusted()
+    size = "large" if exponent > 0 else "small"
+    span = f"-{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
+    raise BadParameter(name, shorten(text), f"is too {size}: exponents of 10 go from {span}")
 
 
 def parse_integer(name: str, given: object) -> int:
     """Return the whole number that `given` writes; "1e6" and "4096.0" are whole numbers too."""
     if isinstance(given, int) and not isinstance(given, bool):
         return given
-    try:
-        value = parse_number(name, given)
-    except BadParameter:
-        raise BadParameter(name, shorten(str(given)), "must be a whole number") from None
+    value = _number(name, given, "must be a whole number")
     if value != value.to_integral_value():
         raise BadParameter(name, given, "must be a whole number")
     return int(value)
@@ -65,8 +82,8 @@ def split_list(given: object, separator: str) -> list[object]:
     """Return the items of a list given as text or as a sequence."""
     if isinstance(given, list | tuple):
         return list(given)
-    if separator == "+":  # a plus sign inside an exponent (1e+5) does not separate
-        return list(re.split(r"(?<![eE])\+", str(given)))
+    if separator == "+":  # a plus sign inside an exponent (1e+5) does not separate; recipes quote commas
+        return list(re.split(r",|(?<![0-9.][eE])\+", str(given)))
     return list(str(given).lower().split(separator))
 
 

@@ -50,7 +50,7 @@ def read_vector(path: str, rows: bool = False) -> tuple[Decimal, ...]:
 
 def _text(path: str, data: bytes, rows: bool) -> tuple[Decimal, ...]:
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadFile(path, "is neither text nor npy: a vector is a list of numbers") from None
     items: list[object]

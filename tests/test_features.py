@@ -244,3 +244,14 @@ def test_a_recipe_names_the_generator_of_its_matrix():
     text = str(Recipe.parse("fourier:dim=8,seed=5"))
     assert "seed=5" in text
     assert "generator=philox4x64-10+as241" in text
+
+
+@pytest.mark.parametrize("more", ["", ",pi=false,scale=1e9"])
+def test_the_fastest_frequency_that_nerf_takes_is_exact_too(more):
+    with mpmath.workdps(120):
+        factor = mpmath.mpf(10) ** 9 if more else mpmath.pi
+        expected_rows = [
+            [f(number(x) * 2**k * factor) for k in range(96) for f in (mpmath.sin, mpmath.cos)]
+            for x in (Fraction(1, 10), Fraction(1234567890123456, 1000))
+        ]
+        assert matches(read(f"nerf:bands=96,coordinates=given{more}", positions="0.1,1234567890123.456"), expected_rows)

@@ -1,5 +1,6 @@
 """Positions are exact: ranges, lists, files, and what lies outside."""
 
+import io
 import itertools
 from decimal import Decimal
 from fractions import Fraction
@@ -96,3 +97,21 @@ def test_a_shard_that_is_no_part_is_refused(text):
 @pytest.mark.parametrize("text", ["0", "-12", "0.1", "-1.25e-4", "123456789.5", "9007199254740991"])
 def test_the_text_of_a_position_is_its_shortest(text):
     assert fraction_text(Fraction(text)) == text
+
+
+def test_a_file_of_positions_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "positions.txt"
+    path.write_bytes(b"\xef\xbb\xbf3\n0.5\n")
+    assert list(Positions.parse(f"@{path}")) == [3, Fraction(1, 2)]
+
+
+def test_positions_are_written_in_ascii_digits_without_underscores():
+    for text in ("\u0663", "1_000", "1,\uff18"):
+        with pytest.raises(BadParameter, match="must be a finite number"):
+            Positions.parse(text)
+
+
+def test_a_bad_item_of_standard_input_is_named_so(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1 2x")))
+    with pytest.raises(BadFile, match="^standard input: item 2 is '2x', not a position"):
+        Positions.parse("@-")

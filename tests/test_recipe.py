@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pecli import CATALOGUE, Recipe
 from pecli.errors import BadParameter, BadRecipe, PecliError, UnknownName
 from pecli.recipe import join_recipe, split_recipe
+from pecli.table import Table
 
 
 def test_defaults_are_part_of_the_identity():
@@ -30,6 +31,27 @@ def test_the_example_of_every_encoding_parses_back_from_both_texts(name):
     assert recipe.encoding.name == name
 
 
+def test_lists_may_be_written_with_commas_and_stand_with_plus_signs():
+    assert Recipe.bind("mrope", dim=128, sections="16,24,24") == Recipe.parse("mrope:dim=128,sections=16+24+24")
+    assert Recipe.bind("rope", dim=8, frequencies="1e+0, 2,3,4").keys()["frequencies"] == "1+2+3+4"
+    assert Recipe.parse('mrope:dim=128,sections="16,24,24"').keys()["sections"] == "16+24+24"
+
+
+def test_a_list_that_names_an_existing_file_is_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "1,x").write_text("\ufeff3 4")
+    assert Recipe.bind("rope", dim=4, frequencies="1,x").keys()["frequencies"] == "3+4"
+
+
+@pytest.mark.parametrize(
+    ("options", "part"), [({"positions": "1,2"}, "--positions"), ({"length": 2, "start": 1}, "--start"),
+                          ({"length": 2, "shard": "0/2"}, "--shard")]
+)  # fmt: skip
+def test_a_part_of_a_table_names_the_option_that_made_it_one(options, part):
+    with pytest.raises(BadRecipe, match=f"a table with {part} needs --max-len"):
+        Table.make(Recipe.parse("xpos:dim=4"), **options)
+
+
 def test_a_preset_expands_and_leaves_no_trace():
     recipe = Recipe.parse("sinusoidal:dim=8,spacing=endpoint")
     assert recipe == Recipe.parse("sinusoidal:dim=8,shift=1")
@@ -51,7 +73,20 @@ def test_what_stands_beside_a_preset_wins():
         ("sinusoidal:dim=4,base=0", BadParameter, "base=0 must be at least 1e-06"),
         ("sinusoidal:dim=4,base=-3", BadParameter, "base=-3 must be at least 1e-06"),
         ("sinusoidal:dim=4,base=nan", BadParameter, "base=nan must be a finite number"),
-        ("sinusoidal:dim=4,base=1e999999999", BadParameter, "is too large"),
+        ("sinusoidal:dim=4,base=1e999999999", BadParameter, "is too large: exponents of 10 go from"),
+        ("sinusoidal:dim=4,base=1e-999999999", BadParameter, "base=1e-999999999 is too small: exponents"),
+        ("sinusoidal:dim=1", BadParameter, "dim=1 must be even: use 2, or --odd truncate or round-up"),
+        ("sinusoidal:dim=1,odd=pad", BadParameter, "odd=pad leaves no column at dim=1"),
+        ("rope:dim=1", BadParameter, "dim=1 must be even: use 2, or --rotary-dim 1 for one pair"),
+        ("complex:dim=3", BadParameter, "dim=3 must be even: use 2 or 4"),
+        ("complex:dim=1048576.5", BadParameter, "must be a whole number"),
+        ("sinusoidal:dim=4,scale=1e-30", BadParameter, "scale=1e-30 must be at least 1e-12 and at most 1e+12"),
+        ("gaussian:sigma=1e-40", BadParameter, "sigma=1e-40 must be at least 1e-30 and at most 1e+30"),
+        ("sinusoidal:dim=1_0", BadParameter, "dim=1_0 must be a whole number"),
+        ("sinusoidal:dim=\uff18", BadParameter, "must be a whole number"),
+        ("sinusoidal:dim=4,base=\u0663", BadParameter, "must be a finite number"),
+        ("nerf:bands=2000", BadParameter, "bands=2000 must be at least 1 and at most 96"),
+        ("rope:dim=8,frequencies=1+2+x+4", BadParameter, "frequencies=x must be a finite number"),
         ("sinusoidal:dim=4,base=2e30", BadParameter, "at most 1e+30"),
         ("sinusoidal:dim=4,order=sin", UnknownName, "did you mean"),
         ("sinusoidal:dim=2,shift=1", BadParameter, "shift=1 divides by 1 - 1 = 0"),

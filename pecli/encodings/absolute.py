@@ -88,9 +88,9 @@ def sinusoidal(
         Decimal,
         Param("Multiplies every frequency, as tensor2tensor does.", gt=0, le=1e30, when=("max_timescale", GIVEN)),
     ] = Decimal(1),
-    scale: Annotated[Decimal, Param("Multiplies the position.", gt=0, le=1e12, ge=1e-12)] = Decimal(1),
+    scale: Annotated[Decimal, Param("Multiplies the position.", ge=1e-12, le=1e12)] = Decimal(1),
     turns: Annotated[bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.")] = False,
-    amplitude: Annotated[Decimal, Param("Multiplies every value.", gt=0, le=1e30, ge=1e-30)] = Decimal(1),
+    amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
     odd: Annotated[
         Odd,
         Param("An odd dim: an error, the last cosine dropped, a zero column last, or the table of dim + 1 cut."),
@@ -103,8 +103,11 @@ def sinusoidal(
     rotation per pair, the same at every position.
     """
     if dim % 2 and odd == "error":
-        rule = f"must be even: use {max(2, dim - 1)} or {dim + 1}, or --odd truncate, pad or round-up"
+        near = f"{dim - 1} or {dim + 1}" if dim > 1 else "2"
+        rule = f"must be even: use {near}, or --odd truncate{', pad' if dim > 1 else ''} or round-up"
         raise BadParameter("dim", dim, rule)
+    if dim == 1 and odd == "pad":
+        raise BadParameter("odd", odd, "leaves no column at dim=1, whose last one is zero: use a wider dim")
     wide, half = _half(dim, odd)
     if max_timescale is None:
         frequencies = geometric(base, 1 / (half - below_half(shift, half, f"dim={dim}")), wide)
@@ -123,7 +126,7 @@ def sinusoidal(
 def below_half(shift: Decimal, half: Fraction, of: str) -> Fraction:
     """Return the shift, once the exponent i / (half - shift) has a positive denominator."""
     if half == shift:
-        rule = f"divides by {half} - {shift} = 0 at {of}: use a wider dim or --shift 0"
+        rule = f"divides by {half} - {shift} = 0 at {of}: use a wider dim{' or --shift 0' if shift else ''}"
         raise BadParameter("shift", shift, rule)
     if half < shift:
         raise BadParameter("shift", shift, f"must lie below {half} at {of}: the exponent is i / ({half} - shift)")

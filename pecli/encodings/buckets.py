@@ -69,7 +69,7 @@ def t5(
     ] = True,
     mask: Mask = "none",
     scale: Annotated[
-        Decimal, Param("Multiplies the bias (x-transformers: the root of the head's width).", gt=0, ge=1e-30, le=1e30)
+        Decimal, Param("Multiplies the bias (x-transformers: the root of the head's width).", ge=1e-30, le=1e30)
     ] = Decimal(1),
     arithmetic: Arithmetic = "exact",
     weights: Annotated[
@@ -79,7 +79,6 @@ def t5(
         Std,
         Param(
             "Standard deviation of drawn values (T5: 1/sqrt(d_model); MPNet 0.02).",
-            gt=0,
             ge=1e-30,
             le=1e30,
             when=("weights", (None,)),

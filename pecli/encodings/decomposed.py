@@ -73,7 +73,7 @@ def decomposed(
         Weights, Param("File with rel_pos_h and rel_pos_w (default: drawn from the seed).", file=True)
     ] = None,
     std: Annotated[
-        Std, Param("Standard deviation of drawn values.", gt=0, ge=1e-30, le=1e30, when=("init", ("truncated-normal",)))
+        Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("init", ("truncated-normal",)))
     ] = Decimal("0.02"),
     seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
     generator: Annotated[

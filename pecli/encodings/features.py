@@ -31,6 +31,9 @@ from pecli.spec import Facts, Family, Param, Preset, Source, encoding
 Where = Annotated[CoordinateWord, Param(WORD_HELP)]
 Include = Literal["none", "first", "last"]
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
+LARGEST_EXPONENT = 96
+"""Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
+a frequency suffice for 2^96 times the largest scale."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
 )
 def nerf(
     *,
-    bands: Bands,
+    bands: Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=LARGEST_EXPONENT)],
     grid: Grid = None,
     coordinates: Where = "corners",
     axis_order: AxisOrder = "xy",
@@ -182,7 +185,7 @@ def nerf(
     pi: Annotated[bool, Param("Whether pi multiplies the coordinate, as in the paper.")] = True,
     scale: Annotated[Decimal, Param("Multiplies the coordinate (nerfstudio: 2, for 2 pi).", gt=0, le=1e9)] = Decimal(1),
     max_exponent: Annotated[
-        Decimal | None, Param("Exponent of the fastest frequency (default: bands - 1).", ge=0, le=1000)
+        Decimal | None, Param("Exponent of the fastest frequency (default: bands - 1).", ge=0, le=LARGEST_EXPONENT)
     ] = None,
     spacing: Annotated[
         Literal["log", "linear"], Param("Exponents evenly spaced, or the frequencies themselves.")

@@ -34,7 +34,7 @@ WithoutWeights = Annotated[
 ]
 SeedOfVectors = Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))]
 StdOfVectors = Annotated[
-    Std, Param("Standard deviation of drawn values.", gt=0, ge=1e-30, le=1e30, when=("weights", (None,)))
+    Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("weights", (None,)))
 ]
 VectorWeights = Annotated[
     Weights, Param("File of the vectors, one row each (default: drawn from the seed).", file=True)
@@ -72,7 +72,6 @@ def shaw(
         Std,
         Param(
             "Standard deviation of normal values.",
-            gt=0,
             ge=1e-30,
             le=1e30,
             when=("init", ("normal", "truncated-normal")),
@@ -181,7 +180,7 @@ def transformer_xl(
     backward: Annotated[bool, Param("Turn the sign of every distance, as the second half of XLNet's bi_data.")] = False,
     heads: Annotated[int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16)] = None,
     head_dim: Annotated[int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20)] = None,
-    std: Annotated[Std, Param("Standard deviation of u and v.", gt=0, ge=1e-30, le=1e30)] = Decimal("0.02"),
+    std: Annotated[Std, Param("Standard deviation of u and v.", ge=1e-30, le=1e30)] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:

@@ -198,9 +198,8 @@ def _rotary_width(dim: int, rotary_dim: int | None, partial: Decimal | None, sca
         return width
     if dim % 2 and scaling != "proportional":
         pairs = (dim + 1) // 2
-        rule = (
-            f"must be even: use {dim + 1}, or --rotary-dim {dim} for {pairs} pairs, one column more than the head has"
-        )
+        several = f"{pairs} pairs" if pairs > 1 else "one pair"
+        rule = f"must be even: use {dim + 1}, or --rotary-dim {dim} for {several}, one column more than the head has"
         raise BadParameter("dim", dim, rule)
     return dim
 

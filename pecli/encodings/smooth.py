@@ -115,9 +115,9 @@ def _powers(distances: Points, exponents: list[Fraction]) -> Doubled:
 def gaussian(
     *,
     heads: Heads = 1,
-    sigma: Annotated[
-        tuple[Decimal, ...], Param("Width, one for each head or one for all.", gt=0, ge=1e-30, le=1e30)
-    ] = (Decimal(1),),
+    sigma: Annotated[tuple[Decimal, ...], Param("Width, one for each head or one for all.", ge=1e-30, le=1e30)] = (
+        Decimal(1),
+    ),
     apply: Annotated[
         Literal["multiply", "log"], Param("A weight that multiplies the logits, or its logarithm, a bias to add.")
     ] = "multiply",

@@ -83,7 +83,6 @@ def window(
         Std,
         Param(
             "Standard deviation of drawn values, cut at two deviations.",
-            gt=0,
             ge=1e-30,
             le=1e30,
             when=("weights", (None,)),
