@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pecli.formats.facts import texts
-from pecli.formats.gathered import KEYS, Column, gather
+from pecli.formats.gathered import KEYS, Column, gather, labels_of
 from pecli.formats.stored import Source, StoredTable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ColumnTable(StoredTable):
         described = facts.get("arrays")
         self._gathered = {
             found.array.name: found
-            for found in gather(columns, rows, described if isinstance(described, dict) else {}, self._heads(rows))
+            for found in gather(columns, rows, described if isinstance(described, dict) else {}, self._outer(rows))
         }
         metadata = texts(facts)
         recipe = metadata.pop("recipe", None)
@@ -58,7 +58,13 @@ class ColumnTable(StoredTable):
     def _is_key(self, name: str) -> bool:
         return name in KEYS and name in self._columns and not self._columns[name].shape
 
-    def _heads(self, rows: int) -> int | None:
-        if not rows or not self._is_key("head") or not (self._is_key("query") or self._is_key("distance")):
-            return None
-        return int(self.read_columns(["head"], rows - 1, rows)["head"][0]) + 1
+    def _outer(self, rows: int) -> tuple[int, ...]:
+        """Return the sizes of the axes that number the rows, but for the last: they count from 0, the last need not."""
+        names = labels_of([name for name, column in self._columns.items() if not column.shape])[:-1]
+        if not rows or any(name != "head" and not name.startswith("axis") for name in names):
+            return ()
+        if any(self._columns[name].dtype != "int64" for name in names):
+            return ()
+        last = self.read_columns(names, rows - 1, rows) if names else {}
+        sizes = tuple(int(last[name][0]) + 1 for name in names)
+        return sizes if all(size > 0 for size in sizes) else ()

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pecli.formats.column_table import ColumnTable
-from pecli.formats.decimals import infer, parse
-from pecli.formats.gathered import KEYS, Column
+from pecli.formats.csv_types import cell_fault, column_types
+from pecli.formats.decimals import is_number, is_whole, parse
+from pecli.formats.gathered import Column, labels_of
 from pecli.formats.stored import RawFile, Source
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ class CsvTable(ColumnTable):
             at, first, after = self._first_line()
             self._separator = next((mark for mark in ",;\t" if mark in first), None)
             self._names = self._header(first)
-            named = not all(_is_number(name) for name in self._names)
+            named = not all(is_number(name) for name in self._names)
             if not named:
                 self._names = [f"array{index}" for index in range(len(self._names))]
-            if len(set(self._names)) < len(self._names):
+            self._places_of = {name: index for index, name in enumerate(self._names)}
+            if len(self._places_of) < len(self._names):
                 raise source.bad("has two columns of one name: give each its own")
             self._stride = max(1, VALUES_AT_ONCE // len(self._names))
             self._end = self._last_byte()
@@ -58,20 +60,23 @@ class CsvTable(ColumnTable):
             by_type.setdefault(self._types[name], []).append(name)
         for first, rows in self._rows(start, stop):
             for dtype, alike in by_type.items():
-                places = [self._places_of[name] for name in alike]
-                values = self._parsed([row[place] for row in rows for place in places], dtype).reshape(
-                    len(rows), len(alike)
-                )
+                values = self._parsed(first, rows, alike, dtype)
                 for index, name in enumerate(alike):
                     found[name][first - start : first - start + len(rows)] = values[:, index]
         return found
 
-    def _parsed(self, texts: list[str], dtype: str) -> NDArray[Any]:
+    def _parsed(self, first: int, rows: list[list[str]], names: list[str], dtype: str) -> NDArray[Any]:
+        places = [self._places_of[name] for name in names]
         try:
-            return parse(texts, dtype)
+            values = parse([row[place] for row in rows for place in places], dtype)
         except (ValueError, OverflowError):
-            wrong = next((text for text in texts if not _is_number(text)), "a fraction among integers")
-            raise self.source.bad(f"holds '{wrong[:40]}' where a number should stand") from None
+            for number, row in enumerate(rows, first):
+                for name, place in zip(names, places, strict=True):
+                    fault = cell_fault(row[place], number, name, dtype)
+                    if fault:
+                        raise self.source.bad(fault) from None
+            raise
+        return values.reshape(len(rows), len(names))
 
     def _rows(self, start: int, stop: int) -> Iterator[tuple[int, list[list[str]]]]:
         """Yield rows as text, some at a time, with the number of the first."""
@@ -80,7 +85,7 @@ class CsvTable(ColumnTable):
             end = self._places[mark + 1] if mark + 1 < len(self._places) else self._end
             data = self._file.read(self._places[mark], end - self._places[mark])
             try:
-                lines = data.decode().splitlines()
+                lines = data.decode().split("\n")
             except UnicodeDecodeError:
                 raise self.source.bad("is no text in UTF-8") from None
             low, high = max(start, first), min(stop, first + self._stride)
@@ -110,6 +115,8 @@ class CsvTable(ColumnTable):
         at = 0
         while at < self.source.size:
             line, after = self._line(at)
+            if "\r" in line:
+                raise self.source.bad("ends its lines with carriage returns alone: save it with newlines")
             if line.strip() and not line.startswith("#"):
                 return at, line, after
             at = after
@@ -118,7 +125,10 @@ class CsvTable(ColumnTable):
     def _header(self, line: str) -> list[str]:
         if self._separator is None:
             return line.split()
-        return [name.strip() for name in next(csv.reader([line], delimiter=self._separator))]
+        try:
+            return [name.strip() for name in next(csv.reader([line], delimiter=self._separator))]
+        except csv.Error:  # a name of more than 128 KiB
+            raise self.source.bad("has a first line that names no columns: it is no table, or damaged") from None
 
     def _last_byte(self) -> int:
         """Return where the last line ends, blank ones left out."""
@@ -146,29 +156,33 @@ class CsvTable(ColumnTable):
 
     def _infer(self) -> dict[str, str]:
         """Return the type of each column that holds numbers, from the first and the last rows."""
-        self._places_of = {name: index for index, name in enumerate(self._names)}
         count = max(1, min(SAMPLE_ROWS, SAMPLE_VALUES // len(self._names), self._count))
-        rows = [row for _, part in self._rows(0, count) for row in part]
-        rows += [row for _, part in self._rows(self._count - count, self._count) for row in part]
-        types: dict[str, str] = {}
-        values = []
-        for place, name in enumerate(self._names):
-            texts = [row[place] for row in rows]
-            if not all(map(_is_number, texts)):
-                continue
-            types[name] = "int64" if name in KEYS and infer(texts) == "int64" else "float64"
-            values += texts if name not in KEYS else []
-        shared = infer(values) if values else "float64"
-        return {name: dtype if name in KEYS else shared for name, dtype in types.items()}
+        rows: dict[int, list[str]] = {}
+        for start, stop in ((0, count), (self._count - count, self._count)):
+            for first, part in self._rows(start, stop):
+                rows.update(enumerate(part, first))
+        types = column_types(self.source, self._names, rows, {})
+        doubtful = [name for name, dtype in types.items() if dtype == "int64" and name not in labels_of(self._names)]
+        if doubtful and len(rows) < self._count:
+            fractions = self._fractions(doubtful)
+            if fractions:
+                types = column_types(self.source, self._names, rows, fractions)
+        return types
+
+    def _fractions(self, names: Sequence[str]) -> dict[str, str]:
+        """Return a number that is no integer, for each column that has one though its first and last rows have none."""
+        left = {name: self._places_of[name] for name in names}
+        found: dict[str, str] = {}
+        for _, rows in self._rows(0, self._count):
+            for name, place in list(left.items()):
+                text = next((row[place] for row in rows if not is_whole(row[place]) and is_number(row[place])), None)
+                if text is not None:
+                    found[name] = text
+                    del left[name]
+            if not left:
+                break
+        return found
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

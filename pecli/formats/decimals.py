@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_INTEGER = re.compile(r"\s*[+-]?\d+\s*")
+_LONGEST = 100  # characters of an integer that int() should look at
 
 
 def shortest(values: NDArray[Any]) -> list[str]:
@@ -27,11 +31,38 @@ def parse(texts: Sequence[str], dtype: str) -> NDArray[Any]:
     ------
     ValueError
         If a text is no number.
+    OverflowError
+        If a number is beyond the largest of the type.
     """
     import numpy as np
 
     if np.dtype(dtype).kind in "biu":
-        return np.array([int(text) for text in texts], np.int64).astype(dtype)
+        return np.array([int(text) for text in texts], dtype)
+    values = _rounded(texts, dtype)
+    for index in map(int, np.flatnonzero(np.isinf(values))):
+        if "inf" not in texts[index].lower():
+            raise OverflowError(texts[index])
+    return values
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, infinity and NaN among them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is an integer that int64 holds."""
+    return len(text) < _LONGEST and _INTEGER.fullmatch(text) is not None and -(1 << 63) <= int(text) < 1 << 63
+
+
+def _rounded(texts: Sequence[str], dtype: str) -> NDArray[Any]:
+    """Return the floats of `dtype` nearest to decimals, infinity for what is beyond the largest."""
+    import numpy as np
+
     wide = np.array([float(text) for text in texts], np.float64)
     if dtype == "float64":
         return wide
@@ -62,11 +93,14 @@ def infer(texts: Sequence[str]) -> str:
     """
     import numpy as np
 
-    if all(text.strip().lstrip("+-").isdigit() for text in texts):
+    if all(map(is_whole, texts)):
         return "int64"
     wide = np.array([float(text) for text in texts])
+    beyond = any("inf" not in texts[index].lower() for index in map(int, np.flatnonzero(np.isinf(wide))))
+    if beyond or all(map(_INTEGER.fullmatch, texts)):  # of more digits than int64 holds
+        return "float64"
     for dtype in ("float16", "float32"):
-        narrow = parse(texts, dtype)
+        narrow = _rounded(texts, dtype)
         exact = (narrow.astype(np.float64) == wide) | np.isnan(wide)
         spelled = np.array([float(text) for text in shortest(narrow)]) == wide
         if (exact | spelled).all() and (dtype == "float32" or not exact.all()):

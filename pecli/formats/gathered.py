@@ -17,9 +17,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEYS = ("position", "head", "query", "distance")
+MORE_LABELS = ("key", "row", "bucket")
 ARRAYS = {stem: name for name, stem in STEMS.items()}
 WHOLE = {part: whole for whole, part in PARTS.items()}
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
+
+
+def labels_of(names: Sequence[str]) -> list[str]:
+    """Return those columns that say which row this is, in order: by their names, or ``axis0``, ``axis1`` in front."""
+    axes = 0
+    while axes < len(names) and names[axes] == f"axis{axes}":
+        axes += 1
+    found = [name for place, name in enumerate(names) if place < axes or name in (*KEYS, *MORE_LABELS)]
+    return found if len(found) < len(names) else [name for name in names if name in KEYS]
+
+
+def stem_of(name: str) -> tuple[str, bool]:
+    """Return what a numbered column belongs to, and whether it is a part of complex values."""
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], bool(match[3])) if match and match[1] else (name, False)
 
 
 @dataclass(frozen=True)
@@ -61,15 +77,17 @@ class Gathered:
         out[...] = target.reshape(out.shape)
 
 
-def gather(columns: Sequence[Column], rows: int, described: Mapping[str, Any], heads: int | None) -> list[Gathered]:
+def gather(
+    columns: Sequence[Column], rows: int, described: Mapping[str, Any], outer: tuple[int, ...] = ()
+) -> list[Gathered]:
     """Return the arrays that columns of `rows` entries make.
 
     Parameters
     ----------
     described : mapping
         What the file itself says of its arrays: name to shape, axes, dtype. Believed where the columns agree.
-    heads : int or None
-        How many heads the rows are of, where they have head and query.
+    outer : tuple of int
+        Sizes of the axes before the last that numbers the rows: how many heads, where rows have head and query.
     """
     found: list[Gathered] = []
     free = {column.name: column for column in columns if column.name not in KEYS or column.shape}
@@ -81,28 +99,25 @@ def gather(columns: Sequence[Column], rows: int, described: Mapping[str, Any], h
                 del free[name]
     if described and found:
         return found
+    for name in labels_of([column.name for column in columns if not column.shape]):
+        free.pop(name, None)
+    lead = (*outer, rows // math.prod(outer)) if rows % math.prod(outer) == 0 else (rows,)
     for name in [name for name, column in free.items() if column.shape]:
         column = free.pop(name)
-        shape = _rows_shape(rows, heads)
-        found.append(Gathered(_array(name, shape, column.shape, column.dtype), (name,)))
+        found.append(Gathered(_array(name, lead, column.shape, column.dtype), (name,)))
     for stem, members in _numbered(free).items():
         names = tuple(column.name for column in members)
         shape, complex_parts = _grid(names)
         dtype = WHOLE[members[0].dtype] if complex_parts else members[0].dtype
-        found.append(Gathered(_array(ARRAYS.get(stem, stem), _rows_shape(rows, heads), shape, dtype), names))
+        found.append(Gathered(_array(ARRAYS.get(stem, stem), lead, shape, dtype), names))
         for name in names:
             del free[name]
-    shape = _rows_shape(rows, heads)
-    found += [Gathered(_array(column.name, shape, (), column.dtype), (column.name,)) for column in free.values()]
+    found += [Gathered(_array(column.name, lead, (), column.dtype), (column.name,)) for column in free.values()]
     return found
 
 
 def _array(name: str, lead: tuple[int, ...], row: tuple[int, ...], dtype: str) -> Array:
     return stored_array(name, (*lead, *row), dtype, lead=len(lead))
-
-
-def _rows_shape(rows: int, heads: int | None) -> tuple[int, ...]:
-    return (heads, rows // heads) if heads and heads > 0 and rows % heads == 0 else (rows,)
 
 
 def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) -> Gathered | None:
@@ -136,7 +151,7 @@ def _numbered(free: Mapping[str, Column]) -> dict[str, list[Column]]:
     groups: dict[str, list[Column]] = {}
     for column in free.values():
         match = _NUMBERED.fullmatch(column.name)
-        if match and match[1]:
+        if match and match[1] and (not match[3] or column.dtype in WHOLE):
             groups.setdefault(match[1], []).append(column)
     return {
         stem: members
