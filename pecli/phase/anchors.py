@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase.ladder import Ladder
-from pecli.phase.product import Complex, Split
+from pecli.phase.ladder import GROUP, STRIDES, Ladder
+from pecli.phase.product import Complex, Split, join
 from pecli.phase.wheel import Wheel
 
 Quarters = NDArray[np.uint16]
@@ -55,8 +54,9 @@ class Anchors:
                 self._turned[False, False] = self.ladder.anchors(self.base, self.base + self.count)
             if key not in self._turned:
                 point = self._turned[False, False]
-                point = point.conj() if conjugate else point
-                self._turned[key] = point * 1j if swapped else point
+                # i (x - iy) = y + ix, and i (x + iy) = -y + ix
+                turned = join(point.imag if conjugate else -point.imag, point.real) if swapped else point.conj()
+                self._turned[key] = turned
             return self._turned[key]
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
@@ -92,14 +92,10 @@ class Anchors:
             return self._near[dtype]
 
 
-@lru_cache(maxsize=64)
-def _count(block: int, columns: int) -> int:
-    return max(8, SERVED // (block * columns))
-
-
 def group_size(ladder: Ladder) -> int:
-    """Count the anchors of a group."""
-    return _count(ladder.block, ladder.wheel.count)
+    """Count the anchors of a group: a power of two, whole strides, of one group of C rows at most."""
+    wanted = SERVED // (ladder.block * ladder.wheel.count)
+    return min(max(1 << (max(1, wanted).bit_length() - 1), STRIDES), STRIDES * GROUP)
 
 
 def anchors_at(ladder: Ladder, index: int) -> Anchors:

@@ -133,43 +133,33 @@ class Ladder:
         return self._once("quarters", make)
 
     def _outer(self) -> tuple[Complex, Complex]:
-        low, high = self._low.rows.split(), self._high.rows.split()
-        pieces = [combine(high.rows(slice(i, i + 1)), low) for i in range(len(high.whole))]
-        return np.concatenate([main for main, _ in pieces]), np.concatenate([rest for _, rest in pieces])
+        return _every(self._high.rows.split(), self._low.rows.split())
 
     def anchors(self, first: int, last: int) -> Complex:
-        """Make A of n = block k for first <= k < last, with magnitude and bias, rounded."""
-        return np.concatenate([rounded(*piece) for piece in self._anchor_pieces(first, last)])
+        """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
+
+        Both are multiples of STRIDES, in the same group of C rows.
+        """
+        return rounded(*self._products(first, last))
 
     def anchor_split(self, first: int, last: int) -> Split:
         """Make the same, split."""
-        pieces = [doubled(*piece) for piece in self._anchor_pieces(first, last)]
-        both = Rows(np.concatenate([p.hi for p in pieces]), np.concatenate([p.lo for p in pieces]))
-        return both.split(self.exponent)
+        return doubled(*self._products(first, last)).split(self.exponent)
 
-    def _anchor_pieces(self, first: int, last: int) -> list[tuple[Complex, Complex]]:
-        pieces = []
-        for q, strides in self._strides_of(first, last):
-            row = self._group(q // GROUP).rows.rows(slice(q % GROUP, q % GROUP + 1))
-            pieces.append(combine(row.split(self.exponent), self._stride_split.rows(strides)))
-        return pieces
+    def _products(self, first: int, last: int) -> tuple[Complex, Complex]:
+        return _every(self._coarse(first, last).rows.split(self.exponent), self._stride_split)
 
     def anchor_quarters(self, first: int, last: int) -> Quarters:
         """Add up four times the phases of A, each of two roundings down."""
-        pieces = []
-        for q, strides in self._strides_of(first, last):
-            own, step = self._group(q // GROUP).quarters, self._strides.quarters
-            assert own is not None
-            assert step is not None
-            pieces.append(own[q % GROUP] + step[strides])
-        return np.concatenate(pieces)
+        coarse, strides = self._coarse(first, last).quarters, self._strides.quarters
+        assert coarse is not None
+        assert strides is not None
+        return (coarse[:, None] + strides[None]).reshape(-1, self.wheel.count)
 
-    def _strides_of(self, first: int, last: int) -> list[tuple[int, slice]]:
-        """Tell which D rows go with which C."""
-        return [
-            (q, slice(max(first - q * STRIDES, 0), min(last - q * STRIDES, STRIDES)))
-            for q in range(first // STRIDES, -(-last // STRIDES))
-        ]
+    def _coarse(self, first: int, last: int) -> Made:
+        """Pick the C rows of these anchors."""
+        group, place = divmod(first // STRIDES, GROUP)
+        return self._group(group).pick(slice(place, place + (last - first) // STRIDES))
 
     def _group(self, group: int) -> Made:
         with self.wheel.lock:
@@ -183,3 +173,10 @@ class Ladder:
                     del self._groups[next(iter(self._groups))]
                 self._groups[group] = found
             return found
+
+
+def _every(high: Split, low: Split) -> tuple[Complex, Complex]:
+    """Multiply each row of the one with each of the other, in that order."""
+    main, rest = combine(high.spread(1), low.spread(0))
+    width = main.shape[-1]
+    return main.reshape(-1, width), rest.reshape(-1, width)

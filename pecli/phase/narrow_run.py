@@ -100,20 +100,21 @@ class NarrowRun:
         rows, columns = np.divmod(places, self.wheel.count)
         n = rows + self.first
         multiples = n * self.ladder.step + self.ladder.offset
-        moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
-        if not moving.all():
+        if self.wheel.still.size or self.ladder.offset + self.ladder.step * self.first == 0:
+            moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
             rows, columns, n, multiples = rows[moving], columns[moving], n[moving], multiples[moving]
         if not rows.size:
             return
         anchor, offset = np.divmod(n, self.ladder.block)
-        point = self.anchors.turned(False, False)
-        value = point[anchor - self.anchors.base, columns] * self.ladder.offsets(False)[offset, columns]
+        value = self.anchors.turned(False, False)[anchor - self.anchors.base, columns]
+        value *= self.ladder.offsets(False)[offset, columns]
         value *= 1.0 / WINDOW.bias
         if self.mirrored:
             value, multiples = value.conj(), -multiples
-        slow = self.anchors.slow[columns]
-        bound = PLANE * abs(float(self.wheel.magnitude.hi))
-        for part, number in (("cos", value.real), ("sin", value.imag)):
-            error = np.where(slow, np.abs(number) * RELATIVE, bound)
-            values = decide(self.wheel, multiples, columns, part, number, error, self.dtype)
-            put(self.layout, part, rows, columns, values)
+        error: float | NDArray[np.float64] = PLANE * abs(float(self.wheel.magnitude.hi))
+        if self.anchors.slow.any():
+            relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
+            error = np.where(self.anchors.slow[columns][:, None], relative, error)
+        values = decide(self.wheel, multiples, columns, value, error, self.dtype)
+        put(self.layout, "cos", rows, columns, values[:, 0])
+        put(self.layout, "sin", rows, columns, values[:, 1])

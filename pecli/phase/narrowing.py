@@ -99,19 +99,36 @@ def ordinary(magnitude: float, dtype: str) -> bool:
 
 
 def decide(
-    wheel: Wheel, multiples: Indices, columns: Indices, part: str, value: Floats, error: Floats, dtype: str
+    wheel: Wheel, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
 ) -> NDArray[Any]:
     """Round candidates by their absolute error bounds; where that fails, settle them exactly.
 
-    The second stage.  Returns stored values, one for each pair of a multiple and a column.
+    The second stage.
+
+    Parameters
+    ----------
+    multiples, columns : ndarray of int64
+        The pairs, (n,).
+    value : ndarray of complex128
+        Candidates of cos + i sin, (n,).
+    error : ndarray of float64 or float
+        Their bounds, for each part; broadcasts to (n, 2).
+
+    Returns
+    -------
+    ndarray
+        Stored cosines and sines, (n, 2).
     """
-    above = narrow(value + error, None, dtype)
-    below = narrow(value - error, None, dtype)
+    parts = value.view(np.float64).reshape(-1, 2)
+    above, below = narrow(parts + error, None, dtype), narrow(parts - error, None, dtype)
     bits = f"u{above.itemsize}"
-    left = (above.view(bits) != below.view(bits)).nonzero()[0]
-    if left.size:
-        exact = wheel.settle(multiples[left], columns[left], part, dtype)
-        above[left] = narrow(exact, None, dtype)
+    differ = above.view(bits) != below.view(bits)
+    if differ.any():
+        for i, part in enumerate(("cos", "sin")):
+            left = differ[:, i].nonzero()[0]
+            if left.size:
+                exact = wheel.settle(multiples[left], columns[left], part, dtype)
+                above[left, i] = narrow(exact, None, dtype)
     return above
 
 

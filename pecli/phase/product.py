@@ -16,14 +16,13 @@ from pecli.phase.doubled import Doubled, multiply, quick_two_sum, two_sum
 
 Complex = NDArray[np.complex128]
 
-STEP_ERROR = 2.0**-76.5
+STEP_ERROR = 2.0**-76
 """Absolute error, in the complex plane, of main + rest in `combine`, for factors of modulus 1.
 
-With u = 2^-53: splitting rounds the rests, below 2^-26.5 in modulus, by u of that, twice; b1 + b2
-is rounded by u, times a2; the products a1 b2 and a2 b err by sqrt(5) u each (Brent, Percival and
-Zimmermann 2007; less when fused), their sum, below 2^-25.5, by u.  In units of 2^-26.5 u:
-2 + 1 + 2 * 2.24 + 2 < 10, so 2^-76.2 at most if all add up with one sign in both parts; the
-roundings to nearest are half of what is counted here.
+With u = 2^-53, in units of 2^-26.5 u, where 2^-26.5 is the largest modulus of a rest.  Splitting
+rounds each rest by 1 unit.  a1 b2 errs by sqrt(5) units (Brent, Percival and Zimmermann 2007; less
+when fused); so does a2 b, and by 3/4 more because b is a sum rounded; their sum, below 2^-25.5,
+by 2.  Together 9.3 units, 2^-76.2.
 """
 
 
@@ -35,9 +34,9 @@ class Split:
     rest: Complex
     whole: Complex
 
-    def rows(self, pick: slice) -> Split:
-        """Pick some rows."""
-        return Split(self.coarse[pick], self.rest[pick], self.whole[pick])
+    def spread(self, axis: int) -> Split:
+        """Put an axis of length 1 at this place."""
+        return Split(*(np.expand_dims(z, axis) for z in (self.coarse, self.rest, self.whole)))
 
     def conjugate(self) -> Split:
         """Give the rows of the negative multiples."""

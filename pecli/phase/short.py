@@ -53,9 +53,10 @@ def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scrat
     chosen = multiples[rows]
     absolute = wheel.phase_error(chosen, bits) * abs(magnitude)
     value = points[rows, columns]
-    for part, number in (("cos", value.real), ("sin", value.imag)):
-        error = np.abs(number) * RELATIVE + absolute
-        put(layout, part, rows, columns, decide(wheel, chosen, columns, part, number, error, dtype))
+    error = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE + absolute[:, None]
+    values = decide(wheel, chosen, columns, value, error, dtype)
+    put(layout, "cos", rows, columns, values[:, 0])
+    put(layout, "sin", rows, columns, values[:, 1])
 
 
 def _doubtful(points: Complex, layout: Layout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:

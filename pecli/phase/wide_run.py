@@ -19,9 +19,9 @@ from pecli.phase.product import Split
 ERROR = 2.0**-74
 """Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
 
-A ladder's doubled rows are kept to 2^-80 (the rounding of a rest below 2^-26.5).  Offset, anchor
-and value are each one product, STEP_ERROR = 2^-76.2; the magnitude adds 2^-100, the bound's own
-addition to a rest below 2^-25 another 2^-78: 3 * 2^-76.2 + 4 * 2^-80 + 2^-78 < 2^-74.3.
+A ladder's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
+STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
+another 2^-78: 3 * 2^-76 + 2^-78 + 4 * 2^-84 < 0.82 * 2^-74.
 """
 
 
