@@ -45,10 +45,17 @@ class UnknownName(PecliError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-        remedy = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}."
+        near = max(names, key=lambda known: _likeness(name, known), default="")  # the first of equally near ones
+        remedy = f"did you mean '{near}'?" if _likeness(name, near)[0] >= 0.6 else f"known: {', '.join(names)}."
         super().__init__(f"unknown {kind} '{name}': {remedy}")
         self.kind, self.name, self.known = kind, name, names
+
+
+def _likeness(name: str, known: str) -> tuple[float, float]:
+    """Return how alike two names are, and then their letters in any order: ``nyp`` means npy rather than npz."""
+    orders = ((known, name), ("".join(sorted(known)), "".join(sorted(name))))
+    first, second = (difflib.SequenceMatcher(None, *pair).ratio() for pair in orders)
+    return first, second
 
 
 class BadFile(PecliError, OSError):

@@ -296,7 +296,7 @@ def refused(path, *words, form=None):
 
 def test_what_is_not_there_or_no_file_is_refused(tmp_path):
     refused(tmp_path / "missing.npy", "does not exist")
-    refused(tmp_path, "is a directory")
+    refused(tmp_path, "is a folder")
     (tmp_path / "empty.npy").write_bytes(b"")
     refused(tmp_path / "empty.npy", "is empty")
     refused(tmp_path / "p\0.npy", "cannot be read")
@@ -450,7 +450,7 @@ def test_a_damaged_deflated_member_is_refused(tmp_path):
     data = bytearray((tmp_path / "x.npz").read_bytes())
     data[200:230] = bytes(30)
     (tmp_path / "x.npz").write_bytes(data)
-    refused(tmp_path / "x.npz", "is damaged")
+    refused(tmp_path / "x.npz", "damaged")
 
 
 def test_links_and_other_files_are_not_followed_from_hdf5(tmp_path):

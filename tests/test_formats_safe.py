@@ -249,7 +249,7 @@ def test_space_is_reserved_from_end_to_end(tmp_path, monkeypatch):
     [
         ("missing/pe.npy", "the folder .*missing does not exist: make it first"),
         ("file/pe.npy", "the folder .*file does not exist"),
-        (".", "is a directory: name a file in it"),
+        (".", "is a folder: name a file in it"),
         ("new/", "ends without a file name"),
         ("p\0e.npy", "null character"),
         ("x" * 300 + ".npy", "cannot be written"),

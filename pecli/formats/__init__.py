@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pecli.errors import BadParameter, MissingPackage, UnknownName
+from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
 from pecli.formats.arrow import ARROW
 from pecli.formats.base import Draft, Format, Options
 from pecli.formats.hdf5 import HDF5
@@ -44,6 +44,8 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     ------
     UnknownName
         If there is no such format or suffix, with the nearest.
+    WriteFailed
+        If it has no suffix, or is a folder.
     """
     if name is not None:
         if name not in FORMATS:
@@ -56,7 +58,12 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
 
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
-    raise UnknownName("suffix", _suffix(path), [suffix for f in FORMATS.values() for suffix in f.suffixes])
+    known = [suffix for f in FORMATS.values() for suffix in f.suffixes]
+    if os.path.isdir(path):
+        raise WriteFailed(path, "is a folder: name a file in it")
+    if not _suffix(path):
+        raise WriteFailed(path, f"has no suffix: add one of {' '.join(known)}, or give --format")
+    raise UnknownName("suffix", _suffix(path), known)
 
 
 def check(

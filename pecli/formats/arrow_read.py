@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import bisect
-import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pecli.formats.arrow_values import describe, to_numpy
 from pecli.formats.column_table import ColumnTable
 from pecli.formats.facts import KEY, parse_object
 from pecli.formats.gathered import Column
-from pecli.formats.stored import Source
+from pecli.formats.stored import Source, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,12 +35,13 @@ class ArrowTable(ColumnTable):
             with self._reading():
                 is_file = source.head.startswith(FILE_MAGIC)
                 self._batches: _FileBatches | _StreamBatches = (_FileBatches if is_file else _StreamBatches)(self._file)
-            self._starts = [0, *accumulate(self._batches.counts)]
-            facts = parse_object((self._batches.schema.metadata or {}).get(KEY.encode(), b""))
+                self._starts = [0, *accumulate(self._batches.counts)]
+                facts = parse_object((self._batches.schema.metadata or {}).get(KEY.encode(), b""))
             rows = self._starts[-1]
             if facts.get("rows", rows) != rows:  # a stream that is cut between two batches reads as a shorter one
                 raise source.bad(f"says {facts['rows']} rows and holds {rows}: it is truncated; make it again")
-            self._described = self._describe(source, rows)
+            with self._reading():
+                self._described = self._describe(source, rows)
             super().__init__(source, "arrow", list(self._described.values()), rows, facts)
         except BaseException:
             self.close()
@@ -58,7 +59,7 @@ class ArrowTable(ColumnTable):
         pieces: dict[str, list[NDArray[Any]]] = {
             name: [np.empty((0, *self._described[name].shape), self._described[name].dtype)] for name in names
         }
-        with self._lock:
+        with self._lock, self._reading():
             while start < stop:
                 index = bisect.bisect_right(self._starts, start) - 1
                 first, last = self._starts[index], min(stop, self._starts[index + 1])
@@ -70,18 +71,13 @@ class ArrowTable(ColumnTable):
 
     def _batch(self, index: int) -> pa.RecordBatch:
         if self._kept[0] != index:
-            with self._reading():
-                self._kept = index, self._batches.read(index)
+            batch = self._batches.read(index)
+            batch.validate(full=True)  # lengths and offsets, which are not checked on reading
+            self._kept = index, batch
         return self._kept[1]
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowException, OSError, ValueError, EOFError) as error:
-            raise self.source.bad("cannot be read as Arrow: it is truncated or damaged; make it again") from error
+    def _reading(self) -> AbstractContextManager[None]:
+        return reading(self.source, "cannot be read as Arrow")
 
     def close(self) -> None:
         """Close the file."""

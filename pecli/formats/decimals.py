@@ -37,7 +37,13 @@ def parse(texts: Sequence[str], dtype: str) -> NDArray[Any]:
     import numpy as np
 
     if np.dtype(dtype).kind in "biu":
-        return np.array([int(text) for text in texts], dtype)
+        numbers = [int(text) for text in texts]
+        low, high = (0, 1) if dtype == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        if numbers and not low <= min(numbers) <= max(numbers) <= high:
+            raise OverflowError(
+                next(text for text, number in zip(texts, numbers, strict=True) if not low <= number <= high)
+            )
+        return np.array(numbers, dtype)
     values = _rounded(texts, dtype)
     for index in map(int, np.flatnonzero(np.isinf(values))):
         if "inf" not in texts[index].lower():

@@ -11,13 +11,25 @@ from pecli.tabular import Tabular
 KEY = "pecli"
 
 
+def plain(text: str) -> str:
+    r"""Return a text that UTF-8 can hold: bytes that were no UTF-8 where they came from are written as ``\udcff``."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def facts_json(table: Tabular, **more: Any) -> str:
     """Return the recipe, the metadata, what the arrays are, and `more` as JSON, always in the same order."""
-    arrays = {array.name: {"shape": array.shape, "axes": array.axes, "dtype": array.dtype} for array in table.arrays}
-    facts = {**table.metadata, "arrays": arrays, **more}
+    arrays = {
+        plain(array.name): {"shape": array.shape, "axes": array.axes, "dtype": array.dtype} for array in table.arrays
+    }
+    facts = {**plain_facts(table.metadata), "arrays": arrays, **more}
     if table.recipe is not None:
-        facts["recipe"] = table.recipe
+        facts["recipe"] = plain(table.recipe)
     return json.dumps(facts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def plain_facts(facts: Mapping[str, str]) -> dict[str, str]:
+    """Return facts as UTF-8 can hold them."""
+    return {plain(key): plain(value) for key, value in facts.items()}
 
 
 def texts(facts: Mapping[str, Any]) -> dict[str, str]:

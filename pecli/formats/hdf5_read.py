@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pecli.formats.facts import plain
 from pecli.formats.hdf5_types import file_type, stored_type
-from pecli.formats.stored import RawFile, Source, StoredTable, stored_array
+from pecli.formats.stored import RawFile, Source, StoredTable, reading, stored_array
 from pecli.tabular import ITEM_BYTES, Array, storage
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ class Hdf5Table(StoredTable):
         self._lock = threading.Lock()
         self._file = _opened(source)
         try:
-            self._datasets: dict[str, h5py.Dataset] = {}
-            arrays = []
-            for name, dataset in _walk(source, self._file):
-                array = _described(source, name, dataset)
-                if array is not None:
-                    self._datasets[name] = dataset
-                    arrays.append(array)
-            self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
-            recipe, metadata = _facts(self._file)
+            with reading(source, "cannot be read as HDF5"):
+                self._datasets: dict[str, h5py.Dataset] = {}
+                arrays = []
+                for name, dataset in _walk(source, self._file):
+                    array = _described(source, name, dataset)
+                    if array is not None:
+                        self._datasets[name] = dataset
+                        arrays.append(array)
+                self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
+                recipe, metadata = _facts(self._file)
             super().__init__(source, "hdf5", arrays, recipe, metadata)
         except BaseException:
             self.close()
@@ -63,14 +65,12 @@ class Hdf5Table(StoredTable):
 
         dataset = self._datasets[array.name]
         values = out if out.flags.c_contiguous and out.dtype == storage(array.dtype) else np.empty(out.shape, out.dtype)
-        space = dataset.id.get_space()
-        if array.shape:
-            first = tuple(part.start for part in box) + (0,) * len(array.row_shape)
-            space.select_hyperslab(first, tuple(part.stop - part.start for part in box) + array.row_shape)
-        try:
+        with reading(self.source, f"cannot be read at '{array.name}'"):
+            space = dataset.id.get_space()
+            if array.shape:
+                first = tuple(part.start for part in box) + (0,) * len(array.row_shape)
+                space.select_hyperslab(first, tuple(part.stop - part.start for part in box) + array.row_shape)
             dataset.id.read(h5s.create_simple((values.size,)), space, values.reshape(-1), file_type(array.dtype))
-        except (OSError, RuntimeError, ValueError) as error:
-            raise self.source.bad(f"cannot be read at '{array.name}': it is damaged; make it again") from error
         if values is not out:
             out[...] = values
 
@@ -106,10 +106,8 @@ def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice
 def _opened(source: Source) -> h5py.File:
     import h5py
 
-    try:
+    with reading(source, "cannot be opened as HDF5"):
         return h5py.File(source.path, "r", locking=False)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise source.bad("cannot be opened as HDF5: it is truncated or damaged; make it again") from error
 
 
 def _walk(
@@ -120,16 +118,14 @@ def _walk(
 
     seen = {_identity(group)} if seen is None else seen
     for name in group:
+        if name != _text(name):
+            raise source.bad(f"has the name '{path}{_text(name)}', which is no UTF-8: rename it with h5copy")
         link = group.get(name, getlink=True)
         if not isinstance(link, h5py.HardLink):
             kind = "an external link" if isinstance(link, h5py.ExternalLink) else "a soft link"
-            raise source.bad(
-                f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5repack or h5copy"
-            )
-        try:
+            raise source.bad(f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5copy")
+        with reading(source, f"cannot be read at '{path}{name}'"):
             item = group[name]
-        except (KeyError, OSError, RuntimeError, ValueError) as error:
-            raise source.bad(f"cannot be read at '{path}{name}': it is damaged; make it again") from error
         identity = _identity(item)
         if identity in seen:
             continue
@@ -155,9 +151,29 @@ def _described(source: Source, name: str, dataset: h5py.Dataset) -> Array | None
     if dtype is None or dataset.shape is None:
         return None
     shape = tuple(int(size) for size in dataset.shape)
-    array = stored_array(name, shape, dtype, [dataset.dims[axis].label for axis in range(len(shape))])
+    array = stored_array(name, shape, dtype, _labels(dataset))
     _check_storage(source, name, dataset.id, array)
     return array
+
+
+def _labels(dataset: h5py.Dataset) -> list[str]:
+    """Return the names of the axes.
+
+    Read as the attribute that they are: the library's own way to a label was
+    seen to abort the process where the attribute has more entries than axes.
+    """
+    from h5py import h5a, h5t
+
+    if not h5a.exists(dataset.id, b"DIMENSION_LABELS"):
+        return []
+    held = h5a.open(dataset.id, b"DIMENSION_LABELS")
+    kind = held.get_type()
+    if held.shape != (len(dataset.shape),) or not isinstance(kind, h5t.TypeStringID):
+        return []
+    if held.get_storage_size() > LONGEST_FACT:
+        return []
+    labels = dataset.attrs["DIMENSION_LABELS"]
+    return [_text(label) for label in labels]
 
 
 def _check_storage(source: Source, name: str, dataset: h5d.DatasetID, array: Array) -> None:
@@ -203,16 +219,26 @@ def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:
     return dataset.id.get_offset() if plain and dataset.chunks is None else None
 
 
+def _text(held: str | bytes) -> str:
+    """Return a name or a text of the file, which h5py gives as bytes where it is no UTF-8."""
+    return held.decode(errors="backslashreplace") if isinstance(held, bytes) else plain(held)
+
+
 def _facts(file: h5py.File) -> tuple[str | None, dict[str, str]]:
     """Return the recipe and the other texts and numbers at the root."""
+    from h5py import h5a
+
     facts = {}
     for name in file.attrs:
         try:
+            held = h5a.open(file.id, name if isinstance(name, bytes) else name.encode())
+            if held.get_storage_size() > LONGEST_FACT:  # a damaged file may say gigabytes
+                continue
             value: Any = file.attrs[name]
         except (OSError, RuntimeError, TypeError, ValueError, UnicodeDecodeError):
             continue
         if isinstance(value, bytes):
-            value = value.decode(errors="replace")
+            value = _text(value)
         if getattr(value, "ndim", 0) == 0 and len(text := str(value)) <= LONGEST_FACT:
-            facts[name] = text
+            facts[_text(name)] = text
     return facts.pop("pecli_recipe", None), facts

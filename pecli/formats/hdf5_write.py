@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pecli.formats.base import Draft, Options
+from pecli.formats.facts import plain
 from pecli.formats.hdf5 import RULES
 from pecli.formats.hdf5_chunks import chunk_shape, chunks
 from pecli.formats.hdf5_files import Image, Shielded, spooled
@@ -87,7 +88,7 @@ def _describe(table: Tabular, file: h5py.File, datasets: Mapping[str, h5py.Datas
     facts = {"pecli_recipe": table.recipe, **table.metadata}
     for key, value in facts.items():
         if value is not None:
-            file.attrs[key] = value
+            file.attrs[plain(key)] = plain(value)
     positions = datasets.get("position") if isinstance(table, Positioned) else None
     if positions is not None:
         positions.make_scale("position")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.formats.columns import PARTS
 from pecli.formats.decimals import infer, parse
+from pecli.formats.facts import axes_of, plain
 from pecli.formats.stored import Source, StoredTable, safe_shape, stored_array
-from pecli.tabular import Array
+from pecli.tabular import ITEM_BYTES, Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class JsonTable(StoredTable):
         held = facts.get("arrays", facts) if isinstance(content, dict) else {"array": content}
         self._values: dict[str, NDArray[Any]] = {}
         arrays = (
-            [array for name, value in held.items() for array in self._array(source, name, value)]
+            [array for name, value in held.items() for array in self._array(source, plain(name), value)]
             if isinstance(held, dict)
             else []
         )
@@ -53,30 +54,29 @@ class JsonTable(StoredTable):
         if not isinstance(nested, list):
             return
         shape, texts = _flat(source, name, nested)
+        stated = about.get("dtype")
+        if stated is not None and (not isinstance(stated, str) or stated not in ITEM_BYTES or stated == "bfloat16"):
+            raise source.bad(f"says '{name}' to be of type '{stated}', which JSON has not: it is damaged")
         try:
-            dtype = str(about.get("dtype") or infer(texts))
-            values = _values(texts, dtype)
-        except (ValueError, TypeError, OverflowError):
+            dtype = str(stated or infer(texts))
+            values = parse(texts, PARTS.get(dtype, dtype))
+        except ValueError:
             raise source.bad(f"holds something that is no number in '{name}'") from None
+        except OverflowError as error:
+            raise source.bad(f"holds '{str(error)[:40]}' in '{name}', which is beyond the largest {dtype}") from None
         if dtype in PARTS:
-            shape = shape[:-1]
-        stated = about.get("shape")
-        if stated is not None and safe_shape([int(size) for size in stated]) != shape:
+            if shape[-1] != 2:
+                raise source.bad(f"holds complex values in '{name}' that are no pairs: it is damaged")
+            shape, values = shape[:-1], values.view(dtype)
+        if about.get("shape", list(map(str, shape))) != list(map(str, shape)):
             raise source.bad(f"says another shape for '{name}' than its lists have: it is damaged")
-        axes = about.get("axes")
-        array = stored_array(name, shape, dtype, axes if isinstance(axes, list) else ())
+        array = stored_array(name, shape, dtype, axes_of({"arrays": {name: about}}, name))
         self._values[name] = values.reshape(array.rows, *array.row_shape)
         yield array
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Copy rows of one array."""
         out[...] = self._values[array.name][start:stop]
-
-
-def _values(texts: list[str], dtype: str) -> NDArray[Any]:
-    if dtype in PARTS:
-        return parse(texts, PARTS[dtype]).view(dtype)
-    return parse(texts, dtype)
 
 
 def _flat(source: Source, name: str, nested: list[Any]) -> tuple[tuple[int, ...], list[str]]:
@@ -91,4 +91,6 @@ def _flat(source: Source, name: str, nested: list[Any]) -> tuple[tuple[int, ...]
         level = [leaf for entry in level for leaf in entry]
     if any(not isinstance(leaf, str) for leaf in level):
         raise source.bad(f"mixes numbers with other things in '{name}'")
+    if safe_shape(shape) is None:
+        raise source.bad(f"has {len(shape)} levels of lists in '{name}', and 32 are the most: it is no table")
     return tuple(shape), level

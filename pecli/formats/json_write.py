@@ -8,6 +8,7 @@ import math
 from pecli.formats.base import Draft, Options
 from pecli.formats.columns import parts, row_axes
 from pecli.formats.decimals import json_texts
+from pecli.formats.facts import plain, plain_facts
 from pecli.formats.layout import with_positions
 from pecli.formats.output import Output
 from pecli.formats.pump import Buffer, Ordered, Task, fill, tasks
@@ -25,7 +26,8 @@ def draft(table: Tabular, options: Options) -> Draft:
 
 
 def _write(table: Tabular, output: Output, options: Options) -> None:
-    facts = {"recipe": table.recipe, "metadata": dict(sorted(table.metadata.items()))}
+    recipe = None if table.recipe is None else plain(table.recipe)
+    facts = {"recipe": recipe, "metadata": dict(sorted(plain_facts(table.metadata).items()))}
     head = json.dumps(facts, ensure_ascii=False, allow_nan=False)
     output.write(f'{head[:-1]}, "arrays": {{'.encode())
     for index, array in enumerate(table.arrays):

@@ -56,6 +56,12 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     return dtype, fortran, shape, start + length
 
 
+def refuse_more(source: Source, count: int) -> None:
+    """Raise if bytes follow an array: something else was written behind it, or a larger array begun."""
+    if count:
+        raise source.bad(f"has {count:,} bytes behind its array: save each array to a file of its own, or use npz")
+
+
 class NpyArray:
     """One npy array within a file, at any offset."""
 
@@ -75,6 +81,7 @@ class NpyArray:
             raise file.source.bad(
                 f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated"
             )
+        refuse_more(file.source, length - start - self.array.bytes)
 
     def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of the array, as `array` divides it into rows."""

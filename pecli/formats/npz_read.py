@@ -6,15 +6,14 @@ import contextlib
 import math
 import threading
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from pecli.formats.base import raw_bytes
 from pecli.formats.facts import axes_of, parse_object, texts
-from pecli.formats.npy_read import LONGEST_HEADER, NpyArray, parse_header
+from pecli.formats.npy_read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
 from pecli.formats.npz import RECIPE
-from pecli.formats.stored import RawFile, Source, StoredTable, dtype_name, stored_array
+from pecli.formats.stored import RawFile, Source, StoredTable, dtype_name, reading, stored_array
 from pecli.tabular import Array
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
 LOCAL_HEADER = 30
+END_RECORD = 22  # bytes, without the comment
 LARGEST_TURNED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
 PIECE = 1 << 20
 
@@ -32,11 +32,11 @@ class NpzTable(StoredTable):
     def __init__(self, source: Source) -> None:
         self._raw = RawFile(source)
         self._members: dict[str, NpyArray | _Deflated] = {}
-        try:
+        with reading(source, "cannot be opened as npz"):
             self._archive = zipfile.ZipFile(source.path)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise source.bad("cannot be opened as npz: it is truncated or damaged; make it again") from error
         try:
+            if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
+                raise source.bad("goes on behind the end of its archive: it is damaged; make it again")
             members = self._archive.infolist()
             facts = next((self._facts(source, info) for info in members if info.filename == RECIPE), {})
             for info in members:
@@ -73,10 +73,8 @@ class NpzTable(StoredTable):
     def _facts(self, source: Source, info: zipfile.ZipInfo) -> dict[str, Any]:
         if info.file_size > PIECE or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             return {}
-        try:
+        with reading(source, f"cannot be read at '{RECIPE}'"):
             return parse_object(self._archive.read(info))
-        except (zipfile.BadZipFile, OSError, RuntimeError, EOFError) as error:
-            raise source.bad(f"cannot be read at '{RECIPE}': it is damaged; make it again") from error
 
     def _refuse_pickles(self, source: Source) -> None:
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
@@ -128,6 +126,7 @@ class _Deflated:
             raise source.bad(
                 f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged"
             )
+        refuse_more(source, held - self.array.bytes)
         if fortran and len(shape) > 1:
             if held > LARGEST_TURNED:
                 raise source.bad(f"holds '{name}' compressed in Fortran order, {held:,} bytes: save it in C order")
@@ -154,14 +153,8 @@ class _Deflated:
                 view = view[len(data) :]
         return raw
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
-            raise self._source.bad(
-                f"cannot be read at '{self._info.filename}': it is damaged; make it again"
-            ) from error
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        return reading(self._source, f"cannot be read at '{self._info.filename}'")
 
     def _seek(self, target: int) -> None:
         if target < self._at:

@@ -12,7 +12,7 @@ from pecli.formats.arrow_values import describe, to_numpy
 from pecli.formats.column_table import ColumnTable
 from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS
 from pecli.formats.facts import KEY, parse_object
-from pecli.formats.stored import Source
+from pecli.formats.stored import Source, reading
 from pecli.tabular import ITEM_BYTES
 
 if TYPE_CHECKING:
@@ -30,15 +30,16 @@ class ParquetTable(ColumnTable):
         self.source, self._lock = source, threading.Lock()
         self._file = _opened(source)
         try:
-            meta = self._file.metadata
-            counts = [meta.row_group(index).num_rows for index in range(meta.num_row_groups)]
-            self._starts = [0, *accumulate(counts)]
-            plan = self._file.schema_arrow
-            first = next(self._batches(0, [field.name for field in plan], 1), None)
-            columns = [describe(source, field, first.column(i) if first else None) for i, field in enumerate(plan)]
-            self._described = {column.name: column for column in columns if column is not None}
             self._cursors: dict[tuple[str, ...], _Cursor] = {}
-            facts = parse_object((plan.metadata or {}).get(KEY.encode(), b""))
+            with reading(source, "cannot be read as Parquet"):
+                meta = self._file.metadata
+                counts = [meta.row_group(index).num_rows for index in range(meta.num_row_groups)]
+                self._starts = [0, *accumulate(counts)]
+                plan = self._file.schema_arrow
+                first = next(self._batches(0, [field.name for field in plan], 1), None)
+                columns = [describe(source, field, first.column(i) if first else None) for i, field in enumerate(plan)]
+                self._described = {column.name: column for column in columns if column is not None}
+                facts = parse_object((plan.metadata or {}).get(KEY.encode(), b""))
             super().__init__(source, "parquet", list(self._described.values()), self._starts[-1], facts)
         except BaseException:
             self.close()
@@ -51,7 +52,7 @@ class ParquetTable(ColumnTable):
         if start == stop:
             return {name: np.empty((0, *self._described[name].shape), self._described[name].dtype) for name in names}
         key = tuple(names)
-        with self._lock:
+        with self._lock, reading(self.source, "cannot be read to its end"):
             cursor = self._cursors.get(key)
             if cursor is None or start < cursor.start:
                 cursor = self._cursors[key] = _Cursor(self, key, start)
@@ -62,13 +63,8 @@ class ParquetTable(ColumnTable):
         return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
 
     def _batches(self, group: int, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        try:
-            groups = range(group, self._file.metadata.num_row_groups)
-            yield from self._file.iter_batches(rows, row_groups=list(groups), columns=list(names))
-        except (pa.ArrowException, OSError) as error:
-            raise self.source.bad("cannot be read to its end: it is truncated or damaged; make it again") from error
+        groups = range(group, self._file.metadata.num_row_groups)
+        yield from self._file.iter_batches(rows, row_groups=list(groups), columns=list(names))
 
     def group_of(self, row: int) -> int:
         """Return the row group that holds a row."""
@@ -110,10 +106,9 @@ class _Cursor:
 
 
 def _opened(source: Source) -> pq.ParquetFile:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with reading(source, "cannot be opened as Parquet"):
         file = pq.ParquetFile(source.path, pre_buffer=False, page_checksum_verification=True)
         meta = file.metadata
         groups = [meta.row_group(index) for index in range(meta.num_row_groups)]
@@ -121,5 +116,3 @@ def _opened(source: Source) -> pq.ParquetFile:
             file.close()
             return pq.ParquetFile(source.path, pre_buffer=False, page_checksum_verification=True, buffer_size=1 << 20)
         return file
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise source.bad("cannot be opened as Parquet: it is truncated or damaged; make it again") from error

@@ -103,7 +103,7 @@ class _Place:
         if "\0" in path:
             raise WriteFailed(repr(path), "a path cannot contain a null character: name another file")
         if os.path.isdir(path):
-            raise WriteFailed(path, "is a directory: name a file in it")
+            raise WriteFailed(path, "is a folder: name a file in it")
         if path.endswith(os.sep) or not path:
             raise WriteFailed(path or "''", "ends without a file name: add one")
         self.real = os.path.realpath(path)
@@ -228,9 +228,10 @@ def _reason(error: OSError, path: str, need: Need) -> str:
 
 def _free(folder: str) -> int | None:
     try:
-        return shutil.disk_usage(folder).free
+        usage = shutil.disk_usage(folder)
     except OSError:
         return None
+    return usage.free if usage.total else None  # /proc and the like count no space
 
 
 def _file_limit() -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.facts import KEY, axes_of, parse_object, texts
+from pecli.formats.facts import KEY, axes_of, parse_object, plain, texts
 from pecli.formats.safetensors import CODES, LENGTH_BYTES
 from pecli.formats.stored import RawFile, Source, StoredTable, safe_shape, stored_array
 from pecli.tabular import Array, storage
@@ -27,10 +27,11 @@ class SafetensorsTable(StoredTable):
         own = parse_object(facts.get(KEY, "")) if isinstance(facts, dict) and isinstance(facts.get(KEY), str) else {}
         self._offsets: dict[str, int] = {}
         arrays = []
-        for name, entry in header.items():
+        for name, entry in ((plain(name), entry) for name, entry in header.items()):
             array = self._described(source, name, entry, held, axes_of(own, name))
             if array is not None:
                 arrays.append(array)
+        self._check_places(source, header, held)
         metadata = texts(own) if own else texts(facts if isinstance(facts, dict) else {})
         super().__init__(source, "safetensors", arrays, metadata.pop("recipe", None) if own else None, metadata)
 
@@ -52,19 +53,31 @@ class SafetensorsTable(StoredTable):
         shape, offsets = safe_shape(entry.get("shape")), safe_shape(entry.get("data_offsets"))
         if shape is None or offsets is None or len(offsets) != 2:
             raise source.bad(f"gives '{name}' a shape or a place that cannot be: it is damaged")
+        first, last = offsets
+        if last > held:
+            raise source.bad(f"says {last:,} bytes of values and holds {held:,}: it is truncated; make it again")
         dtype = DTYPES.get(str(entry.get("dtype")))
         if dtype is None:
             return None
         array = stored_array(name, shape, dtype, axes)
-        first, last = offsets
-        if last > held:
-            raise source.bad(f"says {last:,} bytes of values and holds {held:,}: it is truncated; make it again")
         if last - first != array.bytes:
             raise source.bad(
                 f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"
             )
         self._offsets[name] = self._start + first
         return array
+
+    @staticmethod
+    def _check_places(source: Source, header: dict[str, Any], held: int) -> None:
+        """Refuse tensors that overlap or leave bytes between or behind them, as the format's own reader does."""
+        end, last = 0, "the header"
+        for first, stop, name in sorted((*entry["data_offsets"], name) for name, entry in header.items()):
+            if first != end:
+                what = "overlaps" if first < end else f"leaves {first - end:,} bytes behind"
+                raise source.bad(f"gives '{name}' a place that {what} {last}: it is damaged")
+            end, last = stop, f"'{name}'"
+        if end != held:
+            raise source.bad(f"has {held - end:,} bytes behind its tensors: it is damaged; make it again")
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""

@@ -12,19 +12,29 @@ import math
 import os
 import shutil
 import stat
+import struct
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from pecli.errors import BadFile, UnknownName
+from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.formats.base import raw_bytes
+from pecli.formats.facts import plain, plain_facts
 from pecli.tabular import ITEM_BYTES, Array, Tabular, storage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+LIBRARY_ERRORS = (
+    OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
+    SystemError, zlib.error, zipfile.BadZipFile, struct.error,
+)  # fmt: skip
+"""What the libraries were seen to raise, or might, where a file is damaged."""
 
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
@@ -57,6 +67,17 @@ class Source:
         return BadFile(self.name, rule)
 
 
+@contextlib.contextmanager
+def reading(source: Source, what: str) -> Iterator[None]:
+    """Turn whatever a library raises on a damaged file into :class:`BadFile`; `what` follows the file's name."""
+    try:
+        yield
+    except PecliError:
+        raise
+    except LIBRARY_ERRORS as error:
+        raise source.bad(f"{what}: it is truncated or damaged; make it again") from error
+
+
 class StoredTable(Tabular):
     """A table in a file; rows are read when they are asked for.
 
@@ -84,7 +105,8 @@ class StoredTable(Tabular):
     ) -> None:
         self.source, self.path, self.format = source, source.name, form
         self._positions: Array | None = None
-        self.arrays, self.recipe, self.metadata = tuple(arrays), recipe, dict(metadata or {})
+        self.arrays, self.metadata = tuple(arrays), plain_facts(metadata or {})
+        self.recipe = None if recipe is None else plain(recipe)
         if not self.arrays:
             raise source.bad(f"holds no array of numbers that {form} could give: name another file")
 
@@ -232,7 +254,7 @@ def regular_source(path: str) -> Iterator[Source]:
             else:
                 mode = os.stat(path).st_mode
                 if stat.S_ISDIR(mode):
-                    raise BadFile(path, "is a directory: name a file in it")
+                    raise BadFile(path, "is a folder: name a file in it")
                 local = path
                 if not stat.S_ISREG(mode):
                     local = _spooled(stack.enter_context(open(path, "rb")), stack)
