@@ -20,10 +20,13 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class Unknown:
+    """A table: its class, what it is in words, its arrays, what they would be without a framework's roundings."""
+
     kind: str
     text: str
     arrays: dict[str, np.ndarray]
     formula: bool = True
+    ideal: dict[str, np.ndarray] | None = None
 
 
 def powers(base: float, half: float, m: int) -> np.ndarray:
@@ -46,7 +49,9 @@ def phases(w: np.ndarray, start: float, step: float, rows: int, arithmetic: str)
     """cos and sin of p w, as double precision or as frameworks do it."""
     p = start + step * np.arange(rows, dtype=np.float64)
     if arithmetic == "exact":
-        angle = np.asarray(np.outer(p.astype(np.longdouble), w) % (2 * np.longdouble(math.pi) + np.longdouble(2.4492935982947064e-16)))
+        angle = np.asarray(
+            np.outer(p.astype(np.longdouble), w) % (2 * np.longdouble(math.pi) + np.longdouble(2.4492935982947064e-16))
+        )
         return np.cos(angle).astype(np.float64), np.sin(angle).astype(np.float64)
     if arithmetic == "float32":
         angle = (p.astype(np.float32)[:, None] * w.astype(np.float32)[None, :]).astype(np.float32)
@@ -116,7 +121,10 @@ def lay_out(cos: np.ndarray, sin: np.ndarray, layout: str, dtype: str) -> dict[s
         case "complex":
             return {"array": (cos + 1j * sin).astype(np.complex128 if cos.dtype == np.float64 else np.complex64)}
         case "broadcast":
-            return {"cos": np.concatenate([cos, cos], 1)[None, :, None, :], "sin": np.concatenate([sin, sin], 1)[None, :, None, :]}
+            return {
+                "cos": np.concatenate([cos, cos], 1)[None, :, None, :],
+                "sin": np.concatenate([sin, sin], 1)[None, :, None, :],
+            }
     raise ValueError(layout)
 
 
@@ -134,11 +142,24 @@ def rotary(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
             dtype = "float32"
         start = float(rng.choice([0, 0, 0, 1, 17, 4096, 100000]))
         cos, sin = phases(powers(base, d / 2, d // 2), start, 1, ROWS, "exact")
-        yield Unknown("rope", f"rope d={d} base={base:g} start={start:g} {layout} {dtype}", lay_out(cos, sin, layout, dtype))
+        yield Unknown(
+            "rope", f"rope d={d} base={base:g} start={start:g} {layout} {dtype}", lay_out(cos, sin, layout, dtype)
+        )
 
 
 def scaled(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
-    kinds = ("linear", "ntk", "yarn", "yarn", "llama3", "longrope", "rotations", "proportional", "dynamic", "ntk-by-parts")
+    kinds = (
+        "linear",
+        "ntk",
+        "yarn",
+        "yarn",
+        "llama3",
+        "longrope",
+        "rotations",
+        "proportional",
+        "dynamic",
+        "ntk-by-parts",
+    )
     for k in range(count):
         kind = kinds[k % len(kinds)]
         base = float(rng.choice([10000.0, 500000.0, 1e6]))
@@ -191,7 +212,8 @@ def arithmetics(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
             dtype = "float32"
         layout = str(rng.choice(["split", "half", "concat"]))
         text = f"{kind} d={d} base={base:g} start={start:g} {layout} {dtype}"
-        yield Unknown("arithmetic", text, lay_out(cos, sin, layout, dtype))
+        ideal = lay_out(*phases(powers(base, d / 2, d // 2), start, 1, ROWS, "exact"), layout, "float64")
+        yield Unknown("arithmetic", text, lay_out(cos, sin, layout, dtype), ideal=ideal)
 
 
 def sinusoids(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
@@ -201,7 +223,7 @@ def sinusoids(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
         order = ("interleaved", "sin-cos", "cos-sin")[k % 3]
         shift = int(rng.choice([0, 0, 1]))
         start, step = float(rng.choice([0, 0, 2, 1000])), float(rng.choice([1, 1, 1, 0.5, 10, 1000]))
-        size = float(rng.choice([1, 1, math.sqrt(d)])) if d in (64,) else 1.0
+        size = float(rng.choice([1, 1, math.sqrt(d)])) if d == 64 else 1.0
         dtype = str(rng.choice(["float32", "float32", "float64", "bfloat16", "float16"]))
         odd = str(rng.choice(["", "", "", "pad", "truncate"]))
         width = d + 1 if odd else d
@@ -220,12 +242,232 @@ def sinusoids(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
         pad = int(start) + 1 if k % 7 == 3 and step == 1 else None
         if pad is not None:
             table[1] = 0
-        text = f"sinusoidal d={width} base={base:g} {order} shift={shift} start={start:g} step={step:g} {odd} {dtype} {size:g} pad={pad}"
+        text = f"sinusoidal d={width} base={base:g} {order} shift={shift} start={start:g} step={step:g} {odd} {dtype}"
+        text += f" {size:g} pad={pad}"
         yield Unknown("sinusoidal", text, {"array": narrow(table, dtype)})
 
 
+# ---------------------------------------------------------------- biases
+def alibi_slopes(heads: int, top: float = 8.0) -> np.ndarray:
+    """The authors' rule: powers of two, then every other one of twice as many."""
+
+    def whole(n: int) -> list[float]:
+        return [2.0 ** (-top * h / n) for h in range(1, n + 1)]
+
+    power = 1 << (heads.bit_length() - 1)
+    return np.array(whole(power) + whole(2 * power)[0::2][: heads - power])
+
+
+def distances(n: int) -> np.ndarray:
+    return np.arange(n)[None, :] - np.arange(n)[:, None]
+
+
+def biases(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
+    forms = (
+        "dense",
+        "causal",
+        "slopes",
+        "distance",
+        "key-position",
+        "last-key",
+        "paper",
+        "falcon",
+        "bloom row",
+        "mask number",
+    )
+    for k in range(count):
+        form, heads, n = forms[k % len(forms)], int(rng.choice([4, 8, 12, 16, 20, 32])), int(rng.choice([16, 33, 64]))
+        top = float(rng.choice([8, 8, 8, 4, 16]))
+        dtype = str(rng.choice(["float32", "float32", "float64", "bfloat16", "float16"]))
+        m = alibi_slopes(heads, top)
+        if form == "paper":
+            m = 2.0 ** (-top * np.arange(1, heads + 1) / heads)
+        if form == "falcon":
+            m, dtype = bf16(m.astype(np.float32)).astype(np.float64), "float32"
+        table = -m[:, None, None] * np.abs(distances(n))
+        name = "bias"
+        match form:
+            case "causal":
+                table = np.where(distances(n) > 0, -np.inf, table)
+            case "mask number":
+                table = np.where(distances(n) > 0, -np.inf, table)
+            case "slopes":
+                table, name = m, "slopes"
+            case "distance":
+                table = -m[:, None] * np.abs(np.arange(-(n - 1), n))
+            case "key-position":
+                table = np.broadcast_to(m[:, None, None] * np.arange(n), (heads, n, n))
+            case "last-key":
+                table = np.broadcast_to(m[:, None, None] * (np.arange(n) - (n - 1)), (heads, n, n))
+            case "bloom row":
+                table = (m[:, None] * np.arange(n))[:, None, :]
+            case "falcon":
+                table = np.broadcast_to(m[:, None, None] * np.arange(n), (heads, n, n))
+        yield Unknown(
+            "alibi", f"alibi {form} heads={heads} n={n} top={top:g} {dtype}", {name: narrow(np.array(table), dtype)}
+        )
+
+
+def kernels(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
+    for k in range(count):
+        kind, heads, n = ("log", "power", "gaussian", "gaussian log", "sandwich")[k % 5], int(rng.choice([2, 4, 8])), 48
+        size = np.abs(distances(n)).astype(np.float64)
+        a, b = np.round(rng.uniform(0.1, 2, heads), 2), np.round(rng.uniform(0.1, 1.9, heads), 2)
+        match kind:
+            case "log":
+                table = np.stack([-x * np.log1p(y * size) for x, y in zip(a, b, strict=True)])
+            case "power":
+                table = np.stack([-x * size**y for x, y in zip(a, b, strict=True)])
+            case "gaussian":
+                table = np.stack([np.exp(-(size**2) / (2 * (3 * x) ** 2)) for x in a])
+            case "gaussian log":
+                table = np.stack([-(size**2) / (2 * (3 * x) ** 2) for x in a])
+            case _:
+                w = 10000.0 ** (-2 * np.arange(1, 65) / 128)
+                table = np.stack(
+                    [(np.cos(size[..., None] * w).sum(-1) - 64) / (8 * h / heads) for h in range(1, heads + 1)]
+                )
+        yield Unknown("kernel", f"{kind} heads={heads} {a} {b}", {"bias": table.astype(np.float32)})
+
+
+def t5_bucket(d: np.ndarray, buckets: int, reach: int, both: bool) -> np.ndarray:
+    side = buckets // 2 if both else buckets
+    found = np.where(d > 0, side, 0) if both else np.zeros_like(d)
+    size = np.abs(d) if both else np.maximum(-d, 0)
+    exact = side // 2
+    far = exact + np.floor(
+        np.log(np.maximum(size, 1) / exact) / math.log(reach / exact) * (side - exact) + 1e-9
+    ).astype(int)
+    return found + np.where(size < exact, size, np.minimum(far, side - 1))
+
+
+def indices(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
+    kinds = ("t5", "t5 causal", "t5 bias", "shaw", "window", "t5 64")
+    for k in range(count):
+        kind, n = kinds[k % len(kinds)], int(rng.choice([150, 200, 260]))
+        d = distances(n)
+        if kind in ("t5", "t5 64", "t5 causal", "t5 bias"):
+            buckets, reach = (64, 256) if kind == "t5 64" else (32, int(rng.choice([128, 64])))
+            table = t5_bucket(d, buckets, reach, kind != "t5 causal")
+            if kind == "t5 bias":
+                weights = rng.standard_normal((4, buckets)).astype(np.float32)
+                yield Unknown("index", f"{kind} {buckets} {reach}", {"bias": weights[:, table]}, ideal={"index": table})
+                continue
+        elif kind == "shaw":
+            clip = int(rng.choice([4, 8, 16]))
+            table = np.clip(d, -clip, clip) + clip
+        else:
+            h, w = int(rng.choice([3, 4, 7])), int(rng.choice([4, 5, 7]))
+            y, x = np.divmod(np.arange(h * w), w)
+            table = (y[:, None] - y[None] + h - 1) * (2 * w - 1) + x[:, None] - x[None] + w - 1
+        yield Unknown("index", f"{kind} n={n}", {"index": table.astype(np.int64)})
+
+
+def plain(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
+    kinds = ("integer", "integer raw", "integer scales", "binary", "gray", "signed", "angles", "complex")
+    for k in range(count):
+        kind, d, start = kinds[k % len(kinds)], int(rng.choice([8, 10, 12])), int(rng.choice([0, 0, 3]))
+        p = np.arange(start, start + ROWS)
+        match kind:
+            case "integer":
+                table = np.repeat((p / (start + ROWS - 1))[:, None], d, 1)
+            case "integer raw":
+                table = p[:, None].astype(np.float64)
+            case "integer scales":
+                table = p[:, None] / (start + ROWS - 1) * (np.arange(d) / (d - 1)) ** float(rng.choice([2, 0.5, 3]))
+            case "angles":
+                table = p[:, None] * powers(float(rng.choice([1e4, 5e5])), d / 2, d // 2).astype(np.float64)
+            case "complex":
+                table = np.exp(1j * (p[:, None] * powers(1e4, d / 2, d // 2).astype(np.float64)))
+            case _:
+                number = p ^ (p >> 1) if kind == "gray" else p
+                table = (number[:, None] >> np.arange(d)) & 1
+                table = table[:, ::-1] if rng.random() < 0.5 else table
+                table = 2 * table - 1 if kind == "signed" else table
+        typed = table.astype(np.complex64 if kind == "complex" else np.float32)
+        yield Unknown("plain", f"{kind} d={d} start={start}", {"array": typed})
+
+
+# ---------------------------------------------------------------- grids and coordinates
+def sin_cos(x: np.ndarray, width: int, base: float = 1e4, shift: int = 0) -> np.ndarray:
+    w = powers(base, width / 2 - shift, width // 2).astype(np.float64)
+    return np.concatenate([np.sin(x[:, None] * w), np.cos(x[:, None] * w)], 1)
+
+
+def grids(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
+    kinds = ("mae", "rt-detr", "timm", "detr", "qwen2-vl", "llama4", "dinov3", "flux", "nerf", "bands", "cls", "xpos")
+    for k in range(count):
+        kind, h, w, d = (
+            kinds[k % len(kinds)],
+            int(rng.choice([4, 6, 8])),
+            int(rng.choice([4, 5, 8])),
+            int(rng.choice([32, 64])),
+        )
+        y, x = (v.astype(np.float64) for v in np.divmod(np.arange(h * w), w))
+        text = f"{kind} {h}x{w} d={d}"
+        match kind:
+            case "mae" | "cls":
+                table = np.concatenate([sin_cos(x, d // 2), sin_cos(y, d // 2)], 1)
+                table = np.concatenate([np.zeros((1, d)), table]) if kind == "cls" else table
+            case "rt-detr":
+                table = np.concatenate([sin_cos(y, d // 2), sin_cos(x, d // 2)], 1)
+            case "timm":
+                q = d // 4
+                a, b = sin_cos(y, d // 2), sin_cos(x, d // 2)
+                table = np.concatenate([a[:, :q], b[:, :q], a[:, q:], b[:, q:]], 1)
+            case "detr":
+                half = []
+                for c in (y + 1, x + 1):
+                    v = sin_cos(c, d // 2)
+                    half.append(np.stack([v[:, : d // 4], v[:, d // 4 :]], 2).reshape(len(v), -1))
+                table = np.concatenate(half, 1)
+            case "nerf":
+                t = np.linspace(-1, 1, ROWS)
+                table = np.concatenate(
+                    [np.stack([np.sin(2.0**i * np.pi * t), np.cos(2.0**i * np.pi * t)], 1) for i in range(8)], 1
+                )
+            case "bands":
+                t = np.linspace(-1, 1, ROWS)
+                f = np.linspace(1, ROWS / 2, 6)
+                table = np.concatenate([t[:, None], np.sin(np.pi * t[:, None] * f), np.cos(np.pi * t[:, None] * f)], 1)
+            case "xpos":
+                p = np.arange(ROWS, dtype=np.float64)
+                w_ = powers(1e4, d / 2, d // 2).astype(np.float64)
+                z = (2 * np.arange(d // 2) / d + 0.4) / 1.4
+                scale = z ** ((p[:, None] - ROWS // 2) / 512)
+                arrays = {"cos": np.cos(p[:, None] * w_), "sin": np.sin(p[:, None] * w_), "scale": scale}
+                yield Unknown("grid", text, {n: v.astype(np.float32) for n, v in arrays.items()})
+                continue
+            case _:
+                base = 100.0 if kind == "dinov3" else 1e4
+                f = powers(base, d / 4, d // 4).astype(np.float64)
+                if kind == "llama4":
+                    x, y = y + 1, x + 1
+                if kind == "dinov3":
+                    y, x = (2 * np.pi * (2 * (v + 0.5) / s - 1) for v, s in ((y, h), (x, w)))
+                if kind == "flux":
+                    f0 = [powers(1e4, m / 2, m // 2).astype(np.float64) for m in (8, 12, 12)]
+                    angle = np.concatenate([0 * y[:, None] * f0[0], y[:, None] * f0[1], x[:, None] * f0[2]], 1)
+                else:
+                    angle = np.concatenate([y[:, None] * f, x[:, None] * f], 1)
+                yield Unknown(
+                    "grid", text, {"cos": np.cos(angle).astype(np.float32), "sin": np.sin(angle).astype(np.float32)}
+                )
+                continue
+        yield Unknown("grid", text, {"array": table.astype(np.float32)})
+
+
 def nothing(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
-    kinds = ("normal", "uniform", "noise", "shuffled", "random phases", "random frequencies", "learned bias", "truncated")
+    kinds = (
+        "normal",
+        "uniform",
+        "noise",
+        "shuffled",
+        "random phases",
+        "random frequencies",
+        "learned bias",
+        "truncated",
+    )
     for k in range(count):
         kind = kinds[k % len(kinds)]
         d = int(rng.choice([32, 64, 128]))
@@ -255,11 +497,13 @@ def nothing(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
 
 
 def every() -> list[Unknown]:
+    """The whole set: 300 tables, always the same."""
     rng = np.random.default_rng(SEED)
-    found: list[Unknown] = []
-    for make, count in ((rotary, 54), (scaled, 60), (arithmetics, 42), (sinusoids, 54), (nothing, 32)):
-        found += make(rng, count)
-    return found
+    makers = (
+        (rotary, 54), (scaled, 50), (arithmetics, 35), (sinusoids, 45), (biases, 30),
+        (kernels, 10), (indices, 12), (plain, 16), (grids, 24), (nothing, 24),
+    )  # fmt: skip
+    return [unknown for make, count in makers for unknown in make(rng, count)]
 
 
 def save(unknown: Unknown, folder: Any, name: str) -> str:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from pecli.analysis.finders.guesses import Guess, try_guess
 from pecli.analysis.judging import UNKNOWN, Explain, Identification, judged, over_all_rows
 from pecli.analysis.samples import Sample, take
-from pecli.analysis.selection import Selection
+from pecli.analysis.selection import Held, Selection
 from pecli.tabular import Tabular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+HEAD = 96  # rows that a rule shows in, where later ones follow none
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
 
@@ -39,8 +41,21 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
         return identify_scattered(table, _identify_plain, known) or UNKNOWN
     found = _identify_plain(table)
     if found.confidence == "unknown" and len(table.arrays) <= 2:
-        return identify_scattered(table, _identify_plain, None) or found
+        return identify_scattered(table, _identify_plain, None) or _by_head(table, sample)
     return found
+
+
+def _by_head(table: Tabular, sample: Sample) -> Identification:
+    """Identify a long table by its first rows alone: those after them may be wrong."""
+    rows = len(sample.planes[0].values)
+    if rows < 2 * HEAD or any(plane.values.ndim != 2 for plane in sample.planes):
+        return UNKNOWN
+    found = _identify_plain(Held({p.name: p.values[:HEAD] for p in sample.planes}))
+    if found.guess is None or found.confidence != "sure":
+        return UNKNOWN
+    guess = replace(found.guess, table={**found.guess.table, "length": str(sample.planes[0].rows)})
+    plain = {"complex64": "float32", "complex128": "float64"}.get(sample.dtype, sample.dtype)
+    return over_all_rows(table, replace(found, recipe=guess.make(plain).recipe, guess=guess))
 
 
 def _identify_plain(table: Tabular) -> Identification:
@@ -110,7 +125,7 @@ def _values(sample: Sample) -> Iterator[Finding]:
     if len(sample.planes) == 1:
         for guess in plain.guesses(sample):
             length = {} if guess.name == "window" else {"length": str(sample.planes[0].rows)}
-            yield sample, replace(guess, table={**guess.table, **length}), _no_arithmetic
+            yield sample, replace(guess, table={**length, **guess.table}), _no_arithmetic
 
 
 def _grids(sample: Sample) -> Iterator[Finding]:

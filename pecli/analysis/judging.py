@@ -21,6 +21,7 @@ MOST_BYTES = 4 << 30  # of a table that is compared in every row
 MOSTLY = 0.999  # share of equal values where a library's cosine is off by a unit now and then
 WHOLE_SPREAD = 12.0  # roundings of an angle
 FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
+DOUBLE_UNITS = 8  # in which two ways to compute a double differ
 ROUNDINGS = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
@@ -98,6 +99,8 @@ def _judged_by_distance(guess: Guess, trial: Trial, sample: Sample) -> Identific
     if trial.residual <= FLOAT32_ANGLES and sample.grain == "float32" and guess.determined:
         notes = (*guess.notes, "as near as angles in float32 leave")
         return Identification(trial.recipe, "likely", trial.residual, trial.equal, "float32", notes, guess)
+    if sample.grain == "float64" and trial.units <= DOUBLE_UNITS and guess.determined:
+        return Identification(trial.recipe, "sure", trial.residual, trial.equal, "float64", guess.notes, guess)
     if trial.equal < NEARLY or trial.units > 2:
         return UNKNOWN
     return Identification(trial.recipe, "likely", trial.residual, trial.equal, "unknown", guess.notes, guess)

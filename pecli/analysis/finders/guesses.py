@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from pecli.analysis.finders.arithmetics import spacing
-from pecli.analysis.samples import Sample, holds, take
+from pecli.analysis.lanes import Lane, lane_of
+from pecli.analysis.samples import Floats, Sample, holds, take
 from pecli.errors import PecliError
 from pecli.recipe import Recipe
 from pecli.table import Table
 from pecli.tabular import DTYPES
+
+SMALL = 1 << 18  # values of a table that is compared whole
 
 
 @dataclass(frozen=True)
@@ -98,32 +101,58 @@ def try_guess(guess: Guess, sample: Sample, rows: int = 512) -> Trial | None:
 def _tried(guess: Guess, sample: Sample, dtype: str, rows: int) -> Trial | None:
     try:
         table = guess.make(dtype)
-        mine = take(table, rows, unstack=False)
+        if guess.partition:
+            return Trial(0.0, 0.0, 0.0, table.recipe or "")
+        pairs = _beside(table, sample, rows, exchanged=guess.exchanged)
     except PecliError:
         return None
-    if guess.partition:
-        return Trial(0.0, 0.0, 0.0, table.recipe or "")
-    theirs = sample.planes[::-1] if guess.exchanged else sample.planes
-    if len(mine.planes) != len(theirs):
+    if pairs is None:
         return None
     equal, count, residual, units = 0, 0, 0.0, 0.0
-    for p, q in zip(mine.planes, theirs, strict=True):
-        x, y = np.squeeze(p.values), np.squeeze(q.values)
-        if x.ndim == 2 and y.ndim > 2 and y.shape[-1] == x.shape[1] and y.size == x.size:
-            y = y.reshape(x.shape)  # frames, rows and columns are axes of their own
-        n = min(len(np.atleast_1d(x)), len(np.atleast_1d(y)), rows)
-        if x.shape[1:] != y.shape[1:] or (p.rows != q.rows and len(x) != len(y)):
-            return None
-        x, y = np.atleast_1d(x)[:n], np.atleast_1d(y)[:n]
+    for x, y in pairs:
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         equal, count = equal + int(same.sum()), count + same.size
         if not same.all():
             with np.errstate(invalid="ignore"):
-                gap = np.abs(x - y)[~same]
-            gap = np.nan_to_num(gap, nan=np.inf)
+                gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
             residual = max(residual, float(gap.max()))
             units = max(units, float((gap / spacing(y[~same], sample.grain)).max()))
     return Trial(equal / max(count, 1), residual, units, table.recipe or "")
+
+
+def _beside(table: Table, sample: Sample, rows: int, *, exchanged: bool) -> list[tuple[Floats, Floats]] | None:
+    """Return the values of a guess and of the sample that stand for each other; None where shapes differ.
+
+    Small tables are compared whole and whatever their axes of length 1, of others the first rows.
+    """
+    theirs = sample.lanes[::-1] if exchanged else sample.lanes
+    mine = [lane_of(table, array) for array in table.arrays]
+    if [lane.plain_shape for lane in mine] == [lane.plain_shape for lane in theirs] and all(
+        lane.rows * lane.row_size <= SMALL for lane in theirs
+    ):
+        return [(_all(a), _all(b)) for a, b in zip(mine, theirs, strict=True)]
+    head = take(table, rows, unstack=False)
+    planes = sample.planes[::-1] if exchanged else sample.planes
+    if len(head.planes) != len(planes):
+        return None
+    found = []
+    for p, q in zip(head.planes, planes, strict=True):
+        x, y = np.atleast_1d(np.squeeze(p.values)), np.atleast_1d(np.squeeze(q.values))
+        if x.ndim == 2 and y.ndim > 2 and y.shape[-1] == x.shape[1] and y.size == x.size:
+            y = y.reshape(x.shape)  # frames, rows and columns are axes of their own
+        n = min(len(x), len(y), rows)
+        if x.shape[1:] != y.shape[1:] or (p.rows != q.rows and len(x) != len(y)):
+            return None
+        found.append((x[:n], y[:n]))
+    return found
+
+
+def _all(lane: Lane) -> Floats:
+    """Return all values of a small lane, flat."""
+    from pecli.analysis.inspection import floats
+
+    values: Floats = floats(lane.read(0, lane.rows), lane.dtype).astype(np.float64).reshape(-1)
+    return values
 
 
 __all__ = ["Guess", "Trial", "holds", "try_guess"]

@@ -29,6 +29,8 @@ def guesses(sample: Sample) -> Iterator[Guess]:
     whole = bool((values == np.round(values)).all())
     if whole and set(np.unique(values)) <= {-1.0, 0.0, 1.0}:
         yield from _bits(values)
+    if whole and values.shape[1] == 1 and len(values) % 2 and len(values) > 4:
+        yield from _by_distance(values[:, 0], "distance")
     if whole:
         yield from _indices(sample, values)
     yield from _ramps(sample, values)
@@ -154,16 +156,24 @@ def _indices(sample: Sample, values: Floats) -> Iterator[Guess]:
     if not all(np.array_equal(values[i], by_distance[n - 1 - i : 2 * n - 1 - i]) for i in range(0, n, max(1, n // 16))):
         yield from _windows(values)
         return
+    yield from _by_distance(by_distance, "index")
+
+
+def _by_distance(values: Floats, form: str) -> Iterator[Guess]:
+    """Yield indices by distance -(n-1)..n-1."""
+    n = (len(values) + 1) // 2
     distances = np.arange(-(n - 1), n)
-    table = {"form": "index"}
+    table = {"form": form, "length": str(n)}
     most = int(values.max())
     clipped = np.clip(distances, -(most // 2), most // 2) + most // 2
-    if most % 2 == 0 and np.array_equal(clipped, by_distance):
+    if form == "index" and most % 2 == 0 and np.array_equal(clipped, values):
         yield Guess("shaw", {"dim": "1", "clip": str(most // 2)}, table, 2.0, determined=most // 2 < n)
-    if by_distance[n - 1] == 0:
-        parts = np.concatenate([[0], np.cumsum(np.diff(by_distance) != 0)]).astype(np.int64)
+    if values[n - 1] == 0:
+        parts = np.concatenate([[0], np.cumsum(np.diff(values) != 0)]).astype(np.int64)
         for keys in bucket_rules(parts, distances):
             yield Guess("t5", keys, table, 3.0)
+    if form != "index":
+        return
     for buckets in (256, 64, 32, 128, 0, 512):
         for reach in (512, 128, 256, 1024, 2048, 1000):
             for shifted in ("false", "true"):

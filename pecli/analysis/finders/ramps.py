@@ -17,6 +17,7 @@ from pecli.analysis.finders.spectra import LARGEST_LOG, SHORT, Line, Measured, S
 
 Floats = NDArray[np.float64]
 TURN = 2 * math.pi
+LARGEST_BASE = Decimal("1e30")
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,13 @@ def slowings(measured: Measured) -> Iterator[Slowing]:
                 continue
             middle = math.exp(line.slope * measured.half)
             base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
-            if base in seen or digits(base) > SHORT or base <= 1:
+            if base in seen or digits(base) > SHORT or not 1 < base <= LARGEST_BASE:
                 continue
             seen.add(base)
             plain = np.exp(-i / measured.half * math.log(float(base)))
-            step = steps_near(float(measured.logs[0]), float(measured.errors[0]))[0][0]
+            step, _ = next(iter(steps_near(float(measured.logs[0]), float(measured.errors[0]))), (Fraction(0), 0.0))
+            if plain[-1] * float(step) <= 0:  # beyond the range of doubles
+                continue
             ratio = measured.steps / (plain * float(step))
             yield Slowing(base, step, plain, ratio, measured.errors)
 

@@ -6,42 +6,35 @@ from their phases, slow pairs first, and are then put to the test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.analysis.finders.guesses import Guess, try_guess
-from pecli.analysis.readings import readings
+from pecli.analysis.finders.spectra import COMMON_BASES, text
+from pecli.analysis.readings import Reading, readings
 from pecli.analysis.rhythm import wrap
 from pecli.analysis.samples import Floats, Sample, take
+from pecli.analysis.selection import Held
 from pecli.positions import LIMIT
-from pecli.tabular import Array, Tabular
+from pecli.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.analysis.judging import Identification
 
 MOST_ROWS = 256
 PREFIXES = (4, 3)  # rows that may be at equal distance at the beginning
+LEAST_ROWS = 3
+LEAST_PAIRS = 8
+LOOSE_ANGLE = 0.02  # radians by which a phase may be off before it is put to the test
+LARGEST_REST = 2.0**-8  # largest difference that is laid to float32 angles
+SHORT_DIGITS = 3  # decimals of a position that somebody chose
 MOST_TURNS = 4096  # of the slowest pair, among which a position is looked for
 SPREAD = 16.0  # roundings of an angle by which a value may be off
-
-
-class Held(Tabular):
-    """Arrays in memory."""
-
-    def __init__(self, arrays: Mapping[str, Floats], dtype: str) -> None:
-        self.values = dict(arrays)
-        self.recipe, self.metadata = None, {}
-        self.arrays = tuple(Array(n, v.shape, "float64", ("position", "channel")[: v.ndim]) for n, v in arrays.items())
-        self.kind = dtype
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows."""
-        for name, target in out.items():
-            target[...] = self.values[name][start:stop]
 
 
 def identify_scattered(
@@ -52,7 +45,7 @@ def identify_scattered(
     if not sample.planes or sample.planes[0].rows > MOST_ROWS or any(p.values.ndim != 2 for p in sample.planes):
         return None
     for rows in _runs(positions, len(sample.planes[0].values)):
-        part = Held({p.name: p.values[rows] for p in sample.planes}, sample.dtype)
+        part = Held({p.name: p.values[rows] for p in sample.planes})
         found = identify(part)
         if found.guess is None or found.guess.name not in ("rope", "sinusoidal"):
             continue
@@ -61,7 +54,52 @@ def identify_scattered(
             whole = _whole(sample, found, at)
             if whole is not None:
                 return whole
+    return _supposed(sample) if positions is None else None
+
+
+def _supposed(sample: Sample) -> Identification | None:
+    """Return what a table of unknown positions is if its frequencies are usual ones."""
+    from pecli.analysis.judging import Identification
+
+    for reading in readings(sample):
+        everything = slice(0, len(sample.planes[0].values))
+        if reading.rows != everything or len(reading.first) < LEAST_ROWS or reading.tail == "sine":
+            continue
+        m = reading.first.shape[1]
+        for swapped in (True, False):
+            cos, sin = (reading.second, reading.first) if swapped else (reading.first, reading.second)
+            phases = np.arctan2(sin, cos)
+            for base in COMMON_BASES:
+                for shift in (0, 1):
+                    if m < LEAST_PAIRS:  # a few phases agree with some position by chance
+                        continue
+                    w = np.exp(-np.arange(m) / (m - shift) * np.log(float(base)))
+                    at = _positions(phases, w, digits=SHORT_DIGITS)
+                    guess = None if at is None else _usual(reading, swapped, base, shift)
+                    if at is None or guess is None:
+                        continue
+                    known = Identification(None, "unknown", None, 0.0, "unknown", (), guess)
+                    whole = _whole(sample, known, at)
+                    if whole is not None:
+                        return whole
     return None
+
+
+def _usual(reading: Reading, swapped: bool, base: Decimal, shift: int) -> Guess | None:
+    """Return the guess of a usual base for a reading."""
+    keys = {} if base == 10000 else {"base": text(base)}
+    if reading.family == "absolute":
+        order = {("interleaved", True): "interleaved", ("cos-sin", False): "cos-sin", ("cos-sin", True): "sin-cos"}
+        word = order.get((reading.layout, swapped))
+        if word is None:
+            return None
+        keys |= {"dim": str(reading.width), "order": word, "shift": str(shift)}
+        keys |= {"odd": "pad"} if reading.tail == "zero" else {}
+        return Guess("sinusoidal", keys)
+    if swapped or shift:
+        return None
+    table = {} if reading.layout == "split" else {"layout": reading.layout}
+    return Guess("rope", {**keys, "dim": str(2 * reading.first.shape[1])}, table)
 
 
 def _runs(positions: Floats | None, count: int) -> list[slice]:
@@ -96,16 +134,16 @@ def _located(sample: Sample, guess: Guess) -> Floats | None:
     return None
 
 
-def _positions(phases: Floats, w: Floats) -> Floats | None:
-    """Return whole positions whose angles are these, one a row; None where a row has none."""
+def _positions(phases: Floats, w: Floats, digits: int = 0) -> Floats | None:
+    """Return positions (whole, or with few decimals) whose angles are these, one a row; None where a row has none."""
     slow = w.min()
     first = phases[:, w.argmin()] / slow
-    whole = _refined(phases, w, first)
+    whole = _refined(phases, w, first, digits)
     for k in np.flatnonzero(~_agree(phases, w, whole)):
         # beyond a turn of the slowest pair: whole turns of it are tried
         turns = first[k] + 2 * np.pi / slow * np.arange(-8, MOST_TURNS)
         row = np.broadcast_to(phases[k], (len(turns), len(w)))
-        candidates = _refined(row, w, turns)
+        candidates = _refined(row, w, turns, digits)
         good = _agree(row, w, candidates)
         if not good.any():
             return None
@@ -113,17 +151,18 @@ def _positions(phases: Floats, w: Floats) -> Floats | None:
     return whole
 
 
-def _refined(phases: Floats, w: Floats, positions: Floats) -> Floats:
-    """Return the whole positions nearest to given ones that the phases allow, narrowed from slow pairs to fast ones."""
+def _refined(phases: Floats, w: Floats, positions: Floats, digits: int) -> Floats:
+    """Return the positions nearest to given ones that the phases allow, narrowed from slow pairs to fast ones."""
     for i in np.argsort(w):
         positions = positions + wrap(phases[:, i] - positions * w[i]) / w[i]
-    return np.round(positions)
+    return np.round(positions, digits)
 
 
 def _agree(phases: Floats, w: Floats, positions: Floats) -> NDArray[np.bool_]:
     """Whether all pairs of a row have the angles of a position."""
     angles = np.abs(positions[:, None]) * w
-    near = np.abs(wrap(phases - positions[:, None] * w)) <= SPREAD * 2.0**-24 * (1 + angles) + 0.02
+    allowed = np.minimum(SPREAD * 2.0**-24 * angles, LOOSE_ANGLE) + LOOSE_ANGLE
+    near = np.abs(wrap(phases - positions[:, None] * w)) <= allowed
     found: NDArray[np.bool_] = near.all(axis=1) & (np.abs(positions) < LIMIT)
     return found
 
@@ -140,7 +179,7 @@ def _whole(sample: Sample, found: Identification, at: Floats) -> Identification 
     allowed = SPREAD * 2.0**-24 * (1 + float(np.abs(at).max())) + 2 * sample.resolution
     if trial.equal == 1.0:
         how, confidence = "exact", "sure"
-    elif trial.residual <= allowed:
+    elif trial.residual <= min(allowed, LARGEST_REST):
         how, confidence = "float32", "sure" if guess.determined else "likely"
     else:
         return None

@@ -31,6 +31,7 @@ _BASES = (
 )
 COMMON_BASES = tuple(Decimal(base) for base in _BASES.split())
 """Bases that models have, the most usual first."""
+USUAL_BASE = Decimal(10000)
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
@@ -93,7 +94,7 @@ class Measured:
 
     def fits(self, frequencies: Floats, step: float) -> bool:
         """Whether a rule's values lie within the errors (which are relative here)."""
-        if (frequencies <= 0).any():
+        if (frequencies <= 0).any() or step <= 0:
             return False
         return bool((np.abs(self.logs - np.log(frequencies) - math.log(step)) <= self.errors).all())
 
@@ -168,8 +169,8 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
             seen.add((base, step))
             frequencies = np.exp(-exponents)
             if measured.fits(frequencies, float(step)):
-                own = {**keys, **({} if base == 10000 else {"base": text(base)})}
-                cost = digits(base) - 1 + step_cost + (1 if keys else 0)
+                own = {**keys, **({} if base == USUAL_BASE else {"base": text(base)})}
+                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (0.5 if keys else 0)
                 sure = len(exponents) > 3 or digits(base) <= SHORT  # two or three pairs follow many a base
                 yield Spectrum(own, step, frequencies, cost, determined=sure)
 
@@ -177,7 +178,9 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
 def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
     """Return what a distance of rows may be, with its cost: a short decimal, or one over a short decimal."""
     value = math.exp(log)
-    spread = max(error, 1e-15)
+    spread = max(error, 1e-15)  # the whole of the value, and nothing is known
+    if not 0 < spread < 1:
+        return []
     plain = shortest(value * (1 - spread), value * (1 + spread))
     if plain == 1:
         return [(Fraction(1), 0.0)]

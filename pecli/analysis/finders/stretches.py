@@ -31,7 +31,7 @@ def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
     for base in COMMON_BASES[:8]:
         plain = np.exp(-np.arange(len(measured.steps)) / measured.half * math.log(float(base)))
         ratio = plain / measured.steps
-        if (ratio < 0.5).any() or (ratio > LARGEST).any():
+        if (ratio < 0.5).any() or (ratio > LARGEST).any() or (measured.errors >= 0.5).any():
             continue
         factors = [shortest(r * (1 - e), r * (1 + e)) for r, e in zip(ratio, measured.errors, strict=True)]
         # a random number in an interval of relative width 2e has about -log10(2e) digits
@@ -55,7 +55,7 @@ def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
             keys |= {"short-factor": items, "long-factor": items}
             frequencies = plain / np.array([float(f) for f in factors])
         yield Spectrum(keys, Fraction(1), frequencies, 50 + mean, determined=short)
-    if level == "exact" or LEVELS[level] < 2.0**-15:
+    if (measured.errors < 0.5).all() and (level == "exact" or LEVELS[level] < 2.0**-15):
         listed = [shortest(w * (1 - e), w * (1 + e)) for w, e in zip(measured.steps, measured.errors / 4, strict=True)]
         frequencies = np.array([float(w) for w in listed])
         yield Spectrum({"frequencies": join_list(listed, "+")}, Fraction(1), frequencies, 100.0, determined=False)

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is looked for
 ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+ENOUGH = 64  # pairs that settle a position
 LEAST_TELLING = 0.2  # share of the values that must say something
 CHANCE = 1e-6  # probability of a first position by chance that is believed in
 SPREAD = 12.0  # roundings of an angle by which a framework's value may be off
@@ -147,10 +148,10 @@ def _search(w: Floats, phases: Floats, errors: Floats, chain: float, level: str)
     def loose(position: float) -> Floats:
         return errors + SPREAD * ROUNDINGS[level] * (1 + abs(position) * w)
 
-    position, spread = _refined(w, phases, loose(chain), chain)
-    if _agrees(w, phases, loose(position), position):
-        return position, spread
-    slow = np.argsort(w)[: min(len(w), 8)]
+    position, spread = _refined(w, phases, loose(chain), np.array([chain]))
+    if _agrees(w, phases, loose(float(position[0])), position)[0]:
+        return float(position[0]), spread
+    slow = np.argsort(w)[:8]
     period = TURN / w[slow[0]]
     most = min(MOST_TURNS, int(2**53 / period))
     while most > 64 and not _certain(loose(most * period), 2 * most):
@@ -159,18 +160,17 @@ def _search(w: Floats, phases: Floats, errors: Floats, chain: float, level: str)
         return None
     candidates = phases[slow[0]] / w[slow[0]] + np.arange(-64, most) * period
     tried = len(candidates)
-    for j in slow[1:]:
-        allowed = errors[j] + w[j] * errors[slow[0]] / w[slow[0]] + ROUNDINGS[level] * np.abs(candidates) * w[j] * 4
-        candidates = candidates[np.abs(wrap(phases[j] - candidates * w[j])) <= np.minimum(2 * allowed, 2.0)]
+    for i in slow[1:]:
+        allowed = errors[i] + w[i] * errors[slow[0]] / w[slow[0]] + ROUNDINGS[level] * np.abs(candidates) * w[i] * 4
+        candidates = candidates[np.abs(wrap(phases[i] - candidates * w[i])) <= np.minimum(2 * allowed, 2.0)]
         if len(candidates) <= 256:
             break
-    if len(candidates) > 2048 or len(candidates) == tried:
+    if not 0 < len(candidates) <= 2048 or len(candidates) == tried:
         return None
-    for guess in candidates[np.argsort(np.abs(candidates))]:
-        position, spread = _refined(w, phases, loose(float(guess)), float(guess))
-        if _agrees(w, phases, loose(position), position):
-            return position, spread
-    return None
+    farthest = loose(float(np.abs(candidates).max()))
+    refined, spread = _refined(w, phases, farthest, candidates)
+    good = refined[_agrees(w, phases, farthest, refined)]
+    return (float(good[np.abs(good).argmin()]), spread) if len(good) else None
 
 
 def _certain(allowed: Floats, tried: int) -> bool:
@@ -178,18 +178,20 @@ def _certain(allowed: Floats, tried: int) -> bool:
     return float(np.log(np.minimum(1.0, 3 * allowed / np.pi)).sum()) + math.log(tried) < math.log(CHANCE)
 
 
-def _refined(w: Floats, phases: Floats, allowed: Floats, position: float) -> tuple[float, float]:
-    """Narrow a position down from slow pairs to fast ones."""
+def _refined(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> tuple[Floats, float]:
+    """Narrow positions down from slow pairs to fast ones; of very many pairs some suffice."""
+    order = np.argsort(w)
+    if len(order) > ENOUGH:
+        order = order[np.linspace(0, len(order) - 1, ENOUGH).astype(int)]
     weight = 0.0
-    for i in np.argsort(w):
-        rest = float(wrap(np.array([phases[i] - position * w[i]]))[0])
+    for i in order:
         mine = min((w[i] / allowed[i]) ** 2, 1e100) + 1e-300
-        share = mine / (mine + weight)
-        position += share * rest / w[i]
         weight += mine
-    return position, 1.0 / math.sqrt(weight)
+        positions = positions + mine / weight * wrap(phases[i] - positions * w[i]) / w[i]
+    return positions, 1.0 / math.sqrt(weight)
 
 
-def _agrees(w: Floats, phases: Floats, allowed: Floats, position: float) -> bool:
-    rest = np.abs(wrap(phases - position * w))
-    return bool((rest <= 3 * allowed).all())
+def _agrees(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> NDArray[np.bool_]:
+    """Whether the phases of all pairs are those of each position."""
+    rest = np.abs(wrap(phases - positions[:, None] * w))
+    return np.asarray((rest <= 3 * allowed).all(axis=1))

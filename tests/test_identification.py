@@ -1,0 +1,204 @@
+"""What unknown tables are, found from their values: a set of 300 made without pecli, the frameworks' own, and traps."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pecli import Table, open_table
+from pecli.analysis.identification import identify
+from pecli.analysis.samples import take
+
+from . import unknown_tables
+from .golden_cases import values
+
+EVERY = unknown_tables.every()
+KINDS = sorted({unknown.kind for unknown in EVERY})
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Every table of the set beside what was found: written as somebody would, read back, identified."""
+    folder = tmp_path_factory.mktemp("unknown")
+    found = []
+    for number, unknown in enumerate(EVERY):
+        with open_table(unknown_tables.save(unknown, folder, f"t{number}")) as table:
+            found.append((unknown, identify(table)))
+    return found
+
+
+def identified(tmp_path, **arrays):
+    """Identify arrays, one in an npy file, several in an npz."""
+    with open_table(unknown_tables.save(unknown_tables.Unknown("", "", arrays), tmp_path, "table")) as table:
+        return identify(table)
+
+
+def planes_of(arrays):
+    """Values of arrays as float64, complex ones in two, without axes of length 1."""
+    found = []
+    for array in arrays:
+        parts = (array.real, array.imag) if np.iscomplexobj(array) else (array,)
+        found += [np.squeeze(np.asarray(part, np.float64)) for part in parts]
+    return found
+
+
+def reproduces(recipe, unknown):
+    """Whether the recipe's exact values are the table's, up to its type and to what a framework's arithmetic adds."""
+    table = Table.parse(recipe, dtype="float64", arithmetic="exact")
+    made = [plane.values for plane in take(table, 4096, unstack=False).planes]
+    wanted = unknown.ideal or unknown.arrays
+    theirs = planes_of(wanted.values())
+    if len(made) == 2 and len(theirs) == 1:
+        theirs = [theirs[0][0], theirs[0][1]]
+    made = [np.squeeze(p) for p in made]
+    grain = 2.0**-7 if "bfloat16" in unknown.text or "float16" in unknown.text else 2.0**-20
+    if "falcon" in unknown.text:
+        grain = 2.0**-20
+    for p, q in zip(made, theirs, strict=True):
+        p = p.reshape(q.shape) if p.size == q.size else p
+        if p.shape != q.shape:
+            return False
+        finite = np.isfinite(q)
+        if not np.array_equal(np.isfinite(p), finite):
+            return False
+        if np.abs(p[finite] - q[finite]).max(initial=0) > grain * max(1.0, np.abs(q[finite]).max(initial=0)):
+            return False
+    return True
+
+
+def recovered(unknown, found):
+    if not unknown.formula:
+        return found.confidence == "unknown"
+    if found.recipe is None or found.confidence == "unknown":
+        return False
+    return reproduces(found.recipe, unknown)
+
+
+def test_of_300_tables_at_least_95_of_a_hundred_are_recovered(results):
+    good = Counter(unknown.kind for unknown, found in results if recovered(unknown, found))
+    total = Counter(unknown.kind for unknown, _ in results)
+    report = ", ".join(f"{kind} {good[kind]}/{total[kind]}" for kind in KINDS)
+    missed = [unknown.text for unknown, found in results if not recovered(unknown, found)]
+    assert total.total() == 300
+    assert good.total() >= 285, f"{report}; missed: {missed}"
+    assert all(good[kind] >= 0.9 * total[kind] for kind in KINDS), f"{report}; missed: {missed}"
+
+
+def test_no_table_is_named_wrongly_with_sure(results):
+    wrong = [u.text for u, found in results if found.confidence == "sure" and not recovered(u, found)]
+    assert wrong == []
+
+
+def test_arithmetic_is_named(results):
+    names = {"float32": "float32", "float32 exp": "float32", "bfloat16": "bfloat16", "float16": "float16"}
+    for unknown, found in results:
+        if unknown.kind == "arithmetic":
+            kind = unknown.text.partition(" d=")[0]
+            if kind == "rounded":
+                assert found.arithmetic == "exact, rounded to bfloat16", unknown.text
+            elif kind in names:
+                assert found.arithmetic == names[kind], unknown.text
+
+
+def test_noise_of_any_size_makes_a_table_unknown(tmp_path):
+    rng = np.random.default_rng(1)
+    exact = Table.parse("sinusoidal:dim=64,len=64").read("pe")
+    for size in (1e-1, 1e-3, 1e-5):
+        noisy = (exact + size * rng.standard_normal(exact.shape)).astype(np.float32)
+        assert identified(tmp_path, array=noisy).confidence == "unknown", size
+
+
+def test_random_values_of_any_kind_are_unknown(tmp_path):
+    rng = np.random.default_rng(2)
+    for table in (rng.standard_normal((64, 64)), rng.uniform(-1, 1, (128, 32)), rng.integers(0, 2, (64, 8)),
+                  rng.standard_normal((8, 32, 32)), rng.standard_normal(16)):  # fmt: skip
+        assert identified(tmp_path, array=table.astype(np.float32)).confidence == "unknown", table.shape
+
+
+def test_zeros_are_no_positions_but_nobody_can_be_sure(tmp_path):
+    found = identified(tmp_path, array=np.zeros((8, 4), np.float32))
+    assert found.recipe.startswith("none:dim=4")
+    assert found.confidence == "likely"
+
+
+def test_a_linear_factor_of_two_is_a_step_of_one_half(tmp_path):
+    arrays = {name: Table.parse("rope:dim=32,scaling=linear,factor=2,len=32").read(name) for name in ("cos", "sin")}
+    found = identified(tmp_path, **arrays)
+    assert found.confidence == "sure"
+    made = Table.parse(found.recipe)
+    assert all(np.array_equal(made.read(name), arrays[name]) for name in arrays)
+
+
+def test_a_table_that_is_right_for_its_first_rows_only_is_not_sure(tmp_path):
+    cos, sin = (Table.parse("rope:dim=16,len=2000").read(name) for name in ("cos", "sin"))
+    cos[1500:], sin[1500:] = cos[:500], sin[:500]
+    found = identified(tmp_path, cos=cos, sin=sin)
+    assert found.confidence == "likely"
+    assert any("row 1500" in note for note in found.notes)
+
+
+def test_exchanged_parts_are_said(tmp_path):
+    table = Table.parse("rope:dim=32,len=40")
+    found = identified(tmp_path, cos=table.read("sin"), sin=table.read("cos"))
+    assert "cos and sin are exchanged" in found.notes
+
+
+def test_positions_that_were_chosen_are_found_from_the_phases(tmp_path):
+    table = Table.parse("rope:dim=64,positions=0+1+2+3+7+100+1000+4095+131071")
+    found = identified(tmp_path, cos=table.read("cos"), sin=table.read("sin"))
+    assert found.confidence == "sure"
+    assert "positions=0+1+2+3+7+100+1000+4095+131071" in found.recipe
+
+
+def test_a_first_position_far_out_is_found(tmp_path):
+    for start in (1_000_000, 123_456_789):
+        table = Table.parse(f"sinusoidal:dim=64,len=64,start={start},dtype=float64")
+        found = identified(tmp_path, array=table.read("pe"))
+        assert found.confidence == "sure"
+        assert f"start={start}" in found.recipe
+
+
+@pytest.mark.parametrize("kind", ["absolute", "configs"])
+def test_tables_of_the_frameworks_are_recovered(kind, tmp_path):
+    """64 rows each, computed from the module's own frequencies in float32, or its whole table."""
+    stored = values(kind)
+    seen, good, total = set(), 0, 0
+    for name, array in stored.items():
+        if kind == "configs" and name.endswith("/float32"):
+            key = array.tobytes()
+            if key in seen or (array[1:] == 0).all() or len(seen) % 3:  # one in three: the others are alike
+                seen.add(key)
+                continue
+            seen.add(key)
+            angles = np.arange(64, dtype=np.float32)[:, None] * array
+            cos, sin = (f(angles.astype(np.float64)).astype(np.float32) for f in (np.cos, np.sin))
+            found = identified(tmp_path, cos=np.concatenate([cos, cos], 1), sin=np.concatenate([sin, sin], 1))
+        elif kind == "absolute" and name.startswith("sinusoid") and array.ndim == 2 and len(array) >= 16:
+            found = identified(tmp_path, array=array)
+        else:
+            continue
+        total += 1
+        good += found.confidence in ("sure", "likely")
+    assert total >= 20
+    assert good >= 0.95 * total, (good, total)
+
+
+def test_the_command_prints_recipe_confidence_residual_and_arithmetic(pecli, tmp_path):
+    np.save(tmp_path / "pe.npy", Table.parse("sinusoidal:dim=32,len=64,base=500,start=3").read("pe"))
+    result = pecli("inspect", "pe.npy", "--identify", "--json")
+    import json
+
+    found = json.loads(result.stdout)
+    assert result.returncode == 0
+    assert found["confidence"] == "sure"
+    assert found["residual"] == 0.0
+    assert found["arithmetic"] == "exact"
+    assert found["recipe"].startswith("sinusoidal:dim=32,base=500,")
+    assert "unknown" not in pecli("inspect", "pe.npy", "--identify").stdout
+
+
+def test_the_command_says_unknown_rather_than_guess(pecli, tmp_path):
+    np.save(tmp_path / "w.npy", np.random.default_rng(3).standard_normal((64, 32)).astype(np.float32))
+    result = pecli("inspect", "w.npy", "--identify")
+    assert result.returncode == 0
+    assert "unknown: no formula that is known gives these values" in result.stdout
