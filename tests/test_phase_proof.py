@@ -174,10 +174,11 @@ def test_candidates_of_float64_keep_their_bound(case: str) -> None:
     base, dim, start, step, magnitude = CASES[case]
     turning = Wheel(frequencies(base, dim), magnitude=magnitude)
     ladder = Ladder(turning, start % step, step, wide=True)
-    first = start // step // ladder.block
-    for k in (first, first + 3):
-        main, rest = combine(ladder.anchor_split(k, k + 1), ladder.offset_split(False))
-        n = np.arange(k * ladder.block, (k + 1) * ladder.block)
+    index = start // step // (group_size(ladder) * ladder.block)
+    anchors = Anchors(ladder, index)
+    for k in (0, 3):
+        main, rest = combine(anchors.split(False, False).rows(slice(k, k + 1)), ladder.offset_split(False))
+        n = np.arange(ladder.block) + (anchors.base + k) * ladder.block
         cosine, sine = turning.doubled_rows(ladder.offset + ladder.step * n)
         for m, r, true in ((main.real, rest.real, cosine), (main.imag, rest.imag, sine)):
             scaled = true * type(true)(

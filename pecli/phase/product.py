@@ -34,6 +34,10 @@ class Split:
     rest: Complex
     whole: Complex
 
+    def rows(self, pick: slice) -> Split:
+        """Pick some rows."""
+        return Split(self.coarse[pick], self.rest[pick], self.whole[pick])
+
     def spread(self, axis: int) -> Split:
         """Put an axis of length 1 at this place."""
         return Split(*(np.expand_dims(z, axis) for z in (self.coarse, self.rest, self.whole)))
