@@ -44,12 +44,15 @@ def variants():
 @pytest.mark.parametrize(("name", "options"), list(variants()))
 def test_flipped_bytes_are_refused_or_read_but_never_a_crash(name, options, tmp_path):
     """Half of them near the beginning, where the structure is; some files are cut as well."""
-    rng = np.random.default_rng(20)
+    rng = np.random.default_rng(21)
     whole, path = tmp_path / f"whole{SUFFIX[name]}", tmp_path / f"damaged{SUFFIX[name]}"
     write_table(Table.parse("rope:dim=6,len=40"), whole, **options)
     data = whole.read_bytes()
     survived = 0
-    for turn in range(200):
+    turns = (
+        60 if name == "hdf5" else 200
+    )  # where a length is hit, the HDF5 library may ask for gigabytes, which takes seconds
+    for turn in range(turns):
         damaged = bytearray(data)
         for place in rng.integers(0, min(len(data), 2000 if turn % 2 else len(data)), size=1 + turn % 4):
             damaged[place] = rng.integers(256)
@@ -62,7 +65,7 @@ def test_flipped_bytes_are_refused_or_read_but_never_a_crash(name, options, tmp_
             assert "\n" not in str(error)  # noqa: PT017
         else:
             survived += 1
-    assert survived < 200
+    assert survived < turns
 
 
 def test_labels_of_more_axes_than_an_hdf5_dataset_has_are_left_alone(tmp_path):
