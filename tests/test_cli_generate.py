@@ -113,7 +113,7 @@ def test_npy_streams_to_a_pipe(pecli):
         (["sinusoidal", "--dim", "4", "--len", "2", "--format", "npyy"], "did you mean 'npy'?"),
         (["sinusoidal", "--dim", "4", "--len", "2", "-o", "a.npx"], "npx"),
         (["sinusoidal", "--dim", "4", "--len", "2", "-o", "nowhere/a.npy"], "nowhere"),
-        (["sinusoidal", "--dim", "4", "--len", "2", "-o", "."], "suffix"),
+        (["sinusoidal", "--dim", "4", "--len", "2", "-o", "."], "is a folder: name a file in it"),
         (["sinusoidal", "--dim", "4", "--len", "2", "--dtype", "float8"], "unknown dtype 'float8'"),
         (["sinusoidal", "--dim", "4", "--len", "2", "--dtype", "bfloat16", "-o", "a.npy"], "bfloat16"),
         (["sinusoidal", "--dim", "512", "--len", "999999999999", "-o", "a.npy"], "free"),
