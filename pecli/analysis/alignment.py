@@ -63,10 +63,13 @@ def _rows(source: Source, other: Tabular) -> dict[str, Any]:
     recipe = source.recipe
     if not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None and "len" not in given:
         return {}
+    length = length_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"len", "start", "step"} else positions_of(other)
+    if listed is not None and listed.count != length:  # a bias by distance counts those
+        listed = None
     if listed is not None:
         return {"positions": listed} if not listed.is_range else _range_options(listed)
-    return {} if "len" in given else {"length": length_of(other, recipe.encoding.family)}
+    return {} if "len" in given else {"length": length}
 
 
 def _range_options(positions: Positions) -> dict[str, Any]:

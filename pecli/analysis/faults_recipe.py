@@ -11,6 +11,7 @@ from pecli.analysis.finders.spectra import COMMON_BASES, text
 from pecli.errors import PecliError
 from pecli.positions import Positions, fraction_text
 from pecli.recipe import Recipe
+from pecli.spec import Family
 from pecli.table import Table
 from pecli.text import number_text
 
@@ -126,11 +127,14 @@ def changed(table: Table, change: Change, rows: int) -> Table | None:
     own: dict[str, Any] = {k: v for k, v in table.source.keys().items() if k not in change.keys}
     own |= {k: v for k, v in change.keys.items() if v is not None}
     part = table.part.part(0, min(rows, table.part.count))
+    family, request = table.source.encoding.family, table.request
+    options: dict[str, Any] = {"layout": request.layout} if family is Family.ROTARY else {}
+    options |= {"form": request.form} if family in (Family.BIAS, Family.RELATIVE) else {}
     try:
+        recipe = Recipe.bind(table.source.encoding.name, **own)
         return Table.make(
-            Recipe.bind(table.source.encoding.name, **own), positions=_moved(part, change.shift), dtype=table.dtype,
-            layout=table.request.layout, form=table.request.form, arithmetic=table.request.arithmetic,
-        )  # fmt: skip
+            recipe, positions=_moved(part, change.shift), dtype=table.dtype, arithmetic=request.arithmetic, **options
+        )
     except PecliError:
         return None
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pecli.analysis.finders import buckets, kernels
 from pecli.analysis.finders.guesses import Guess
 from pecli.analysis.finders.kernels import table_of
-from pecli.analysis.finders.shortest import digits, near, shortest
+from pecli.analysis.finders.shortest import digits, shortest
 from pecli.analysis.finders.spectra import text
 from pecli.analysis.profiles import Profile, profile_of
 from pecli.analysis.samples import Floats, Sample
@@ -98,7 +98,11 @@ def _slopes(slopes: Floats, profile: Profile, sample: Sample, bias: str) -> Iter
         if bias_max <= 0:
             continue
         for kind, loose in (("exact", 2.0**-20), ("float32", 2.0**-20), ("bfloat16", 2.0**-8), ("float16", 2.0**-10)):
-            top_kind = near(top, loose + spread / max(top, 1e-9)) if kind in ("bfloat16", "float16") else bias_max
+            top_kind = (
+                shortest(top - first * loose / math.log(2) - spread, top + first * loose / math.log(2) + spread)
+                if kind in ("bfloat16", "float16")
+                else bias_max
+            )
             if top_kind <= 0:
                 continue
             exact = np.array([float(s) for s in alibi_slopes(heads, top_kind, rule)])

@@ -1,0 +1,239 @@
+"""Every fault that people report, injected into tables of the frameworks and into exact ones: it is named first."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pecli import Table, open_table, write_table
+from pecli.analysis.alignment import open_beside
+from pecli.analysis.comparison import Tolerance, compare_tables
+from pecli.analysis.diagnosis import diagnose, expected_side
+from pecli.analysis.sources import read_source
+
+from .golden_cases import cases, values
+from .unknown_tables import bf16, torch_frequencies
+
+CONFIGS = (
+    "rope_llama3_1_405b",
+    "rope_yarn_llama2_7b_128k",
+    "rope_llama2_7b",
+    "rope_longchat_7b_16k_linear8",
+    "rope_llama3_70b",
+)
+
+
+def reasons(folder, mine, expected):
+    """What is said of arrays against a source."""
+    np.savez(folder / "mine.npz", **mine)
+    a, b = open_beside(read_source(str(folder / "mine.npz")), read_source(expected), 128)
+    found = compare_tables(a, b, Tolerance())
+    return [finding.text for finding in diagnose(*expected_side(a, b), found)]
+
+
+def frequencies(name):
+    """The module's own frequencies and magnitude."""
+    arrays = values("configs")
+    table = cases("configs")[name]["layers"]["all"]["tables"][0]
+    return arrays[f"{name}/all/{table['frequencies']}/float32"], np.float32(table["magnitude"])
+
+
+def framework(w, magnitude, rows=300, start=0, positions=None):
+    """cos and sin as PyTorch computes them: float32 all the way."""
+    p = np.arange(start, start + rows, dtype=np.float32) if positions is None else positions
+    angle = (p[:, None] * w.astype(np.float32)).astype(np.float64)
+    return [(f(angle).astype(np.float32) * magnitude).astype(np.float32) for f in (np.cos, np.sin)]
+
+
+def doubled(cos, sin):
+    return {"cos": np.concatenate([cos, cos], 1), "sin": np.concatenate([sin, sin], 1)}
+
+
+@pytest.fixture(params=CONFIGS)
+def model(request, tmp_path):
+    """A model's config as a source, its frequencies and magnitude."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(cases("configs")[request.param]["config"]))
+    w, magnitude = frequencies(request.param)
+    return f"rope:config={path}", w, magnitude, request.param
+
+
+def test_a_table_of_the_framework_itself_was_computed_in_float32(model, tmp_path):
+    source, w, magnitude, _ = model
+    assert reasons(tmp_path, doubled(*framework(w, magnitude)), source)[0].startswith("phases were computed in float32")
+
+
+def test_interleaved_for_halves(model, tmp_path):
+    source, w, magnitude, _ = model
+    cos, sin = framework(w, magnitude)
+    found = reasons(tmp_path, {"cos": np.repeat(cos, 2, 1), "sin": np.repeat(sin, 2, 1)}, source)
+    assert found[0].startswith("equal after swapping interleaved for halves")
+
+
+def test_another_base(model, tmp_path):
+    source, w, _, name = model
+    wrong = doubled(*framework(torch_frequencies(10000.0, 2 * len(w)), np.float32(1)))
+    if name == "rope_llama3_70b":
+        assert reasons(tmp_path, wrong, source)[0] == "base 10000 where 500000 was expected"
+    elif name == "rope_llama3_1_405b":
+        assert reasons(tmp_path, wrong, source)[0].startswith("scaling llama3 and the base are missing: base 10000")
+    elif name != "rope_llama2_7b":
+        assert "is missing: the frequencies are unscaled" in reasons(tmp_path, wrong, source)[0]
+
+
+def test_positions_from_one(model, tmp_path):
+    source, w, magnitude, _ = model
+    found = reasons(tmp_path, doubled(*framework(w, magnitude, start=1)), source)
+    assert found[0] == "positions start at 1 where 0 was expected"
+
+
+def test_rows_that_repeat(model, tmp_path):
+    source, w, magnitude, _ = model
+    table = doubled(*framework(w, magnitude, rows=5000))
+    for array in table.values():
+        array[4096:] = array[: 5000 - 4096]
+    assert reasons(tmp_path, table, source)[0].startswith("rows 4096 and up repeat")
+
+
+def test_phases_in_bfloat16(model, tmp_path):
+    source, w, magnitude, _ = model
+    p = bf16(np.arange(600, dtype=np.float32))
+    angle = bf16(p[:, None] * bf16(w)).astype(np.float64)
+    cos, sin = (f(angle).astype(np.float32) * magnitude for f in (np.cos, np.sin))
+    assert reasons(tmp_path, doubled(cos, sin), source)[0].startswith("phases were computed in bfloat16")
+
+
+def test_positions_in_bfloat16_are_wrong_from_257_on(model, tmp_path):
+    source, w, magnitude, _ = model
+    cos, sin = framework(w, magnitude, positions=bf16(np.arange(600, dtype=np.float32)))
+    found = reasons(tmp_path, doubled(cos, sin), source)[0]
+    assert found == "phases were computed in bfloat16 (positions rounded to bfloat16): first wrong at position 257"
+
+
+def test_the_magnitude_missing(model, tmp_path):
+    source, w, magnitude, name = model
+    if magnitude != 1:
+        assert name == "rope_yarn_llama2_7b_128k"
+        assert reasons(tmp_path, doubled(*framework(w, np.float32(1))), source)[0] == "magnitude missing (1.3466)"
+    else:
+        found = reasons(tmp_path, doubled(*framework(w, np.float32(1.25))), source)[0]
+        assert found == "magnitude 1.25 where 1 was expected"
+
+
+def test_cos_and_sin_exchanged(model, tmp_path):
+    source, w, magnitude, _ = model
+    cos, sin = framework(w, magnitude)
+    assert reasons(tmp_path, doubled(sin, cos), source)[0] == "cos and sin are exchanged"
+
+
+def test_the_sign_of_sin(model, tmp_path):
+    source, w, magnitude, _ = model
+    cos, sin = framework(w, magnitude)
+    assert reasons(tmp_path, doubled(cos, -sin), source)[0] == "the sign of sin is changed"
+
+
+def test_a_shift_by_one_column(model, tmp_path):
+    source, w, magnitude, _ = model
+    table = {name: np.roll(array, 1, axis=1) for name, array in doubled(*framework(w, magnitude)).items()}
+    assert reasons(tmp_path, table, source)[0] == "shifted by one column to the right"
+
+
+def test_a_linear_factor_applied_twice(model, tmp_path):
+    source, w, magnitude, name = model
+    if name == "rope_longchat_7b_16k_linear8":
+        found = reasons(tmp_path, doubled(*framework(w / 8, magnitude)), source)
+        assert found[0] == "linear factor applied twice (64 where 8 was expected)"
+
+
+def test_an_exact_table_rounded_to_bfloat16(model, tmp_path):
+    source, w, magnitude, _ = model
+    rounded = {name: bf16(array) for name, array in doubled(*framework(w, magnitude)).items()}
+    assert reasons(tmp_path, rounded, source)[0].startswith("the expected values rounded to bfloat16")
+
+
+EXACT = "sinusoidal:dim=64,len=200"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: np.concatenate([p[:, 0::2], p[:, 1::2]], 1), "equal after swapping interleaved for halves"),
+        (lambda p: p.reshape(200, 32, 2)[:, :, ::-1].reshape(200, 64), "cos and sin are exchanged"),
+        (lambda p: p * np.where(np.arange(64) % 2, 1, -1).astype(np.float32), "the sign of sin is changed"),
+        (lambda p: p[::-1], "the rows run backwards"),
+        (lambda p: p[:, ::-1], "the columns run backwards"),
+        (lambda p: np.roll(p, -1, axis=1), "shifted by one column to the left"),
+        (lambda p: p * np.float32(8), "every value is 8 times what was expected"),
+        (lambda p: p.astype(np.float16).astype(np.float32), "the expected values rounded to float16"),
+        (lambda p: np.where(np.arange(200)[:, None] < 128, p, 0), "rows 128 and up are zero"),
+        (lambda p: np.where(np.arange(200)[:, None] < 128, p, np.nan), "rows 128 and up are NaN"),
+        (lambda p: p[np.minimum(np.arange(200), 127)], "rows 128 and up repeat row 127"),
+        (lambda p: p[np.arange(200) % 77], "rows 77 and up repeat: row 77 is row 0 again"),
+    ],
+)
+def test_changes_of_an_absolute_table(tmp_path, change, said):
+    table = change(Table.parse(EXACT).read("pe")).astype(np.float32)
+    assert reasons(tmp_path, {"pe": table}, EXACT)[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("mine", "said"),
+    [
+        ("sinusoidal:dim=64,len=200,base=500000", "base 500000 where 10000 was expected"),
+        ("sinusoidal:dim=64,len=200,base=12345", "base 12345 where 10000 was expected"),
+        ("sinusoidal:dim=64,len=200,start=17", "start 17 where none was expected"),
+        ("sinusoidal:dim=64,len=200,shift=1", "spacing endpoint where paper was expected"),
+        ("sinusoidal:dim=64,len=200,order=sin-cos", "equal after swapping interleaved for halves: order sin-cos"),
+    ],
+)
+def test_other_parameters_of_an_absolute_table(tmp_path, mine, said):
+    assert reasons(tmp_path, {"pe": Table.parse(mine).read("pe")}, EXACT)[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("mine", "expected", "said"),
+    [
+        ("slopes=paper", "", "slopes paper where frameworks was expected"),
+        ("slope-dtype=bfloat16", "", "slope-dtype bfloat16 where exact was expected"),
+        ("bias=key-position", "", "bias key-position where symmetric was expected"),
+    ],
+)
+def test_faults_of_biases(tmp_path, mine, expected, said):
+    table = Table.parse(f"alibi:heads=12,len=16,{mine}").read("bias")
+    assert reasons(tmp_path, {"bias": table}, "alibi:heads=12")[0] == said
+
+
+def test_a_fault_between_two_files_needs_no_recipe(tmp_path):
+    table = Table.parse("rope:dim=32,len=64")
+    np.savez(tmp_path / "b.npz", cos=table.read("cos"), sin=table.read("sin"))
+    found = reasons(tmp_path, {"cos": table.read("cos"), "sin": -table.read("sin")}, str(tmp_path / "b.npz"))
+    assert found == ["the sign of sin is changed"]
+
+
+def test_a_file_with_a_recipe_is_expected_as_the_recipe_says(tmp_path):
+    write_table(Table.parse("rope:dim=32,len=64,base=500000"), tmp_path / "b.h5")
+    table = Table.parse("rope:dim=32,len=64")
+    found = reasons(tmp_path, {"cos": table.read("cos"), "sin": table.read("sin")}, str(tmp_path / "b.h5"))
+    assert found[0] == "base 10000 where 500000 was expected"
+
+
+def test_what_nobody_knows_is_said_to_be_unknown(tmp_path):
+    noise = np.random.default_rng(4).standard_normal((200, 64)).astype(np.float32)
+    found = reasons(tmp_path, {"pe": noise}, EXACT)
+    assert found == ["no fault that is known explains the difference, and no formula gives these values"]
+
+
+def test_equal_tables_have_no_findings(tmp_path, pecli):
+    write_table(Table.parse(EXACT), tmp_path / "a.npy")
+    result = pecli("compare", "a.npy", EXACT, "--json")
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["findings"] == []
+
+
+def test_the_command_says_why_and_exits_with_one(pecli, tmp_path):
+    write_table(Table.parse("rope:dim=32,len=64"), tmp_path / "mine.npy")
+    result = pecli("compare", "mine.npy", "rope:dim=32,base=500000")
+    assert result.returncode == 1
+    assert "base 10000 where 500000 was expected" in result.stdout
+    with open_table(tmp_path / "mine.npy") as table:
+        assert table.recipe is None
