@@ -1,6 +1,8 @@
 """What a config.json says: precedence of keys, widths, parts, warnings and refusals."""
 
+import copy
 import json
+import random
 from decimal import Decimal
 
 import pytest
@@ -10,6 +12,7 @@ from pecli.models import read_config
 from pecli.models.families import known_types, lines, rotary_family
 from pecli.models.reader import read_data
 from pecli.recipe import Recipe
+from tests.golden_cases import cases
 
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "max_position_embeddings": 4096}
 YARN = {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 1024}
@@ -372,3 +375,109 @@ def test_reading_a_config_loads_no_numpy(tmp_path):
     )
     root = Path(__file__).parent.parent
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "warning"),
+    [
+        (
+            {"rope_scaling": {"rope_type": "linear", "type": "yarn", "factor": 2}},
+            'rope_scaling.type has no effect: rope_type "linear" beside it wins',
+        ),
+        (
+            {"rope_scaling": {"type": "linear", "factor": 2}, "original_max_position_embeddings": 5},
+            "original_max_position_embeddings has no effect: llama does not read it with this rope type",
+        ),
+        ({"rope_type": "yarn"}, "rope_type has no effect: llama does not read it"),
+        ({"layer_types": "x"}, 'layer_types has no effect: "x" is no list of kinds of layers'),
+        (
+            {"rope_scaling": {**YARN, "attention_factor": 2, "mscale": 1}},
+            "rope_scaling.mscale has no effect: attention_factor is given, which wins",
+        ),
+    ],
+)
+def test_a_key_without_effect_is_warned_of(keys, warning):
+    found = read(**LLAMA, **keys)
+    assert warning in found.warnings
+    assert warning.split(" has ")[0] in {key.name for key in found.ignored}
+
+
+def test_every_key_without_effect_is_named_though_another_has_its_name_within():
+    found = read(**LLAMA, rope_type="x", rope_scaling={"rope_type": "linear", "type": "yarn", "factor": 2})
+    assert [warning.split(" has ")[0] for warning in found.warnings] == ["rope_scaling.type", "rope_type"]
+
+
+def test_a_key_that_only_repeats_what_holds_is_no_warning():
+    scaling = {"rope_type": "linear", "type": "linear", "factor": 2, "rope_theta": 10000}
+    assert read(**LLAMA, rope_scaling=scaling, rope_theta=10000, head_dim=64).warnings == ()
+
+
+def test_a_key_that_stands_twice_is_warned_of(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA)[:-1] + ', "rope_theta": 5, "rope_theta": 7}')
+    found = read_config(path)
+    assert found.warnings == ("rope_theta stands more than once in an object: the last counts",)
+    assert found.select().params["base"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({**LLAMA, "rope_theta": 0}, "has rope_theta=0: it must be above 0"),
+        ({**LLAMA, "rope_parameters": {"rope_theta": 0}}, "has rope_parameters.rope_theta=0"),
+        ({"model_type": "gpt_neox", "rotary_emb_base": "x"}, 'has rotary_emb_base "x": it must be a number'),
+        ({**LLAMA, "hidden_size": 10**30}, "has hidden_size 1000000000000000000000000000000: it must be below 2^53"),
+        ({**LLAMA, "hidden_size": 1 << 40}, "has heads of 137438953472 columns: at most 1048576 make a table"),
+        ({**LLAMA, "rope_scaling": {"rope_type": None}}, "has rope_scaling.rope_type null: it must be one of default"),
+        ({**LLAMA, "rope_scaling": {"type": 5}}, "has rope_scaling.type 5: it must be one of default"),
+        (
+            {"model_type": "gemma3_text", "rope_parameters": {"full_attention": 5, "sliding_attention": None}},
+            "has rope_parameters.full_attention 5: it must be an object of rope parameters or null",
+        ),
+        ({"model_type": "llama4_text", "num_hidden_layers": 10**9}, "num_hidden_layers 1000000000: it must be at most"),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_stands_in_the_file(config, says):
+    with pytest.raises(PecliError) as caught:
+        read(**config)
+    assert says in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+WRONG = (
+    None, "x", [], ["x"], [None], [5], {}, {"x": 5}, {"full_attention": 5, "sliding_attention": None}, 10**30, -1, 0,
+    True, Decimal("0.5"), Decimal("1e400"), Decimal("1e-400"), {"rope_type": "yarn", "factor": 4},
+    {"rope_type": "longrope", "short_factor": [1], "long_factor": 2, "original_max_position_embeddings": 1024},
+)  # fmt: skip
+ANYWHERE = (
+    "rope_parameters", "rope_scaling", "rope_theta", "layer_types", "head_dim", "hidden_size", "num_attention_heads",
+    "max_position_embeddings", "partial_rotary_factor", "no_rope_layers", "text_config", "num_hidden_layers",
+)  # fmt: skip
+
+
+def places_of(value, path=()):
+    """Every place of a JSON value, as a path."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value[:3]):
+        yield (*path, key)
+        if isinstance(inner, dict | list):
+            yield from places_of(inner, (*path, key))
+
+
+def test_whatever_stands_in_a_config_only_sentences_come_of_it():
+    rng = random.Random(20)
+    configs = [c["config"] for c in cases("configs").values() if "config" in c]
+    configs += [{"model_type": name} for name in known_types()]
+    read_so_far = 0
+    for config in configs * 4:
+        changed = json.loads(json.dumps(config), parse_float=Decimal)
+        *path, last = rng.choice([*places_of(changed), *((name,) for name in ANYWHERE)])
+        inner = changed
+        for key in path:
+            inner = inner[key]
+        inner[last] = copy.deepcopy(rng.choice(WRONG))
+        try:
+            read_data(changed, "config.json")
+            read_so_far += 1
+        except PecliError:
+            pass
+    assert read_so_far > len(configs)

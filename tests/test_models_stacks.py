@@ -127,3 +127,41 @@ def test_a_rule_names_its_source_and_reads_as_a_sentence(rule):
     assert rule.source
     assert rule.text[0].islower()
     assert not rule.text.endswith(".")
+
+
+LISTS = {"short_factor": [1] * 32, "long_factor": [2] * 32, "original_max_position_embeddings": 1024}
+
+
+@pytest.mark.parametrize(
+    ("scaling", "without"),
+    [
+        ({"rope_type": "linear", "factor": 2}, set()),
+        ({"rope_type": "dynamic", "factor": 2}, {"llama.cpp", "megatron", "mlx"}),
+        (YARN, set()),
+        ({"rope_type": "longrope", **LISTS}, {"megatron"}),
+        ({**YARN, "low_freq_factor": 1, "high_freq_factor": 4, "rope_type": "llama3"}, set()),
+        ({"rope_type": "proportional", "factor": 2}, {"llama.cpp", "megatron"}),
+    ],
+)
+def test_a_scaling_that_a_stack_is_not_known_to_have_gives_no_table(scaling, without):
+    found = stacks(LLAMA, **scaling)
+    assert {name for name, one in found.items() if one.params is None} == without
+    for name in without - {"mlx"}:
+        assert f"documents no {scaling['rope_type']} scaling" in found[name].differences[-1].text
+
+
+def test_an_undocumented_scaling_is_refused_by_name():
+    reading = read_data({**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2}}, "config.json")
+    with pytest.raises(BadFile, match=r"has no table in llama\.cpp: it documents no dynamic scaling"):
+        as_stack(reading, "llama.cpp")
+
+
+def test_a_stack_that_is_not_known_to_have_an_encoding_gives_no_table():
+    found = {one.stack: one.params for one in by_stack(read_data({"model_type": "bloom"}, "config.json").select())}
+    assert {name for name, params in found.items() if params is None} == {"vllm", "megatron"}
+
+
+def test_vllm_divides_by_no_proportional_factor():
+    found = stacks(LLAMA, rope_type="proportional", factor=2)
+    assert "factor" in found["mlx"].params
+    assert "factor" not in found["vllm"].params

@@ -47,7 +47,7 @@ def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False,
         for row in rows:
             for departure, source in zip(row.departures, row.sources, strict=True):
                 say(textwrap.fill(clean(f"{row.stack} {departure} ({source})"), 80, subsequent_indent="  "))
-            if row.trouble:
+            if row.trouble and row.trouble not in row.departures:
                 say(textwrap.fill(clean(f"{row.stack}: {row.trouble}"), 80, subsequent_indent="  "))
     return int(not agree)
 

@@ -9,6 +9,8 @@ from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
 
+DEEPEST = 1 << 16
+
 
 def with_extras(layers: dict[str, LayerReading], keys: Keys, family: Family, notes: Notes) -> dict[str, LayerReading]:
     """Return the layers with what else the keys describe."""
@@ -69,6 +71,8 @@ def _without_positions(keys: Keys, family: Family) -> list[int]:
     if unless and keys.get(unless) is None:
         return []
     depth = keys.integer("num_hidden_layers", family.depth) or 0
+    if depth > DEEPEST:
+        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {DEEPEST}")
     if name in ("no_rope_layers", "layer_rope_theta"):
         flags = keys.get(name)
         if isinstance(flags, list) and flags:

@@ -109,7 +109,7 @@ def _theta(keys: Keys, family: Family, notes: Notes, inner: Any, key: str) -> An
     if name not in keys:
         return default
     if inner is not None:
-        notes.ignore(name, f"{key} has a base of its own, which wins")
+        notes.ignore(name, f"{key} has a base of its own, which wins", told=True)
         if keys.get(name) != inner:
             notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a base of its own, {shown(inner)}")
         return None
@@ -122,15 +122,16 @@ def share_beside(keys: Keys, family: Family, notes: Notes, inner: Any, key: str)
     name = family.option("partial-key", "partial_rotary_factor")
     if family.forced:
         if name in keys:
-            notes.ignore(name, f"{family.name} fixes it at {family.partial}")
+            agrees = number(keys.get(name)) == family.partial
+            notes.ignore(name, f"{family.name} fixes it at {family.partial}", told=agrees)
         return family.partial
     width = family.option("width-key")
     if width and name not in keys and number(keys.get(width)) is not None and inner is None:
         notes.use(width, "columns of a head that rotate")
-        return int(number(keys.get(width)) or 0) / head_of(keys, family, notes).width
+        return keys.needed(width, None) / head_of(keys, family, notes).width
     if name in keys:
         if inner is not None:
-            notes.ignore(name, f"{key} has a share of its own, which wins")
+            notes.ignore(name, f"{key} has a share of its own, which wins", told=True)
             if keys.get(name) != inner:
                 notes.warn(
                     f"{name}={shown(keys.get(name))} has no effect: {key} has a share of its own, {shown(inner)}"
@@ -165,7 +166,8 @@ def _refusekinds_of(keys: Keys, family: Family, notes: Notes, nested: list[str],
     if any(name in kinds for name in nested):
         raise keys.bad(f"has {key} by kind of layer ({', '.join(nested)}), but {family.name} takes one set for all")
     for name in nested:
-        notes.ignore(f"{key}.{name}", f"{family.name} takes one set of parameters and knows no kinds of layers")
+        reason = f"{family.name} takes one set of parameters and knows no kinds of layers"
+        notes.ignore(f"{key}.{name}", reason, told=True)
     names = ", ".join(nested)
     notes.warn(f"{key} by kind of layer ({names}) has no effect: {family.name} takes one set for all layers")
     notes.fault(f"transformers builds {family.name} with its defaults where {key} is given by kind of layer ({names})")
@@ -240,7 +242,8 @@ def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, 
             "truncated all the same"
         )
         notes.warn(f"{key}.{kind}.truncate has no effect: transformers reads it beside the kinds of layers")
-    notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers")
+    agrees = inner["truncate"] == params.get("truncate", True)
+    notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers", told=agrees)
 
 
 def _pair(keys: Keys, family: Family, notes: Notes) -> Folded:
@@ -264,7 +267,7 @@ def _pair(keys: Keys, family: Family, notes: Notes) -> Folded:
                 'layer already has a "rope_type"; the table is unscaled'
             )
             notes.warn(f"rope_scaling has no effect: {family.name} reads rope_type, and the file says type")
-            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type")
+            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type", told=True)
         for kind in (FULL, SLIDING) if reach == "both" else (FULL,):
             if not isinstance(params.get(kind), dict):
                 raise keys.bad(f"has a rope_scaling, but rope_parameters has no {kind} that it could extend")
@@ -273,6 +276,8 @@ def _pair(keys: Keys, family: Family, notes: Notes) -> Folded:
         name, default = spec.split("=")
         if params.get(kind) is None:
             params[kind] = {"rope_type": "default"}
+        if not isinstance(params[kind], dict):
+            raise keys.bad(f"has {key}.{kind} {shown(params[kind])}: it must be an object of rope parameters or null")
         if "rope_theta" in params[kind]:
             continue
         params[kind]["rope_theta"] = keys.get(name, load_json(default))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pecli.models.families import Family
 from pecli.models.folding import (
     FULL,
@@ -46,7 +48,8 @@ def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
             compress.setdefault("attention_factor", 1)
     else:
         for name in ("rope_theta", "compress_rope_theta", "qk_rope_head_dim"):
-            notes.ignore(name, "rope_parameters has both tables already")
+            if name in keys:
+                notes.ignore(name, "rope_parameters has both tables already")
     for kind, inner in (("main", main), ("compress", compress)):
         inner.setdefault("rope_type", inner.get("type", "default"))
         inner.setdefault("rope_theta", keys.get("rope_theta", 10000))
@@ -61,7 +64,9 @@ def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
 def _by_layer(keys: Keys, family: Family, notes: Notes) -> Folded:
     """Bases and shares listed layer by layer (Step 3.5)."""
     kinds = kinds_of(keys, family)
-    listed = keys.get("layer_types") or [kinds[0]]
+    given_kinds = keys.get("layer_types")
+    listed = [str(kind) for kind in given_kinds] if isinstance(given_kinds, list) and given_kinds else [kinds[0]]
+    kinds = tuple(kind for kind in kinds if kind in listed)
     params = dictionary(keys, "rope_parameters") or {}
     scaling = dictionary(keys, "rope_scaling")
     given = all(isinstance(params.get(kind), dict) for kind in kinds)
@@ -70,9 +75,9 @@ def _by_layer(keys: Keys, family: Family, notes: Notes) -> Folded:
         params = {}
         for kind in kinds:
             i = listed.index(kind)
-            one: Parameters = {"rope_type": "default", "rope_theta": theta[i] if isinstance(theta, list) else theta}
+            one: Parameters = {"rope_type": "default", "rope_theta": _of_layer(keys, "rope_theta", theta, i)}
             if shares:
-                one["partial_rotary_factor"] = shares[i]
+                one["partial_rotary_factor"] = _of_layer(keys, "partial_rotary_factors", shares, i)
             params[kind] = one
         if scaling and FULL in params:
             params[FULL].update(scaling)
@@ -83,6 +88,15 @@ def _by_layer(keys: Keys, family: Family, notes: Notes) -> Folded:
         if given and "partial_rotary_factor" in keys:
             params[kind].setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
     return complete_kinds(keys, family, notes, params, kinds, "rope_parameters", share=False)
+
+
+def _of_layer(keys: Keys, name: str, values: Any, layer: int) -> Any:
+    """Return the value of a layer from a list of them, or the one for all."""
+    if not isinstance(values, list):
+        return values
+    if layer >= len(values):
+        raise keys.bad(f"has {name} of {len(values)} layers, too few for layer_types")
+    return values[layer]
 
 
 def _zipped(keys: Keys, family: Family, notes: Notes) -> Folded:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from pecli.models.families import Family
-from pecli.models.keys import Keys, number, shown
+from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
+from pecli.text import number_text
 
 
 class Head(NamedTuple):
@@ -92,18 +94,19 @@ def rotating(head: int, share: Any, keys: Keys) -> int:
     value = number(share)
     if value is None:
         raise keys.bad(f"has partial_rotary_factor {shown(share)}: it must be a number")
+    if value > 1:
+        wide = number_text(head * Decimal(value) // 1) if value < LARGEST else shown(value)
+        raise keys.bad(f"has partial_rotary_factor {shown(share)}: it rotates {wide} of the {head} columns of a head")
     width = int(head * float(value))
     if width < 1:
         raise keys.bad(
             f"has partial_rotary_factor {shown(share)}, which leaves no column of a head of {head} to rotate"
         )
-    if width > head:
-        raise keys.bad(f"has partial_rotary_factor {shown(share)}: it rotates {width} of the {head} columns of a head")
     return width
 
 
 def rotating_or_none(head: int, share: Any) -> int | None:
     """Return int(head * share), or None where it is no part of a head."""
     value = number(share)
-    width = None if value is None else int(head * float(value))
+    width = None if value is None or value > 1 else int(head * float(value))
     return width if width is not None and 1 <= width <= head else None

@@ -10,12 +10,13 @@ from typing import Any, NoReturn
 
 from pecli.errors import BadFile
 
+LARGEST = 1 << 53  # below it a whole number is a float64
 LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes, of id2label
 Number = int | Decimal
 
 
-def load_config(path: str | Path) -> dict[str, Any]:
-    """Return the JSON object of a config file, its numbers as exact decimals.
+def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
+    """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets keys that stand twice.
 
     Raises
     ------
@@ -37,8 +38,15 @@ def load_config(path: str | Path) -> dict[str, Any]:
     def constant(word: str) -> NoReturn:
         raise ValueError(f"{word} is no number of JSON")
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if repeated is not None and len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.extend(name for name in found if names.count(name) > 1)
+        return found
+
     try:
-        loaded = json.loads(data, parse_float=Decimal, parse_constant=constant)
+        loaded = json.loads(data, parse_float=Decimal, parse_constant=constant, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise BadFile(path, f"is not JSON: {error}") from error
     if not isinstance(loaded, dict):
@@ -101,8 +109,15 @@ class Keys:
         if isinstance(value, Decimal) and value == value.to_integral_value():
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self.bad(f"has {name} {shown(value)}: it must be a whole number of at least {least}")
+            raise self.bad(f"has {self.named(name)} {shown(value)}: it must be a whole number of at least {least}")
+        if value >= LARGEST:
+            raise self.bad(f"has {self.named(name)} {shown(value)}: it must be below 2^53")
         return value
+
+    def named(self, name: str) -> str:
+        """Return a generic key as the file calls it."""
+        own = self.names.get(name, name)
+        return own if name not in self.data and own in self.data else name
 
     def needed(self, name: str, default: int | None) -> int:
         """Return a whole number that must be known."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from pecli.models.families import lines
-from pecli.models.keys import Keys, number, shown
+from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
 from pecli.text import number_text
 
+ENDLESS = 10**40
 OPTIONS = ("layer", "first", "length", "when", "note")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
 
@@ -74,14 +76,16 @@ def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
     return LayerReading(
         options["encoding"],
         params,
-        length=int(declared) if declared is not None else _whole(params.get("max-len")),
-        first=int(first or 0),
+        length=_whole(declared if declared is not None else params.get("max-len")),
+        first=_whole(first) or 0,
         notes=(note.replace("_", " "),) if note else (),
     )
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+    """Return a length; one that says "without end" (10^30, of a tokenizer) is none."""
+    value = None if text is None else int(Decimal(text))
+    return value if value is not None and 0 <= value < LARGEST else None
 
 
 def _holds(condition: str, keys: Keys, notes: Notes) -> bool:
@@ -114,8 +118,9 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
         value = _term(term, keys, notes)
         if value is None:
             return None
-        if sign == "/" and value == 0:
-            raise keys.bad(f"has 0 for {term[1:].partition(':')[0]}, which divides the width of the model")
+        if sign == "/" and value < 1:
+            name = term[1:].partition(":")[0]
+            raise keys.bad(f"has {number_text(value)} for {name}, which divides the width of the model")
         combined = {"": value, "-": (total or 0) - value, "+": (total or 0) + value}
         total = (total or 0) // value if sign == "/" else combined[sign]
     return None if total is None or total == -1 else number_text(total)
@@ -143,10 +148,10 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
         found = number(value)
         if found is None:
             raise keys.bad(f"has {name} {shown(value)}: it must be a number")
+        if not -ENDLESS <= found <= ENDLESS:
+            raise keys.bad(f"has {name} {shown(value)}: it must lie below 1e40 in size")
         notes.use(name, "read for the table")
         return found
-    from decimal import Decimal
-
     return Decimal(default) if "." in default else int(default) if default else None
 
 

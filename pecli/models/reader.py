@@ -14,7 +14,12 @@ from pecli.models.notes import Notes
 from pecli.models.reading import STACKS, LayerReading, Reading
 from pecli.models.rotary import rotary_layers
 
-ABOUT_POSITIONS = ("rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "mscale")
+ABOUT_POSITIONS = (
+    "rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "mscale",
+    "original_max_position_embeddings",
+)  # fmt: skip
+TYPED = ("original_max_position_embeddings",)  # read with some rope types
+SEVERAL = 5  # keys that stand twice are named up to here
 WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
 NOT_OF_THE_TABLE = (
     "no_rope_layers",
@@ -50,7 +55,10 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
     """
     if stack not in STACKS:
         raise UnknownName("stack", stack, STACKS)
-    reading = read_data(load_config(path), path)
+    repeated: list[str] = []
+    reading = read_data(load_config(path, repeated), path)
+    twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
+    reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))
     if stack != "transformers":
         from pecli.models.stacks import as_stack
 
@@ -121,6 +129,7 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
     keys = Keys(data, path, family.names if family else {}, where)
     layers = _layers(keys, model_type, family, notes)
     _leftovers(keys, notes, model_type, layers)
+    notes.warn_of_ignored(keys.where)
     used, ignored = notes.keys()
     default = next(iter(layers)) if len(layers) > 1 and "encoder" in layers else ""
     return Reading(
@@ -220,7 +229,12 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
         if name in keys.used:
             notes.use(name, "read for the table")
             continue
-        notes.ignore(name, f"{model_type or 'this model type'} does not read it")
         agrees = name in WIDTHS and str(value) in widths
-        if not agrees and name not in NOT_OF_THE_TABLE and not isinstance(value, str):
-            notes.warn(f"{keys.where}{name} has no effect: {model_type or 'this model type'} does not read it")
+        told = agrees or name in (*NOT_OF_THE_TABLE, "position_embedding_type")
+        reason = f"{model_type or 'this model type'} does not read it"
+        if name in TYPED:
+            reason = f"{reason} with this rope type"
+        notes.ignore(name, reason, told=told)
+    kinds = keys.data.get("layer_types")
+    if kinds is not None and not isinstance(kinds, list):
+        notes.ignore("layer_types", f"{shown(kinds)} is no list of kinds of layers")

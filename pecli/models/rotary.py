@@ -15,6 +15,7 @@ from pecli.models.scaled import SCALED, Rope
 from pecli.text import number_text
 
 TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
+WIDEST = 1 << 20
 NEEDS_HEAD_DIM = ("dynamic", "yarn", "longrope")
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
 MULTIMODAL = {"mrope_section", "mrope_interleaved", "xdrope_section"}
@@ -29,7 +30,8 @@ def rotary_layers(keys: Keys, family: Family, notes: Notes) -> dict[str, LayerRe
     folded = fold(keys, family, notes)
     layers = {}
     for kind, params in folded.layers.items():
-        written = keys.data.get(folded.key) or {}
+        found = keys.data.get(folded.key)
+        written = found if isinstance(found, dict) else {}
         nested = isinstance(written.get(kind), dict)
         where = f"{folded.key}.{kind}" if nested else folded.key
         if params is None:
@@ -60,12 +62,15 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
         d = rotating(head.width, share, keys)
     _check_head(rope, head, d)
     if share == 1 and params.get("partial_rotary_factor", 1) not in (1, None):
-        rope.notes.ignore(f"{rope.where}.partial_rotary_factor", f"{family.name} turns the whole head unscaled")
+        reason = f"{family.name} turns the whole head unscaled"
+        rope.notes.ignore(f"{rope.where}.partial_rotary_factor", reason, told=True)
         rope.notes.warn(
             f"partial_rotary_factor has no effect: {family.name} turns the whole head with rope type default"
         )
     theta = rope.number("rope_theta", least=0)
     assert theta is not None
+    if head.width > WIDEST:
+        raise keys.bad(f"has heads of {head.width} columns: at most {WIDEST} make a table")
     recipe = {"dim": str(head.width)}
     if d != head.width or d % 2:
         recipe["rotary-dim"] = str(d)
@@ -110,6 +115,9 @@ def _own_width(rope: Rope, rotary: str, head: int) -> int:
 def _known(rope: Rope) -> None:
     """Check the rope type."""
     kind = rope.kind
+    if not isinstance(rope.params["rope_type"], str):
+        given = shown(rope.params["rope_type"])
+        raise rope.keys.bad(f"has {rope.named('rope_type')} {given}: it must be one of {', '.join(TYPES)}")
     if kind not in TYPES:
         raise UnknownName(f"rope type in {rope.keys.path} ({rope.where})", kind, TYPES)
     allowed = rope.family.option("types")
@@ -122,7 +130,8 @@ def _known(rope: Rope) -> None:
 
 def _check_head(rope: Rope, head: Head, d: int) -> None:
     """Refuse what transformers refuses: an odd head of the class's own field that turns whole."""
-    whole = int(head.width * float(number(rope.params.get("partial_rotary_factor", 1)) or 1)) == head.width
+    share = number(rope.params.get("partial_rotary_factor", 1)) or 1
+    whole = share <= 1 and int(head.width * float(share)) == head.width
     known = rope.keys.get("head_dim") is not None or (head.set and rope.family.head != "-")
     checked = rope.family.option("fold", "flat") in FOLDS and not rope.family.option("heads")
     if head.width % 2 and head.width > 4 and whole and known and checked:
@@ -139,12 +148,14 @@ def _unread(rope: Rope, written: Parameters) -> None:
         place = f"{rope.where}.{name}"
         if place in rope.notes.ignored or isinstance(value, dict):
             continue
-        if name in rope.read or name in common:
+        if name == "type" and written.get("rope_type", value) != value:
+            rope.notes.ignore(place, f"rope_type {shown(written['rope_type'])} beside it wins")
+        elif name in rope.read or name in common:
             rope.notes.use(place, name.replace("_", " "))
         elif name in MEANS:
             rope.notes.use(place, MEANS[name])
         elif value is not None:
-            rope.notes.ignore(place, f"rope type {rope.kind} does not read it")
+            rope.notes.ignore(place, f"rope type {rope.kind} does not read it", told=True)
             without.append(name)
     if without:
         names, have, them = ", ".join(without), *(("have", "them") if len(without) > 1 else ("has", "it"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from pecli.models.families import Family
 from pecli.models.folding import Folded, Parameters
@@ -41,10 +42,24 @@ class Rope:
             raise self.keys.bad(f"has no {self.where}.{name}, which rope type {self.kind} requires")
         found = number(value)
         if found is None:
-            raise self.keys.bad(f"has {self.where}.{name} {shown(value)}: it must be a number")
+            raise self.keys.bad(f"has {self.named(name)} {shown(value)}: it must be a number")
         if least is not None and found <= least:
-            raise self.keys.bad(f"has {self.where}.{name}={number_text(found)}: it must be above {least}")
+            raise self.keys.bad(f"has {self.named(name)}={number_text(found)}: it must be above {least}")
         return found
+
+    def named(self, name: str) -> str:
+        """Return a parameter's key as it stands in the file: among the others, or beside them at the top."""
+        written: Any = self.keys.data
+        for part in self.where.split("."):
+            written = written.get(part) if isinstance(written, dict) else None
+        inner = "type" if name == "rope_type" and isinstance(written, dict) and name not in written else name
+        if isinstance(written, dict) and inner in written:
+            return f"{self.where}.{inner}"
+        own = {"rope_theta": "theta-key", "partial_rotary_factor": "partial-key"}.get(name, "")
+        for beside in (self.family.option(own), self.family.names.get(name, name)):
+            if beside in self.keys.data:
+                return beside
+        return f"{self.where}.{name}"
 
     def text(self, name: str, *, required: bool = True) -> str:
         """Return such a number as text."""
@@ -82,7 +97,7 @@ class Rope:
         """Positions that the model was first trained on."""
         value = self.number("original_max_position_embeddings")
         if value is None or value != int(value):
-            raise self.keys.bad(f"has {self.where}.original_max_position_embeddings={value}: it must be whole")
+            raise self.keys.bad(f"has {self.named('original_max_position_embeddings')}={value}: it must be whole")
         return int(value)
 
 

@@ -1,57 +1,16 @@
 """How other stacks read the same config, where they differ on purpose or by fault.
 
-Each rule says on which key it hangs, and where it was read; what no public
-source shows is not here.  A stack without a rule for a config reads it as
-transformers does.
+A stack that is known to have a scaling, and of which no rule is known, reads
+it as transformers does; of what it is not known to have, nothing is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pecli.errors import BadFile
-from pecli.models.heads import rotating_or_none
-from pecli.models.keys import number
 from pecli.models.reading import STACKS, LayerReading, Params, Reading
-from pecli.text import join_list, number_text
-
-DEEPSEEK = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2")
-
-Change = Callable[[Params, Mapping[str, Any]], Params | None]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One documented departure of a stack.
-
-    Parameters
-    ----------
-    stack : str
-        Whose.
-    scaling : str
-        The scaling it concerns, "" for any.
-    key : str
-        The key on which it hangs.
-    text : str
-        What the stack does, to follow its name.
-    source : str
-        Where that was read.
-    change : callable
-        Gives the recipe's parameters from those of transformers and the raw
-        ones; None where the stack makes no table at all.
-    where : callable, optional
-        Whether it concerns a config, from its raw parameters.
-    """
-
-    stack: str
-    scaling: str
-    key: str
-    text: str
-    source: str
-    change: Change
-    where: Callable[[Mapping[str, Any]], bool] = lambda raw: True
+from pecli.models.stack_rules import DOCUMENTED, OTHERS, RULES, Rule, is_deepseek, no_table
 
 
 @dataclass(frozen=True)
@@ -78,7 +37,7 @@ class StackReading:
 
 def by_stack(layer: LayerReading) -> tuple[StackReading, ...]:
     """Return the reading of every stack that knows such a model, transformers first."""
-    return tuple(read_as(layer, stack) for stack in STACKS if stack != "deepseek" or _deepseek(layer.raw))
+    return tuple(read_as(layer, stack) for stack in STACKS if stack != "deepseek" or is_deepseek(layer.raw))
 
 
 def read_as(layer: LayerReading, stack: str) -> StackReading:
@@ -97,7 +56,23 @@ def read_as(layer: LayerReading, stack: str) -> StackReading:
         if changed is None or dict(changed) != dict(params):
             found.append(rule)
             params = changed
+    missing = None if params is None else _undocumented(layer, stack)
+    if missing is not None:
+        return StackReading(stack, layer.encoding, None, (missing,))
     return StackReading(stack, layer.encoding, params, tuple(found))
+
+
+def _undocumented(layer: LayerReading, stack: str) -> Rule | None:
+    """Return what is to be said where a stack is not known to have such a table."""
+    if stack == "transformers" or layer.encoding == "none":
+        return None
+    scaling = layer.params.get("scaling", "none")
+    if layer.encoding == "rope":
+        known, key, what = scaling in DOCUMENTED[stack], "rope_type", f"{scaling} scaling"
+    else:
+        known, key, what = stack in OTHERS.get(layer.encoding, ()), "model_type", layer.encoding
+    text = f"documents no {what}: whether and how it makes this table is not known"
+    return None if known else Rule(stack, scaling, key, text, "no public source shows it", no_table)
 
 
 def as_stack(reading: Reading, stack: str) -> Reading:
@@ -110,7 +85,7 @@ def as_stack(reading: Reading, stack: str) -> Reading:
     """
     layers = {}
     for name, layer in reading.layers.items():
-        if stack == "deepseek" and not _deepseek(layer.raw):
+        if stack == "deepseek" and not is_deepseek(layer.raw):
             raise BadFile(
                 reading.path, f"is no DeepSeek model ({reading.model_type}), and DeepSeek's code knows no others"
             )
@@ -121,266 +96,3 @@ def as_stack(reading: Reading, stack: str) -> Reading:
         notes = tuple(f"{stack} {rule.text} ({rule.source})" for rule in other.differences)
         layers[name] = replace(layer, params=other.params, notes=(*layer.notes, *notes))
     return replace(reading, layers=layers, stack=stack)
-
-
-def _without(params: Params, *names: str) -> dict[str, str]:
-    return {name: value for name, value in params.items() if name not in names}
-
-
-MAGNITUDE = ("attention-factor", "mscale", "mscale-all-dim")
-
-
-def _plain_magnitude(params: Params, raw: Mapping[str, Any]) -> Params:
-    return _without(params, *MAGNITUDE)
-
-
-def _weighted(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return mscale over mscale_all_dim, 1 and 0 where absent; attention_factor is not read."""
-    found = _without(params, *MAGNITUDE)
-    for key, option in (("mscale", "mscale"), ("mscale_all_dim", "mscale-all-dim")):
-        value = number(raw.get(key))
-        if value is not None:
-            found[option] = number_text(value)
-    return found
-
-
-def _weighted_or_given(params: Params, raw: Mapping[str, Any]) -> Params:
-    return params if "attention-factor" in params else _weighted(params, raw)
-
-
-def _magnitude_of_one(params: Params, raw: Mapping[str, Any]) -> Params:
-    return {**_without(params, *MAGNITUDE), "attention-factor": "1"}
-
-
-def _truncated(params: Params, raw: Mapping[str, Any]) -> Params:
-    return _without(params, "truncate")
-
-
-def _as_written(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return the truncation that stands beside the other keys of the type."""
-    return {**params, "truncate": "false"} if raw.get("truncate") is False else params
-
-
-def _stretched_once(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return the dynamic base of the longest table: max_position_embeddings times the factor, whatever the length."""
-    factor = number(raw.get("factor"))
-    return params if factor is None else {**params, "seq-len": str(int(int(params["max-position"]) * factor))}
-
-
-def _by_context(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return longrope by the context that is served, the config's length, and a magnitude by the ratio of lengths."""
-    length = raw.get("length")
-    if length is None:
-        return params
-    found = _without(params, "factor", "attention-factor")
-    return {**found, "long-factor": _long_factors(params, raw), "max-position": str(length), "seq-len": str(length)}
-
-
-def _always_long(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return longrope's long list at every length, and a magnitude by the ratio of lengths."""
-    found = _without(params, "factor", "attention-factor", "short-mscale", "long-mscale")
-    long = _long_factors(params, raw)
-    return {**found, "short-factor": long, "long-factor": long, "max-position": str(raw.get("length"))}
-
-
-def _long_factors(params: Params, raw: Mapping[str, Any]) -> str:
-    """Return the config's own long list: transformers gives some models the short one instead."""
-    items = [value for value in map(number, raw.get("long_factor") or ()) if value is not None]
-    return join_list(items, "+") if items else params["long-factor"]
-
-
-def _honoured_share(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return the rotating share of the keys, for the unscaled type too."""
-    width = rotating_or_none(int(raw["head"]), raw.get("partial_rotary_factor", 1))
-    if width is None or width == int(raw["head"]):
-        return params
-    return {"dim": params["dim"], "rotary-dim": str(width), **_without(params, "dim", "rotary-dim")}
-
-
-def _whole_head(params: Params, raw: Mapping[str, Any]) -> Params:
-    return _without(params, "rotary-dim")
-
-
-def _llama31(params: Params, raw: Mapping[str, Any]) -> Params:
-    return {**params, "low-freq-factor": "1", "high-freq-factor": "4", "original-max": "8192"}
-
-
-def _unscaled_when_short(params: Params, raw: Mapping[str, Any]) -> Params:
-    """Return the plain table where the longest sequence does not exceed the original length."""
-    length = raw.get("length")
-    if length is not None and int(length) <= int(params["original-max"]):
-        return {name: params[name] for name in ("dim", "rotary-dim", "base") if name in params}
-    return params
-
-
-def _no_table(params: Params, raw: Mapping[str, Any]) -> None:
-    return None
-
-
-def _deepseek(raw: Mapping[str, Any]) -> bool:
-    return raw.get("model_type") in DEEPSEEK
-
-
-def _not_deepseek(raw: Mapping[str, Any]) -> bool:
-    return not _deepseek(raw)
-
-
-def _scales_all(raw: Mapping[str, Any]) -> bool:
-    return _deepseek(raw) and bool(number(raw.get("mscale_all_dim")))
-
-
-_VLLM = "vLLM vllm/model_executor/layers/rotary_embedding"
-_LLAMA_CPP = "llama.cpp src/llama-context.cpp"
-_GGML = "ggml ggml_rope_yarn_corr_dims"
-_MEGATRON = "Megatron-LM megatron/core/models/common/embeddings"
-_MLX = "mlx-lm mlx_lm/models/rope_utils.py"
-_DEEPSEEK = "DeepSeek-V3 inference/model.py"
-
-RULES = (
-    Rule(
-        "vllm",
-        "yarn",
-        "attention_factor",
-        "computes the magnitude as 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say "
-        "(until pull request 56446)",
-        f"{_VLLM}/__init__.py, get_rope; issues 46280, 48351",
-        _plain_magnitude,
-        _not_deepseek,
-    ),
-    Rule(
-        "vllm",
-        "yarn",
-        "mscale",
-        "scales DeepSeek models by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-        f"{_VLLM}/deepseek_scaling_rope.py",
-        _weighted,
-        _deepseek,
-    ),
-    Rule(
-        "vllm",
-        "yarn",
-        "truncate",
-        "reads truncate beside the other keys of a kind of layer",
-        f"{_VLLM}/__init__.py, get_rope",
-        _as_written,
-        _not_deepseek,
-    ),
-    Rule(
-        "vllm",
-        "dynamic",
-        "factor",
-        "computes one base for max_position_embeddings times the factor, at every length",
-        f"{_VLLM}/dynamic_ntk_scaling_rope.py; issue 3488",
-        _stretched_once,
-    ),
-    Rule(
-        "vllm",
-        "longrope",
-        "original_max_position_embeddings",
-        "takes the long factors at every length when it serves more than the original length",
-        f"{_VLLM}/phi3_long_rope_scaled_rope.py",
-        _by_context,
-    ),
-    Rule(
-        "vllm",
-        "none",
-        "partial_rotary_factor",
-        "rotates the given share of a head for the unscaled type of every model",
-        f"{_VLLM}/__init__.py, get_rope",
-        _honoured_share,
-    ),
-    Rule(
-        "llama.cpp",
-        "yarn",
-        "mscale_all_dim",
-        "leaves cos and sin of DeepSeek models unscaled: the magnitudes of mscale and mscale_all_dim cancel",
-        f"{_LLAMA_CPP}; pull request 17945",
-        _magnitude_of_one,
-        _scales_all,
-    ),
-    Rule(
-        "llama.cpp",
-        "yarn",
-        "attention_factor",
-        "computes the magnitude as 0.1 ln(factor) + 1, whatever attention_factor and mscale say",
-        f"{_LLAMA_CPP}; pull request 17945",
-        _plain_magnitude,
-        lambda raw: not _scales_all(raw),
-    ),
-    Rule(
-        "llama.cpp",
-        "yarn",
-        "truncate",
-        "rounds the ends of the ramp to whole indices, whatever truncate says",
-        _GGML,
-        _truncated,
-    ),
-    Rule(
-        "llama.cpp",
-        "longrope",
-        "original_max_position_embeddings",
-        "takes the long factors at every length when the context is longer than the original",
-        "llama.cpp src/llama-model.cpp, get_rope_factors; issue 8995",
-        _by_context,
-    ),
-    Rule(
-        "megatron",
-        "llama3",
-        "low_freq_factor",
-        "has 1, 4 and 8192 for low_freq_factor, high_freq_factor and the original length, whatever the config says",
-        f"{_MEGATRON}/rotary_pos_embedding.py",
-        _llama31,
-    ),
-    Rule(
-        "megatron",
-        "yarn",
-        "mscale",
-        "scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, and reads no attention_factor",
-        f"{_MEGATRON}/yarn_rotary_pos_embedding.py",
-        _weighted,
-    ),
-    Rule(
-        "megatron",
-        "yarn",
-        "partial_rotary_factor",
-        "rotates the whole head with YaRN: it ignores the rotary percentage there",
-        f"{_MEGATRON}/yarn_rotary_pos_embedding.py",
-        _whole_head,
-    ),
-    Rule(
-        "mlx",
-        "yarn",
-        "mscale",
-        "scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, unless attention_factor is given",
-        _MLX,
-        _weighted_or_given,
-    ),
-    Rule(
-        "mlx",
-        "yarn",
-        "truncate",
-        "rounds the ends of the ramp to whole indices, whatever truncate says",
-        _MLX,
-        _truncated,
-    ),
-    Rule("mlx", "longrope", "long_factor", "takes the long factors at every length", _MLX, _always_long),
-    Rule("mlx", "dynamic", "rope_type", "has no rope type dynamic", _MLX, _no_table),
-    Rule(
-        "deepseek",
-        "yarn",
-        "mscale",
-        "leaves cos and sin unscaled: the square of mscale multiplies the softmax scale instead",
-        _DEEPSEEK,
-        _magnitude_of_one,
-        _deepseek,
-    ),
-    Rule(
-        "deepseek",
-        "yarn",
-        "max_position_embeddings",
-        "scales only when the longest sequence exceeds the original length",
-        _DEEPSEEK,
-        _unscaled_when_short,
-        _deepseek,
-    ),
-)
