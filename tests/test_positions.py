@@ -113,5 +113,5 @@ def test_positions_are_written_in_ascii_digits_without_underscores():
 
 def test_a_bad_item_of_standard_input_is_named_so(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1 2x")))
-    with pytest.raises(BadFile, match="^standard input: item 2 is '2x', not a position"):
+    with pytest.raises(BadFile, match=r"^standard input: item 2 is '2x', not a position"):
         Positions.parse("@-")

@@ -85,6 +85,11 @@ def test_what_stands_beside_a_preset_wins():
         ("sinusoidal:dim=1_0", BadParameter, "dim=1_0 must be a whole number"),
         ("sinusoidal:dim=\uff18", BadParameter, "must be a whole number"),
         ("sinusoidal:dim=4,base=\u0663", BadParameter, "must be a finite number"),
+        (
+            "rope:dim=8,scaling=yarn,factor=2,original-max=64,beta-fast=1,beta-slow=32",
+            BadParameter,
+            "beta-fast=1 must be at least beta-slow=32: fast pairs turn more often",
+        ),
         ("nerf:bands=2000", BadParameter, "bands=2000 must be at least 1 and at most 96"),
         ("rope:dim=8,frequencies=1+2+x+4", BadParameter, "frequencies=x must be a finite number"),
         ("sinusoidal:dim=4,base=2e30", BadParameter, "at most 1e+30"),

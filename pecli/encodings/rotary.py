@@ -11,6 +11,7 @@ from pecli.encodings.frequencies import CONTEXT
 from pecli.errors import BadParameter
 from pecli.plan import Waves, rotation
 from pecli.spec import Facts, Family, Param, Source, encoding
+from pecli.text import number_text
 
 Scaling = Literal["none", "linear", "ntk", "dynamic", "ntk-by-parts", "yarn", "longrope", "llama3", "proportional"]
 Ramp = Literal["index", "rotations"]
@@ -159,6 +160,9 @@ def rope(
         case "yarn" | "ntk-by-parts":
             times, original = needed("factor", factor), needed("original-max", original_max)
             ends = {"beta_fast": beta_fast, "beta_slow": beta_slow}
+            if beta_fast < beta_slow:
+                rule = f"must be at least beta-slow={number_text(beta_slow)}: fast pairs turn more often than slow ones"
+                raise BadParameter("beta-fast", number_text(beta_fast), rule)
             turning = scaled.yarn(d, base, times, original, **ends, truncate=truncate, ramp=ramp)
             if scaling == "yarn":
                 magnitude = _yarn_magnitude(times, attention_factor, mscale, mscale_all_dim, coefficient)
