@@ -25,7 +25,7 @@ from pecli.points import Points
 from pecli.positions import Segment
 from pecli.spec import Family
 from pecli.table import Table, check_domain
-from pecli.tabular import Array, storage
+from pecli.tabular import Array
 
 
 class WaveTable(Table):
