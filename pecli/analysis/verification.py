@@ -184,7 +184,7 @@ def _part(path: str, recipe: str | None, number: int, count: int, progress: Prog
                 return _unnamed(path, table, recipe, number, count, progress)
             return verify(table, path, None, progress)
     except PecliError as error:
-        return Verified(path, None, None, str(error))
+        return Verified(path, None, None, str(error).removeprefix(f"{path}: "))
 
 
 def _unnamed(path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress) -> Verified:
