@@ -116,8 +116,11 @@ def table_options(family: Family) -> dict[str, Any]:
             panel=MODEL,
         ),
         "stack": text_option(
-            "--stack", f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).",
-            metavar="WORD", panel=MODEL, words=STACKS,
+            "--stack",
+            f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).",
+            metavar="WORD",
+            panel=MODEL,
+            words=STACKS,
         ),
         "shard": text_option("--shard", "Part K of N of the rows, K from 0.", metavar="K/N", panel=TABLE),
         "threads": text_option("--threads", "Threads (default: all cores up to eight).", metavar="T", panel=OUTPUT),
