@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.phase.ladder import GROUP, STRIDES, Ladder
-from pecli.phase.product import Complex, Split, join
+from pecli.phase.product import Complex, Split
 from pecli.phase.wheel import Wheel
 
 Quarters = NDArray[np.uint16]
@@ -50,25 +50,16 @@ class Anchors:
         """Give the anchors, rounded: as they are, as conjugates, either times i."""
         key = conjugate, swapped
         with self._lock:
-            if not self._turned:
-                self._turned[False, False] = self.ladder.anchors(self.base, self.base + self.count)
             if key not in self._turned:
-                point = self._turned[False, False]
-                # i (x - iy) = y + ix, and i (x + iy) = -y + ix
-                turned = join(point.imag if conjugate else -point.imag, point.real) if swapped else point.conj()
-                self._turned[key] = turned
+                self._turned[key] = self.ladder.anchors(self.base, self.base + self.count, *key)
             return self._turned[key]
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
         """Give the same, split."""
         key = conjugate, swapped
         with self._lock:
-            if not self._splits:
-                self._splits[False, False] = self.ladder.anchor_split(self.base, self.base + self.count)
             if key not in self._splits:
-                split = self._splits[False, False]
-                split = split.conjugate() if conjugate else split
-                self._splits[key] = split.turned() if swapped else split
+                self._splits[key] = self.ladder.anchor_split(self.base, self.base + self.count, *key)
             return self._splits[key]
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:

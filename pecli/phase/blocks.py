@@ -51,18 +51,18 @@ class Block:
 
 
 def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[Block]:
-    """Cut rows first..last-1: whole anchors of ``size`` rows in groups, parts of one at the ends.
+    """Cut rows first..last-1 into blocks of ``pairs`` pairs or fewer, or of one row.
 
-    A block has ``pairs`` pairs or fewer, but at least one anchor's.
+    Whole anchors of ``size`` rows in groups, parts of one at the ends and where one is too large.
     """
-    group = max(1, pairs // (size * columns))
+    most = max(1, pairs // columns)
     at = first
     while at < last:
         anchor, row = divmod(at, size)
-        if row or last - at < size:
-            found = Block(anchor, 1, row, min(size, row + last - at), at - first)
+        if row or last - at < size or most < size:
+            found = Block(anchor, 1, row, min(size, row + min(most, last - at)), at - first)
         else:
-            found = Block(anchor, min(group, (last - at) // size), 0, size, at - first)
+            found = Block(anchor, min(most, last - at) // size, 0, size, at - first)
         yield found
         at += found.size
 

@@ -9,7 +9,7 @@ sines and cosines do not cancel and a product is accurate relative to each part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar, cast
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.phase.doubled import Doubled, from_decimal, multiply
-from pecli.phase.product import Complex, Rows, Split, combine, doubled, join, rounded
+from pecli.phase.product import Complex, Rows, Split, combine, doubled, join, rounded, turn
+from pecli.phase.scratch import mapped
 from pecli.phase.wheel import Wheel
 
 Quarters = NDArray[np.uint16]
@@ -53,8 +54,10 @@ class Made:
     quarters: Quarters | None
 
     def pick(self, chosen: slice) -> Made:
-        """Pick some rows."""
-        return Made(self.rows.rows(chosen), None if self.quarters is None else self.quarters[chosen])
+        """Copy some rows, so that the others may go."""
+        rows = self.rows.rows(chosen)
+        quarters = None if self.quarters is None else self.quarters[chosen].copy()
+        return Made(Rows(rows.hi.copy(), rows.lo.copy()), quarters)
 
 
 class Ladder:
@@ -82,8 +85,8 @@ class Ladder:
         many = self.block // fine
         made = self._make([*range(fine), *range(0, self.block, fine), *range(0, self.block * STRIDES, self.block)])
         self._low, self._high = made.pick(slice(0, fine)), made.pick(slice(fine, fine + many))
-        self._strides = made.pick(slice(fine + many, None))
-        self._stride_split = self._strides.rows.split()
+        strides = made.pick(slice(fine + many, None))
+        self._strides, self._stride_quarters = strides.rows.split(), strides.quarters
         self._groups: dict[int, Made] = {}
         self._made: dict[object, object] = {}
         self.kept: dict[int, object] = {}
@@ -105,22 +108,12 @@ class Ladder:
             return cast(T, self._made[key])
 
     def offsets(self, conjugate: bool) -> Complex:
-        """Make W, rounded."""
-
-        def make() -> Complex:
-            whole = rounded(*self._outer())
-            return whole.conj() if conjugate else whole
-
-        return self._once(("offsets", conjugate), make)
+        """Make W or its conjugates, rounded."""
+        return self._once(("offsets", conjugate), lambda: _gather(self._outer(), conjugate, False, self.block))
 
     def offset_split(self, conjugate: bool) -> Split:
-        """Make W, split."""
-
-        def make() -> Split:
-            split = doubled(*self._outer()).split()
-            return split.conjugate() if conjugate else split
-
-        return self._once(("split", conjugate), make)
+        """Make W or its conjugates, split."""
+        return self._once(("split", conjugate), lambda: _gather_split(self._outer(), 0, conjugate, False, self.block))
 
     def offset_quarters(self) -> Quarters:
         """Add up four times the phases of W, each of two roundings down."""
@@ -132,26 +125,26 @@ class Ladder:
 
         return self._once("quarters", make)
 
-    def _outer(self) -> tuple[Complex, Complex]:
-        return _every(self._high.rows.split(), self._low.rows.split())
+    def _outer(self) -> Iterator[tuple[Complex, Complex]]:
+        return _products(self._high.rows.split(), self._low.rows.split())
 
-    def anchors(self, first: int, last: int) -> Complex:
+    def anchors(self, first: int, last: int, conjugate: bool, swapped: bool) -> Complex:
         """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
         Both are multiples of STRIDES, in the same group of C rows.
         """
-        return rounded(*self._products(first, last))
+        return _gather(self._anchor_products(first, last), conjugate, swapped, last - first)
 
-    def anchor_split(self, first: int, last: int) -> Split:
+    def anchor_split(self, first: int, last: int, conjugate: bool, swapped: bool) -> Split:
         """Make the same, split."""
-        return doubled(*self._products(first, last)).split(self.exponent)
+        return _gather_split(self._anchor_products(first, last), self.exponent, conjugate, swapped, last - first)
 
-    def _products(self, first: int, last: int) -> tuple[Complex, Complex]:
-        return _every(self._coarse(first, last).rows.split(self.exponent), self._stride_split)
+    def _anchor_products(self, first: int, last: int) -> Iterator[tuple[Complex, Complex]]:
+        return _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
 
     def anchor_quarters(self, first: int, last: int) -> Quarters:
         """Add up four times the phases of A, each of two roundings down."""
-        coarse, strides = self._coarse(first, last).quarters, self._strides.quarters
+        coarse, strides = self._coarse(first, last).quarters, self._stride_quarters
         assert coarse is not None
         assert strides is not None
         return (coarse[:, None] + strides[None]).reshape(-1, self.wheel.count)
@@ -175,8 +168,42 @@ class Ladder:
             return found
 
 
-def _every(high: Split, low: Split) -> tuple[Complex, Complex]:
-    """Multiply each row of the one with each of the other, in that order."""
-    main, rest = combine(high.spread(1), low.spread(0))
-    width = main.shape[-1]
-    return main.reshape(-1, width), rest.reshape(-1, width)
+def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
+    """Multiply each row of the one with each of the other, in that order, in pieces."""
+    width = high.whole.shape[1]
+    if len(high.whole) * low.whole.size <= SPAN:
+        main, rest = combine(high.spread(1), low.spread(0))
+        yield main.reshape(-1, width), rest.reshape(-1, width)
+        return
+    most = max(1, SPAN // 2 // width)
+    for i in range(len(high.whole)):
+        for at in range(0, len(low.whole), most):
+            yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
+
+
+def _gather(pieces: Iterator[tuple[Complex, Complex]], conjugate: bool, swapped: bool, rows: int) -> Complex:
+    """Put products together, rounded and turned."""
+    whole, at = None, 0
+    for main, rest in pieces:
+        z = rounded(main, rest)
+        if whole is None:
+            whole = mapped((rows, z.shape[1]), np.complex128)
+        turn(z, conjugate, swapped, whole[at : at + len(z)])
+        at += len(z)
+    assert whole is not None
+    return whole
+
+
+def _gather_split(
+    pieces: Iterator[tuple[Complex, Complex]], exponent: int, conjugate: bool, swapped: bool, rows: int
+) -> Split:
+    """Put products together, split and turned."""
+    whole: list[Complex] = []
+    at = 0
+    for main, rest in pieces:
+        split = doubled(main, rest).split(exponent)
+        whole = whole or [mapped((rows, main.shape[1]), np.complex128) for _ in range(3)]
+        for z, out in zip((split.coarse, split.rest, split.whole), whole, strict=True):
+            turn(z, conjugate, swapped, out[at : at + len(z)])
+        at += len(main)
+    return Split(*whole)

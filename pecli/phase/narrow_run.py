@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from pecli.phase.anchors import Anchors
 from pecli.phase.blocks import Block, Outer, blocks, short_buffers
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Flags, Rounder, Scratch, Window, decide, put
+from pecli.phase.narrowing import Flags, Rounder, Window, decide, put
+from pecli.phase.product import join
+from pecli.phase.scratch import Scratch
 
 Integers = NDArray[np.int64]
 
@@ -63,6 +65,10 @@ class NarrowRun:
         self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
         self.first, self.last, self.layout = first, last, layout
         self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
+        self.swapped = layout.pair is not None and layout.sine_first
+        # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
+        conjugate = mirrored != self.swapped
+        self.left, self.right = anchors.turned(conjugate, self.swapped), self.ladder.offsets(conjugate)
 
     def fill(self, pairs: int) -> None:
         """Compute in blocks of so many pairs, round, and settle what is doubtful."""
@@ -87,13 +93,9 @@ class NarrowRun:
     def _tools(self, block: Block) -> tuple[Outer, Rounder]:
         """Make what computes and what rounds blocks of this shape."""
         width = self.wheel.count
-        swapped = self.layout.pair is not None and self.layout.sine_first
-        # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
-        conjugate = self.mirrored != swapped
         z = self.scratch.get("product", block.size * width, np.complex128)
-        left, right = self.anchors.turned(conjugate, swapped), self.ladder.offsets(conjugate)
-        rounder = Rounder(z.reshape(-1, width), self.layout, swapped, self.dtype, WINDOW, self.scratch)
-        return Outer(np.multiply, left, right, block, z), rounder
+        rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
+        return Outer(np.multiply, self.left, self.right, block, z), rounder
 
     def _settle(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
@@ -106,11 +108,13 @@ class NarrowRun:
         if not rows.size:
             return
         anchor, offset = np.divmod(n, self.ladder.block)
-        value = self.anchors.turned(False, False)[anchor - self.anchors.base, columns]
-        value *= self.ladder.offsets(False)[offset, columns]
+        value = self.left[anchor - self.anchors.base, columns]
+        value *= self.right[offset, columns]
         value *= 1.0 / WINDOW.bias
+        if self.swapped:
+            value = join(value.imag, value.real)
         if self.mirrored:
-            value, multiples = value.conj(), -multiples
+            multiples = -multiples
         error: float | NDArray[np.float64] = PLANE * abs(float(self.wheel.magnitude.hi))
         if self.anchors.slow.any():
             relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE

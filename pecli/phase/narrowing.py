@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pecli.phase.layout import Layout
 from pecli.phase.rounding import narrow
+from pecli.phase.scratch import Scratch
 from pecli.phase.wheel import Wheel
 
 Complex = NDArray[np.complex128]
@@ -50,20 +51,6 @@ class Window:
         places = int(2.125 * bias * 2.0**53) + 4
         object.__setattr__(self, "bias", 1.0 + bias)
         object.__setattr__(self, "bound", (places << 35) - (1 << 63))
-
-
-class Scratch:
-    """Working arrays of one thread, grown on demand and reused."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, NDArray[Any]] = {}
-
-    def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """Give a flat array of this size; its contents are anything."""
-        have = self._arrays.get(name)
-        if have is None or have.size < size:
-            have = self._arrays[name] = np.empty(size, dtype=dtype)
-        return have[:size]
 
 
 class Flags:

@@ -42,14 +42,6 @@ class Split:
         """Put an axis of length 1 at this place."""
         return Split(*(np.expand_dims(z, axis) for z in (self.coarse, self.rest, self.whole)))
 
-    def conjugate(self) -> Split:
-        """Give the rows of the negative multiples."""
-        return Split(self.coarse.conj(), self.rest.conj(), self.whole.conj())
-
-    def turned(self) -> Split:
-        """Multiply by i, exactly: x + iy becomes -y + ix."""
-        return Split(*(join(-z.imag, z.real) for z in (self.coarse, self.rest, self.whole)))
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -90,6 +82,17 @@ def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
     whole = np.empty(real.shape, dtype=np.complex128)
     whole.real, whole.imag = real, imag
     return whole
+
+
+def turn(z: Complex, conjugate: bool, swapped: bool, out: Complex) -> None:
+    """Store z or its conjugate, as it is or times i: i (x + iy) = -y + ix."""
+    real, imag = z.real, z.imag
+    if swapped:
+        out.imag = real
+        np.multiply(imag, 1.0 if conjugate else -1.0, out=out.real)
+    else:
+        out.real = real
+        np.multiply(imag, -1.0 if conjugate else 1.0, out=out.imag)
 
 
 def combine(a: Split, b: Split) -> tuple[Complex, Complex]:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from pecli.phase.circle import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.phase.doubled import Doubled, multiply
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import SMALLEST_NORMAL, Flags, Rounder, Scratch, Window, decide, ordinary, put
+from pecli.phase.narrowing import SMALLEST_NORMAL, Flags, Rounder, Window, decide, ordinary, put
+from pecli.phase.scratch import Scratch
 from pecli.phase.wheel import Wheel
 
 Integers = NDArray[np.int64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,22 +12,23 @@ from numpy.typing import NDArray
 from pecli.phase.anchors import Anchors, anchors_at, group_size, ladder_for
 from pecli.phase.layout import Layout
 from pecli.phase.narrow_run import WINDOW, NarrowRun
-from pecli.phase.narrowing import Scratch, ordinary
+from pecli.phase.narrowing import ordinary
+from pecli.phase.scratch import Scratch
 from pecli.phase.short import fill_short
-from pecli.phase.team import Task, crowd
+from pecli.phase.team import Task
 from pecli.phase.wheel import Wheel
 from pecli.phase.wide_run import WideRun
 
 Integers = NDArray[np.int64]
 
 TASK = 1 << 21
-"""Pairs that one thread takes at a time; their flags are 6 MiB."""
+"""Pairs that one thread takes at a time."""
 
-CALL = 1 << 18
-"""Pairs per call of NumPy: small calls lose to the interpreter's lock, large ones cost memory (4 MiB a thread)."""
+SIZES = {2: (1 << 18, 1 << 21), 4: (1 << 18, 1 << 20), 8: (1 << 17, 1 << 19), 1 << 30: (1 << 16, 1 << 18)}
+"""Up to so many threads alive: pairs per call of NumPy, and pairs whose flags are kept together.
 
-CROWD = 4
-"""From more threads at work than this on, each gets half of both."""
+Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
+"""
 
 WORTH = 160
 """Rows, in all calls, from which on the making of a ladder pays."""
@@ -113,9 +115,9 @@ def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | N
 
 def _fill_long(anchors: Anchors, run: Run, first: int, last: int, dtype: str, scratch: Scratch) -> None:
     """Fill rows of one group, in pieces where many threads are at work."""
-    pairs, rows = CALL, last - first
-    if crowd() > CROWD:
-        pairs, rows = CALL // 2, max(1, TASK // 4 // anchors.ladder.wheel.count)
+    pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
+    rows = max(1, task // anchors.ladder.wheel.count)
+    scratch.prepare(pairs)
     for at in range(first, last, rows):
         stop = min(at + rows, last)
         layout = run.layout.rows(slice(at - run.first, stop - run.first))

@@ -7,11 +7,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from pecli.phase.narrowing import Scratch
+from pecli.phase.scratch import Scratch
 
 Task = Callable[[Scratch], None]
 _idle: list[Scratch] = []
-_lent: list[Scratch] = []
 
 
 def default_threads() -> int:
@@ -28,17 +27,10 @@ def scratch() -> Iterator[Scratch]:
         own = _idle.pop()
     except IndexError:
         own = Scratch()
-    _lent.append(own)
     try:
         yield own
     finally:
-        _lent.remove(own)
         _idle.append(own)
-
-
-def crowd() -> int:
-    """Count the threads at work, whoever called for them."""
-    return len(_lent)
 
 
 def share(tasks: Sequence[Task], threads: int) -> None:

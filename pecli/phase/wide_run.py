@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from pecli.phase.anchors import Anchors
 from pecli.phase.blocks import Block, Outer, blocks, short_buffers
 from pecli.phase.layout import Layout
-from pecli.phase.narrowing import Flags, Scratch, put
+from pecli.phase.narrowing import Flags, put
 from pecli.phase.product import Split
+from pecli.phase.scratch import Scratch
 
 ERROR = 2.0**-74
 """Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
