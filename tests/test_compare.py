@@ -1,6 +1,10 @@
 """compare: how far tables are apart, against NumPy's plain answers; statuses, tolerances, odd values, shapes."""
 
 import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -233,3 +237,30 @@ def test_wrong_tolerances_are_refused(refuses, tmp_path):
     refuses("compare", "a.npy", "a.npy", "--ulp", "x", says=["ulp"])
     refuses("compare", "a.npy", says=["two sources"])
     refuses("compare", "a.npy", "missing.npy", says=["missing.npy", "does not exist"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """Files of 256 MiB: what a comparison holds is far less than one of them."""
+    rows, width = 65536, 1024
+    left = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float32, (rows, width))
+    left[:] = np.arange(width, dtype=np.float32)
+    left.flush()
+    shutil.copy(tmp_path / "a.npy", tmp_path / "b.npy")
+    right = np.lib.format.open_memmap(tmp_path / "b.npy", "r+")
+    right[::2] += 1
+    right.flush()
+    del left, right
+    code = (
+        "import re, sys\n"
+        "from pecli.__main__ import main\n"
+        "sys.argv = ['pecli', 'compare', 'a.npy', 'b.npy', '-q']\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    status = end.code\n"
+        "state = open('/proc/self/status').read()\n"
+        "print(status, re.search(r'VmHWM:\\s*(\\d+)', state)[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    status, memory = map(int, done.stdout.split())
+    assert status == 1
+    assert memory < 250 * 1024

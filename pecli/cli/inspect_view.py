@@ -87,12 +87,19 @@ def show_identity(found: Identification) -> None:
         _fact("identified", "unknown: no formula that is known gives these values")
         return
     _fact("identified", found.recipe)
-    share = "" if found.equal is None else f", {found.equal:.4%} of the values equal"
+    share = "" if found.equal is None else f", {_share(found.equal)} equal"
     residual = "" if found.residual is None else f", largest difference {found.residual:.3g}"
     _fact("", f"{found.confidence}{share}{residual}")
     _fact("arithmetic", found.arithmetic)
     for note in found.notes:
         _fact("", note)
+
+
+def _share(equal: float) -> str:
+    """All of the values only where it is all of them, however few differ."""
+    if equal == 1:
+        return "all values"
+    return f"{min(equal, 0.999999):.4%} of the values"
 
 
 def show_properties(found: Sequence[Property]) -> None:
