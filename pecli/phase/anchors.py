@@ -51,7 +51,7 @@ class Anchors:
         key = conjugate, swapped
         with self._lock:
             if key not in self._turned:
-                self._turned[key] = self.ladder.anchors(self.base, self.base + self.count, *key)
+                self._turned[key] = self.ladder.anchors(self.base, self.base + self.count, key, self)
             return self._turned[key]
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
@@ -59,7 +59,7 @@ class Anchors:
         key = conjugate, swapped
         with self._lock:
             if key not in self._splits:
-                self._splits[key] = self.ladder.anchor_split(self.base, self.base + self.count, *key)
+                self._splits[key] = self.ladder.anchor_split(self.base, self.base + self.count, key, self)
             return self._splits[key]
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
@@ -100,13 +100,13 @@ def anchors_at(ladder: Ladder, index: int) -> Anchors:
         return found
 
 
-def ladder_for(wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0) -> Ladder:
+def ladder_for(wheel: Wheel, offset: int, step: int, wide: bool, bias: float, rows: int) -> Ladder:
     """Find or make the wheel's ladder for such multiples; the last few are kept."""
     key = (offset, step, wide)
     with wheel.lock:
         found = wheel.ladders.get(key)
         if not isinstance(found, Ladder):
-            found = Ladder(wheel, offset, step, wide, bias)
+            found = Ladder(wheel, offset, step, wide, bias, rows)
             while len(wheel.ladders) >= KEPT_LADDERS:
                 del wheel.ladders[next(iter(wheel.ladders))]
             wheel.ladders[key] = found

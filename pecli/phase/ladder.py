@@ -19,14 +19,18 @@ from numpy.typing import NDArray
 
 from pecli.phase.doubled import Doubled, from_decimal, multiply
 from pecli.phase.product import Complex, Rows, Split, combine, doubled, join, rounded, turn
-from pecli.phase.scratch import mapped
+from pecli.phase.scratch import POOL
 from pecli.phase.wheel import Wheel
 
 Quarters = NDArray[np.uint16]
+Turned = tuple[bool, bool]  # conjugate, and times i
 T = TypeVar("T")
 
 SPAN = 1 << 15
 """Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
+
+LONG = 1 << 14
+"""Rows of a run that is long: fewer anchors then outweigh more offsets."""
 
 STRIDES = 16
 """How many D rows there are."""
@@ -40,10 +44,11 @@ KEPT_ROWS = 1 << 17
 LIMIT = 1 << 63
 
 
-def block_rows(columns: int) -> int:
-    """Rows that share an anchor: a power of two from 16 to 1024 that makes SPAN pairs."""
-    rows = 1 << (max(1, SPAN // max(1, columns)).bit_length() - 1)
-    return min(max(rows, 16), 1024)
+def block_rows(columns: int, rows: int) -> int:
+    """Choose how many rows share an anchor: 16 to 1024, a power of two, SPAN pairs or twice as many for long runs."""
+    pairs = 2 * SPAN if rows >= LONG else SPAN
+    found = 1 << (max(1, pairs // max(1, columns)).bit_length() - 1)
+    return min(max(found, 16), 1024)
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,16 @@ class Ladder:
         Whether for float64: the factors are then doubled ones and the anchors carry both halves.
     bias : float
         Factor of the anchors beside the magnitude.
+    rows : int
+        How many rows the first run has.
     """
 
-    def __init__(self, wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0) -> None:
+    def __init__(self, wheel: Wheel, offset: int, step: int, wide: bool, bias: float = 1.0, rows: int = 0) -> None:
         self.wheel, self.offset, self.step, self.wide = wheel, offset, step, wide
         factor = wheel.magnitude if bias == 1.0 else multiply(wheel.magnitude, from_decimal(Fraction(bias)))
         self.factor: Doubled | None = None if float(factor.hi) == 1.0 and float(factor.lo) == 0.0 else factor
         self.exponent = 0 if self.factor is None else int(np.frexp(abs(float(factor.hi)))[1])
-        self.block = block_rows(wheel.count)
+        self.block = block_rows(wheel.count, rows)
         fine = 1 << ((self.block.bit_length() - 1) // 2)
         many = self.block // fine
         made = self._make([*range(fine), *range(0, self.block, fine), *range(0, self.block * STRIDES, self.block)])
@@ -109,11 +116,13 @@ class Ladder:
 
     def offsets(self, conjugate: bool) -> Complex:
         """Make W or its conjugates, rounded."""
-        return self._once(("offsets", conjugate), lambda: _gather(self._outer(), conjugate, False, self.block))
+        return self._once(("offsets", conjugate), lambda: _gather(self._outer(), (conjugate, False), self.block, self))
 
     def offset_split(self, conjugate: bool) -> Split:
         """Make W or its conjugates, split."""
-        return self._once(("split", conjugate), lambda: _gather_split(self._outer(), 0, conjugate, False, self.block))
+        return self._once(
+            ("split", conjugate), lambda: _gather_split(self._outer(), 0, (conjugate, False), self.block, self)
+        )
 
     def offset_quarters(self) -> Quarters:
         """Add up four times the phases of W, each of two roundings down."""
@@ -128,16 +137,16 @@ class Ladder:
     def _outer(self) -> Iterator[tuple[Complex, Complex]]:
         return _products(self._high.rows.split(), self._low.rows.split())
 
-    def anchors(self, first: int, last: int, conjugate: bool, swapped: bool) -> Complex:
+    def anchors(self, first: int, last: int, turned: Turned, owner: object) -> Complex:
         """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
-        Both are multiples of STRIDES, in the same group of C rows.
+        Both are multiples of STRIDES, in the same group of C rows.  The memory is the owner's.
         """
-        return _gather(self._anchor_products(first, last), conjugate, swapped, last - first)
+        return _gather(self._anchor_products(first, last), turned, last - first, owner)
 
-    def anchor_split(self, first: int, last: int, conjugate: bool, swapped: bool) -> Split:
+    def anchor_split(self, first: int, last: int, turned: Turned, owner: object) -> Split:
         """Make the same, split."""
-        return _gather_split(self._anchor_products(first, last), self.exponent, conjugate, swapped, last - first)
+        return _gather_split(self._anchor_products(first, last), self.exponent, turned, last - first, owner)
 
     def _anchor_products(self, first: int, last: int) -> Iterator[tuple[Complex, Complex]]:
         return _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
@@ -181,29 +190,29 @@ def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
             yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
 
 
-def _gather(pieces: Iterator[tuple[Complex, Complex]], conjugate: bool, swapped: bool, rows: int) -> Complex:
+def _gather(pieces: Iterator[tuple[Complex, Complex]], turned: Turned, rows: int, owner: object) -> Complex:
     """Put products together, rounded and turned."""
     whole, at = None, 0
     for main, rest in pieces:
         z = rounded(main, rest)
         if whole is None:
-            whole = mapped((rows, z.shape[1]), np.complex128)
-        turn(z, conjugate, swapped, whole[at : at + len(z)])
+            whole = POOL.lend(owner, (rows, z.shape[1]), np.complex128)
+        turn(z, *turned, whole[at : at + len(z)])
         at += len(z)
     assert whole is not None
     return whole
 
 
 def _gather_split(
-    pieces: Iterator[tuple[Complex, Complex]], exponent: int, conjugate: bool, swapped: bool, rows: int
+    pieces: Iterator[tuple[Complex, Complex]], exponent: int, turned: Turned, rows: int, owner: object
 ) -> Split:
     """Put products together, split and turned."""
     whole: list[Complex] = []
     at = 0
     for main, rest in pieces:
         split = doubled(main, rest).split(exponent)
-        whole = whole or [mapped((rows, main.shape[1]), np.complex128) for _ in range(3)]
+        whole = whole or [POOL.lend(owner, (rows, main.shape[1]), np.complex128) for _ in range(3)]
         for z, out in zip((split.coarse, split.rest, split.whole), whole, strict=True):
-            turn(z, conjugate, swapped, out[at : at + len(z)])
+            turn(z, *turned, out[at : at + len(z)])
         at += len(main)
     return Split(*whole)

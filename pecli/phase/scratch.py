@@ -6,23 +6,70 @@ thread and dropped in another, would leave so much behind in every one of them.
 
 from __future__ import annotations
 
-import math
 import mmap
+import threading
+import weakref
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 LARGE = 1 << 17
+"""Bytes from which on memory is mapped."""
+
+SPARE = 16 << 20
+"""Bytes that are kept of what has been given back."""
 
 
-def mapped(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Make an array of zeros; mapped if it is large."""
+def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Make a flat array of zeros; mapped if it is large."""
     kind = np.dtype(dtype)
-    count = math.prod(shape) if isinstance(shape, tuple) else shape
-    if count * kind.itemsize < LARGE:
-        return np.zeros(shape, kind)
-    return np.frombuffer(mmap.mmap(-1, count * kind.itemsize), kind, count).reshape(shape)
+    if size * kind.itemsize < LARGE:
+        return np.zeros(size, kind)
+    return np.frombuffer(mmap.mmap(-1, size * kind.itemsize), kind)
+
+
+class Pool:
+    """Large arrays that are lent for the life of their owner, and lent again.
+
+    Fresh memory costs as much as the work on it: the first touch of each of its pages.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spare: list[NDArray[np.uint8]] = []
+
+    def lend(self, owner: object, shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+        """Give an array; its contents are anything."""
+        kind = np.dtype(dtype)
+        size = shape[0] * shape[1] * kind.itemsize
+        if size < LARGE:
+            return np.empty(shape, kind)
+        memory = self._taken(size)
+        if memory is None:
+            memory = mapped(size, np.uint8)
+        weakref.finalize(owner, self._give_back, memory).atexit = False
+        return memory.view(kind).reshape(shape)
+
+    def _taken(self, size: int) -> NDArray[np.uint8] | None:
+        with self._lock:
+            for i, memory in enumerate(self._spare):
+                if memory.size == size:
+                    return self._spare.pop(i)
+        return None
+
+    def _give_back(self, memory: NDArray[np.uint8]) -> None:
+        # may run wherever the last reference goes, in a thread that holds the lock too: never wait
+        if self._lock.acquire(blocking=False):
+            try:
+                self._spare.append(memory)
+                while sum(kept.size for kept in self._spare) > SPARE:
+                    self._spare.pop(0)
+            finally:
+                self._lock.release()
+
+
+POOL = Pool()
 
 
 class Scratch:

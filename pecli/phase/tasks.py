@@ -98,8 +98,9 @@ def _short_tasks(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, 
 
 
 def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
-    ladder = ladder_for(wheel, run.offset, run.step, dtype == "float64", 1.0 if dtype == "float64" else WINDOW.bias)
-    share = -(-(run.last - run.first) // max(1, threads))
+    wide, count = dtype == "float64", run.last - run.first
+    ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
+    share = -(-count // max(1, threads))
     rows = block or max(ladder.block, min(TASK // wheel.count, share) // ladder.block * ladder.block)
     group = group_size(ladder) * ladder.block
     at = run.first
