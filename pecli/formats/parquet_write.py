@@ -16,6 +16,7 @@ from pecli.tabular import Tabular
 if TYPE_CHECKING:
     import pyarrow as pa
 
+RELEASE = 4  # row groups between two times that the allocator gives back what it keeps, some 20 MB
 MOST_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
 
 
@@ -70,9 +71,12 @@ def _write(columns: Columns, output: Output, options: Options) -> None:
     import pyarrow.parquet as pq
 
     plan, held = schema(columns, options.wide), Held(output)
+    pool = pa.default_memory_pool()
     writer = pq.ParquetWriter(held, plan, **writer_options(plan, [name for name, _ in columns.keys]))
     with contextlib.closing(writer), batches(columns, options.wide, options) as found:
-        for batch in found:
+        for number, batch in enumerate(found):
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=batch.num_rows)
             held.release()
+            if number % RELEASE == 0:
+                pool.release_unused()
     held.release()

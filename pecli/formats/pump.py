@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pecli.formats.output import Output
 
-AHEAD_BYTES = 24 << 20  # of all buffers that wait to be written in order
+AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
 
 Result = TypeVar("Result")
 
