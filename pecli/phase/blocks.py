@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,11 @@ def short_buffers() -> Iterator[None]:
         np.setbufsize(before)
 
 
-@dataclass(frozen=True)
-class Block:
-    """Rows low..high-1 of each of ``count`` anchors from ``anchor``, which fill rows from ``start``."""
+class Block(NamedTuple):
+    """Rows low..high-1 of each of so many anchors from ``anchor``, which fill rows from ``start``."""
 
     anchor: int
-    count: int
+    anchors: int
     low: int
     high: int
     start: int
@@ -42,12 +40,12 @@ class Block:
     @property
     def size(self) -> int:
         """How many rows it has."""
-        return self.count * (self.high - self.low)
+        return self.anchors * (self.high - self.low)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """What two blocks that use the same arrays have in common."""
-        return self.count, self.low, self.high
+        return self.anchors, self.low, self.high
 
 
 def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[Block]:
@@ -83,8 +81,8 @@ class Outer:
         self._combine, self._tile = combine, tile
         self._left = left[:, None, None]
         self._right = right[block.low : block.high].reshape(-1, tile * width)
-        self._count = block.count
-        self._out = out.reshape(block.count, *self._right.shape)
+        self._count = block.anchors
+        self._out = out.reshape(block.anchors, *self._right.shape)
 
     def __call__(self, anchor: int) -> None:
         """Combine the rows of ``count`` anchors from this one."""

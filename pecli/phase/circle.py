@@ -8,10 +8,9 @@ it stays relatively exact however close it is to zero.  With theta = 2 pi rest, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +50,7 @@ operations give less than 2^-97.
 """
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Sines of 0..319/256 turns; the cosine stands 64 further on."""
 
     hi: Floats
@@ -75,11 +73,10 @@ def two_pi() -> Doubled:
     return from_decimal(Fraction(pi_bits(256) << 1, 1 << 256))
 
 
-@dataclass(frozen=True)
-class Rest:
+class Rest(NamedTuple):
     """What `reduce` leaves: the table's index, the rest's limbs (lowest first) and its sign."""
 
-    index: NDArray[np.int64]
+    places: NDArray[np.int64]
     limbs: list[Words]
     sign: Floats
 
@@ -108,8 +105,7 @@ def _in_turns(limb: Words, place: int, places: int) -> Floats:
     return worth
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """Cosine and sine in float64, and what their roundings left, where asked for."""
 
     cosine: Floats
@@ -140,7 +136,7 @@ def single_point(rest: Rest, tails: bool = False) -> Point:
     v += -0.5
     v *= square  # its cosine less 1
     t = table()
-    a, b = t.hi[rest.index], t.hi[64:][rest.index]
+    a, b = t.hi[rest.places], t.hi[64:][rest.places]
     of_cosine = b * v
     of_cosine -= a * s
     v *= a
@@ -150,8 +146,8 @@ def single_point(rest: Rest, tails: bool = False) -> Point:
         return Point(b + of_cosine, a + s)
     cosine, lost = quick_two_sum(b, of_cosine)
     sine, missed = quick_two_sum(a, s)
-    lost += t.lo[64:][rest.index]
-    missed += t.lo[rest.index]
+    lost += t.lo[64:][rest.places]
+    missed += t.lo[rest.places]
     return Point(cosine, sine, lost, missed)
 
 
@@ -170,8 +166,8 @@ def doubled_point(rest: Rest) -> tuple[Doubled, Doubled]:
     s = add(angle, multiply(angle, multiply(square, _even_series(square, _SINE))))
     v = multiply(square, _even_series(square, _COSINE))
     t = table()
-    a = Doubled(t.hi[rest.index], t.lo[rest.index])
-    b = Doubled(t.hi[64:][rest.index], t.lo[64:][rest.index])
+    a = Doubled(t.hi[rest.places], t.lo[rest.places])
+    b = Doubled(t.hi[64:][rest.places], t.lo[64:][rest.places])
     cosine = add(b, add(multiply(b, v), -multiply(a, s)))
     sine = add(a, add(multiply(b, s), multiply(a, v)))
     return cosine, sine

@@ -10,7 +10,6 @@ With u = 2^-53 the sum errs by at most 3u^2 and the product by 7u^2 relative to 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -50,7 +49,6 @@ def two_prod(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-@dataclass(frozen=True)
 class Doubled:
     """An array of numbers hi + lo with hi = RN(hi + lo): about 106 bits.
 
@@ -60,8 +58,10 @@ class Doubled:
         Of equal shape.
     """
 
-    hi: Floats
-    lo: Floats
+    __slots__ = ("hi", "lo")
+
+    def __init__(self, hi: Floats, lo: Floats) -> None:
+        self.hi, self.lo = hi, lo
 
     def __add__(self, other: Doubled) -> Doubled:
         return add(self, other)

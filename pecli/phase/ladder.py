@@ -10,9 +10,8 @@ sines and cosines do not cancel and a product is accurate relative to each part.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +50,7 @@ def block_rows(columns: int, rows: int) -> int:
     return min(max(found, 16), 1024)
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """Rows computed from their phases; their quarters are there for the narrow types only."""
 
     rows: Rows

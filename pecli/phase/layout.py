@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from pecli.phase.wheel import Part
 Output = tuple[Part, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The outputs of a fill.
 
     Parameters

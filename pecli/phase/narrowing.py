@@ -11,7 +11,6 @@ The windows hold for normal numbers of the narrow type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class Window:
     """How near to a midpoint is too near.
 
@@ -35,22 +33,22 @@ class Window:
     ----------
     relative : float
         Bound on the candidates' relative error, at most 2^-30.
+
+    Attributes
+    ----------
+    bias : float
+        What the candidates come multiplied by.
+    bound : int
+        Greatest doubtful number among the bits that float32 lacks, shifted to the top.
     """
 
-    relative: float
-    bias: float = field(init=False)
-    """The candidates come multiplied by this."""
-    bound: int = field(init=False)
-    """Greatest doubtful number among the bits that float32 lacks, shifted to the top."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, relative: float) -> None:
         # The bias moves every candidate outwards by more than its error, so that a doubtful one
         # lies on or beyond the midpoint, by at most twice the bias: one comparison instead of two.
         # A unit of the last place is at least 2^-53 of the value.
-        bias = self.relative * 1.0625 + 2.0**-51
+        bias = relative * 1.0625 + 2.0**-51
         places = int(2.125 * bias * 2.0**53) + 4
-        object.__setattr__(self, "bias", 1.0 + bias)
-        object.__setattr__(self, "bound", (places << 35) - (1 << 63))
+        self.bias, self.bound = 1.0 + bias, (places << 35) - (1 << 63)
 
 
 class Flags:

@@ -7,7 +7,7 @@ nothing.  What else there is enters with weight 2^-26.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ by 2.  Together 9.3 units, 2^-76.2.
 """
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """A coarse half, the rest, and their rounded sum."""
 
     coarse: Complex
@@ -43,8 +42,7 @@ class Split:
         return Split(*(np.expand_dims(z, axis) for z in (self.coarse, self.rest, self.whole)))
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Rows of cos + i sin as hi + lo."""
 
     hi: Complex

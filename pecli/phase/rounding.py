@@ -6,8 +6,7 @@ bfloat16 has no NumPy type, so its values travel as the ``uint16`` of their bits
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,7 @@ STORAGE: dict[str, np.dtype[Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A binary floating-point type: its significand, its exponents."""
 
     precision: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,7 @@ LEAST = 24
 """Rows from which on a ladder that stands is used."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """Multiples offset + step n for first <= n < last, and the rows they fill.
 
     ``mirrored``: the multiples are the negatives of these.
