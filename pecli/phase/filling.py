@@ -19,6 +19,9 @@ from pecli.phase.wheel import Wheel
 
 Integers = NDArray[np.int64]
 
+PER_THREAD = 20
+"""Logarithm of the pairs that another thread must find to be worth its start."""
+
 MANY = 64
 """A list of fewer multiples is not searched for an order."""
 
@@ -101,6 +104,7 @@ def _fill_all(
     wheel: Wheel, multiples: Integers | range, outputs: Sequence[Output], dtype: str, threads: int, block: int | None
 ) -> None:
     layout = arrange(outputs)
+    threads = min(threads, 1 + (len(multiples) * wheel.count >> PER_THREAD))
     share(tasks(wheel, multiples, layout, dtype, threads, block), threads)
     _still(wheel, multiples, layout, dtype)
 

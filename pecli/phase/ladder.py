@@ -94,6 +94,8 @@ class Ladder:
         self._strides, self._stride_quarters = strides.rows.split(), strides.quarters
         self._groups: dict[int, Made] = {}
         self._made: dict[object, object] = {}
+        self.asked = 0
+        """Rows asked for so far."""
         self.kept: dict[int, object] = {}
         """Groups of anchors, for `pecli.phase.anchors`."""
 

@@ -30,6 +30,12 @@ SIZES = {2: (1 << 18, 1 << 21), 4: (1 << 18, 1 << 20), 8: (1 << 17, 1 << 19), 1 
 Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
 """
 
+SHORT = 1 << 21
+"""Pairs up to which a table is not worth more fresh memory than small calls need."""
+
+CALL = 1 << 16
+"""Pairs per call for such a table."""
+
 WORTH = 160
 """Rows, in all calls, from which on the making of a ladder pays."""
 
@@ -99,6 +105,7 @@ def _short_tasks(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, 
 def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
     wide, count = dtype == "float64", run.last - run.first
     ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
+    ladder.asked += count
     share = -(-count // max(1, threads))
     rows = block or max(ladder.block, min(TASK // wheel.count, share) // ladder.block * ladder.block)
     group = group_size(ladder) * ladder.block
@@ -116,6 +123,8 @@ def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | N
 def _fill_long(anchors: Anchors, run: Run, first: int, last: int, dtype: str, scratch: Scratch) -> None:
     """Fill rows of one group, in pieces where many threads are at work."""
     pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
+    if anchors.ladder.asked * anchors.ladder.wheel.count < SHORT:
+        pairs = min(pairs, CALL)
     rows = max(1, task // anchors.ladder.wheel.count)
     scratch.prepare(pairs)
     for at in range(first, last, rows):
