@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.phase.doubled import Doubled, from_decimal, multiply, quick_two_sum
-from pecli.phase.rounding import GRIDS, narrow, to_grid
+from pecli.phase.rounding import GRIDS, midpoints, narrow, to_grid
 from pecli.phase.turns import pi_bits
 from pecli.phase.wheel import CHUNK, Wheel
 
@@ -54,9 +54,20 @@ def fill_angles(wheel: Wheel, multiples: Integers | range, out: NDArray[Any], dt
         if not wheel.exact.turns:
             # one float64 times one float64 is exact in doubled
             error[(lo[:, None] == 0) & (speed.lo == 0)] = 0.0
-        above = to_grid(*quick_two_sum(value.hi, value.lo + error), GRIDS[dtype])
-        below = to_grid(*quick_two_sum(value.hi, value.lo - error), GRIDS[dtype])
-        rows, columns = np.nonzero(above != below)
-        for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-            above[i, j] = wheel.exact.value(int(here[i]), j, "angle", GRIDS[dtype], wheel.phase)
-        narrow(above + 0.0, None, dtype, out[at : at + step])
+        view = out[at : at + step]
+        if dtype == "float64":
+            unsure = value.hi + (value.lo + error) != value.hi + (value.lo - error)
+        else:
+            # hi is the nearest double or one beside it, and a midpoint is a double: unless hi is one,
+            # the true angle lies on the same side of it
+            unsure = midpoints(value.hi, dtype)
+        rows, columns = np.nonzero(unsure)
+        narrow(value.hi + 0.0, None, dtype, view)
+        if rows.size:
+            high, low, bound = (x[rows, columns] for x in (value.hi, value.lo, error))
+            above = to_grid(*quick_two_sum(high, low + bound), GRIDS[dtype])
+            below = to_grid(*quick_two_sum(high, low - bound), GRIDS[dtype])
+            for k in (above != below).nonzero()[0].tolist():
+                i, j = int(rows[k]), int(columns[k])
+                above[k] = wheel.exact.value(int(here[i]), j, "angle", GRIDS[dtype], wheel.phase)
+            view[rows, columns] = narrow(above + 0.0, None, dtype)

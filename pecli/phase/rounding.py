@@ -76,16 +76,45 @@ def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None =
     result: NDArray[Any]
     if dtype == "float64":
         result = hi
-    elif lo is None and dtype != "bfloat16":
-        # One conversion by IEEE 754's rule; NumPy's own code for float16 starts from the double's bits.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            result = hi.astype(target)
     else:
-        result = _encode(to_grid(hi, lo, GRIDS[dtype]), dtype)
+        result = np.atleast_1d(_nearest(hi, dtype))
+        if lo is not None:
+            flat = np.atleast_1d(hi)
+            ties = midpoints(flat, dtype).nonzero()
+            rest = np.broadcast_to(lo, flat.shape)[ties]
+            result[ties] = _encode(to_grid(flat[ties], rest, GRIDS[dtype]), dtype)
+        result = result.reshape(hi.shape)
     if out is None:
         return result.astype(target, copy=result is hi)
     out[...] = result
     return out
+
+
+def midpoints(values: Floats, dtype: str) -> NDArray[np.bool_]:
+    """Tell which numbers lie midway between two of the narrow type, or might: those below its normal numbers."""
+    grid = GRIDS[dtype]
+    spare = 53 - grid.precision
+    low = np.ascontiguousarray(values).view(np.uint64) & np.uint64((1 << spare) - 1)
+    small = np.abs(values) < 2.0**grid.lowest
+    found: NDArray[np.bool_] = (low == np.uint64(1 << (spare - 1))) | (small & (values != 0))
+    return found
+
+
+def _nearest(hi: Floats, dtype: str) -> NDArray[Any]:
+    """Round to the nearest value of a narrow type, ties to even."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if dtype != "bfloat16":
+            # One conversion by IEEE 754's rule; NumPy's own code for float16 starts from the double's bits.
+            return hi.astype(STORAGE[dtype])
+        single = np.atleast_1d(hi.astype(np.float32))
+    bits = single.view(np.uint32)
+    odd = (bits >> np.uint32(16)) & np.uint32(1)
+    result = ((bits + (odd + np.uint32(0x7FFF))) >> np.uint32(16)).astype(np.uint16)
+    # float32's own rounding may have made a midpoint of what was none, and the carry a number of a NaN
+    unsure = ((bits & np.uint32(0xFFFF)) == np.uint32(0x8000)) | np.isnan(single)
+    if unsure.any():
+        result[unsure] = _encode(to_grid(np.atleast_1d(hi)[unsure], None, GRIDS[dtype]), dtype)
+    return result.reshape(hi.shape)
 
 
 def widen(values: NDArray[Any], dtype: str) -> Floats:
