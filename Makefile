@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test exhaustive check format docs docs-check pictures reference bench dist clean
+.PHONY: help install dev test exhaustive check format docs docs-check pictures bench dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -65,9 +65,6 @@ pictures: .venv/.installed ## Draw the README's pictures anew
 	$(DRAW) sinusoidal:dim=128,len=256 --picture heatmap --plot man/pictures/sinusoidal.svg
 	$(DRAW) rope:dim=64,len=128 --picture rotation --plot man/pictures/rope.svg
 	$(DRAW) alibi:heads=8,len=65 --picture slopes --plot man/pictures/alibi.svg
-
-reference: .venv/.dev ## Compute the committed reference values anew, independently of pecli
-	$(VENV_PYTHON) tests/reference/make.py
 
 bench: .venv/.dev ## Measure speed, memory and start-up against their peers, side by side
 	$(VENV_PYTHON) -m tests.bench
