@@ -84,13 +84,13 @@ def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
 
 def turn(z: Complex, conjugate: bool, swapped: bool, out: Complex) -> None:
     """Store z or its conjugate, as it is or times i: i (x + iy) = -y + ix."""
-    real, imag = z.real, z.imag
     if swapped:
-        out.imag = real
-        np.multiply(imag, 1.0 if conjugate else -1.0, out=out.real)
+        np.multiply(z.imag, 1.0 if conjugate else -1.0, out=out.real)
+        out.imag = z.real
+    elif conjugate:
+        np.conjugate(z, out=out)
     else:
-        out.real = real
-        np.multiply(imag, -1.0 if conjugate else 1.0, out=out.imag)
+        out[...] = z
 
 
 def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
