@@ -15,29 +15,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from pecli.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from pecli.declare.tabular import Array as Array
+    from pecli.declare.tabular import Block as Block
+    from pecli.declare.tabular import Tabular as Tabular
     from pecli.encodings import CATALOGUE as CATALOGUE
+    from pecli.encodings.recipe import Recipe as Recipe
     from pecli.errors import PecliError as PecliError
     from pecli.formats import open_table as open_table
     from pecli.formats import write_table as write_table
-    from pecli.positions import Positions as Positions
-    from pecli.recipe import Recipe as Recipe
-    from pecli.table import Table as Table
-    from pecli.tabular import Array as Array
-    from pecli.tabular import Block as Block
-    from pecli.tabular import Tabular as Tabular
+    from pecli.numbers.positions import Positions as Positions
+    from pecli.tables.table import Table as Table
 
 _PUBLIC = {
-    "Array": "pecli.tabular",
-    "Block": "pecli.tabular",
+    "Array": "pecli.declare.tabular",
+    "Block": "pecli.declare.tabular",
     "CATALOGUE": "pecli.encodings",
     "PecliError": "pecli.errors",
-    "Positions": "pecli.positions",
-    "Recipe": "pecli.recipe",
-    "Table": "pecli.table",
-    "Tabular": "pecli.tabular",
+    "Positions": "pecli.numbers.positions",
+    "Recipe": "pecli.encodings.recipe",
+    "Table": "pecli.tables.table",
+    "Tabular": "pecli.declare.tabular",
     "open_table": "pecli.formats",
     "write_table": "pecli.formats",
 }

@@ -21,12 +21,12 @@ from typing import Any
 
 import typer
 
-from pecli import __version__
 from pecli.cli import make_app
 from pecli.cli.commands import ORDER
-from pecli.cli.table_options import metavar, option_help, table_options
+from pecli.cli.generate.options import metavar, option_help, table_options
+from pecli.declare.encoding import Encoding, Family, Parameter
 from pecli.encodings import CATALOGUE
-from pecli.spec import Encoding, Family, Parameter
+from pecli.version import __version__
 
 ROOT = Path(__file__).parent.parent
 RELEASED = "November 20, 2026"  # the release's date: a page does not depend on the clock

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pecli.phase import STORAGE, Wheel, fill
+from pecli.engine import STORAGE, Wheel, fill
 from tests.phase_reference import frequencies
 
 

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.phase import STORAGE, Wheel, fill, widen
+from pecli.engine import STORAGE, Wheel, fill, widen
 
 GRID = {"float16": (11, -14, 15), "bfloat16": (8, -126, 127), "float32": (24, -126, 127), "float64": (53, -1022, 1023)}
 

@@ -5,7 +5,7 @@ import pytest
 
 from pecli import Recipe, Table
 from pecli.errors import BadParameter
-from pecli.phase.rounding import widen
+from pecli.numbers.rounding import widen
 from tests.golden_cases import cases, values
 
 BLOOM = cases("relations")["alibi__bloom"]["heads"]

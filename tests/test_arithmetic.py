@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli.arithmetic import bfloat16_values, emulation
-from pecli.recipe import Recipe
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.rotary.arithmetic import bfloat16_values, emulation
 
 
 def emulated(text, arithmetic="float32", **more):

@@ -223,7 +223,7 @@ def test_the_brackets_of_a_formula_survive_rich(pecli):
 
 def test_no_encoding_has_a_parameter_that_a_table_has():
     from pecli import CATALOGUE
-    from pecli.cli.table_options import table_options
+    from pecli.cli.generate.options import table_options
 
     for encoding in CATALOGUE.values():
         own = {parameter.name for parameter in encoding.options}

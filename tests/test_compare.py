@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.analysis.comparison import Tolerance, compare_tables
-from pecli.analysis.ulps import BINS, distance, histogram
+from pecli.comparison.compare import Tolerance, compare_tables
+from pecli.measures.ulps import BINS, distance, histogram
 
 
 def compared(tmp_path, a, b, **tolerance):

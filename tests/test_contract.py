@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table, open_table, write_table
-from pecli.analysis.facts import example_table
+from pecli.declare.tabular import DTYPES
 from pecli.errors import PecliError
-from pecli.tabular import DTYPES
+from pecli.inspection.facts import example_table
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 

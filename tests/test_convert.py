@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.analysis.conversion import convert
 from pecli.errors import PecliError
-from pecli.layouts import LAYOUTS
-from pecli.phase.rounding import narrow
+from pecli.numbers.rounding import narrow
+from pecli.tables.conversion import convert
+from pecli.tables.layouts import LAYOUTS
 
 COS_SIN = [word for word in LAYOUTS if word != "angles"]
 

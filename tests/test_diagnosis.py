@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.analysis.alignment import open_beside
-from pecli.analysis.comparison import Tolerance, compare_tables
-from pecli.analysis.diagnosis import diagnose, expected_side
-from pecli.analysis.sources import read_source
+from pecli.comparison.compare import Tolerance, compare_tables
+from pecli.diagnosis.diagnosis import diagnose, expected_side
+from pecli.sources.alignment import open_beside
+from pecli.sources.sources import read_source
 
 from .golden_cases import cases, values
 from .unknown_tables import bf16, torch_frequencies

@@ -65,7 +65,7 @@ def test_the_public_names_are_few_and_documented():
         assert getattr(pecli, name).__doc__, name
 
 
-@pytest.mark.parametrize("module", ["pecli", "pecli.recipe"])
+@pytest.mark.parametrize("module", ["pecli", "pecli.encodings.recipe"])
 def test_the_examples_in_docstrings_come_out(module):
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 

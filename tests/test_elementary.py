@@ -4,8 +4,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from pecli import elementary
-from pecli.phase.doubled import Doubled
+from pecli.numbers import elementary
+from pecli.numbers.doubled import Doubled
 
 BOUND = 2.0**-96
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from pecli.analysis.coverage import TURN, cover, critical_dimension, floor_sum, turn_fraction
-from pecli.encodings.frequencies import geometric
+from pecli.extrapolation.coverage import TURN, cover, critical_dimension, floor_sum, turn_fraction
+from pecli.numbers.decimals import geometric
 
 
 def brute_outside(frequency, train, test, trained=None):

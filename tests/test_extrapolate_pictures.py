@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.analysis.extrapolation import extrapolate
-from pecli.analysis.reach_charts import charts_of
-from pecli.pictures import Axis, Bars, Lines, Mark, Part, Series, check_picture, draw, picture_bytes
-from pecli.pictures.charts import scale_of, tick_text
+from pecli.drawing.charts import scale_of, tick_text
+from pecli.drawing.pictures import Axis, Bars, Lines, Mark, Part, Series, check_picture, draw, picture_bytes
+from pecli.drawing.reach import charts_of
+from pecli.extrapolation.extrapolation import extrapolate
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINES = Lines(

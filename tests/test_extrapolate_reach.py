@@ -5,7 +5,7 @@ import time
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.analysis.extrapolation import RULES, extrapolate, rules_of, stored_rows
+from pecli.extrapolation.extrapolation import RULES, extrapolate, rules_of, stored_rows
 
 
 def reach(text, train, test, **options):

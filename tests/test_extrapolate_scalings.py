@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Recipe, Table
-from pecli.analysis.scalings import SCALINGS, chosen, compare_scalings, scaled_recipe, scalings_of, unscaled
+from pecli.extrapolation.scalings import SCALINGS, chosen, compare_scalings, scaled_recipe, scalings_of, unscaled
 
 LLAMA = "rope:dim=128"
 

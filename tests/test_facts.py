@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table
-from pecli.analysis.facts import PURPOSES, example_table, formula_value, measured, sheet, verdict
 from pecli.errors import PecliError
+from pecli.inspection.facts import PURPOSES, example_table, formula_value, measured, sheet, verdict
 
 ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 

@@ -6,8 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli import Recipe, Table, seeded
+from pecli import Recipe, Table
 from pecli.errors import PecliError
+from pecli.numbers import draws as seeded
 from tests.oracle import matches, number, waves
 
 

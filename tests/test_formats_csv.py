@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Table
-from pecli.analysis.facts import example_table
+from pecli.declare.tabular import Array
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import open_table, write_table
-from pecli.tabular import Array
+from pecli.inspection.facts import example_table
 from tests.format_tables import Given
 
 

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from pecli.errors import BrokenPipe, WouldOverwrite, WriteFailed
-from pecli.formats import FORMATS, check, open_table, safe, write_table
+from pecli.formats import FORMATS, check, open_table, write_table
+from pecli.formats.common import safe
 from tests.conftest import ROOT, clean_environment
 from tests.format_tables import Formula, absolute, rotary
 
@@ -196,7 +197,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(name, compress, tmp_pa
 @pytest.mark.parametrize("name", ["npy", "hdf5", "safetensors"])
 @pytest.mark.parametrize("reserving", [True, False])
 def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, tmp_path, monkeypatch):
-    monkeypatch.setattr("pecli.formats.safe.check_place", lambda *args, **options: None)
+    monkeypatch.setattr("pecli.formats.common.safe.check_place", lambda *args, **options: None)
     if not reserving:
         monkeypatch.delattr(os, "posix_fallocate")
     with small_disk(tmp_path / "disk", 1 << 20) as folder:

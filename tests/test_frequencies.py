@@ -7,10 +7,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli.encodings.frequencies import PI, geometric, power
-from pecli.encodings.scaling import wavelength
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.rotary.scalings import wavelength
 from pecli.errors import BadFile, BadParameter, BadRecipe
-from pecli.recipe import Recipe
+from pecli.numbers.decimals import PI, geometric, power
 
 mpmath.mp.dps = 130
 M = mpmath.mpf

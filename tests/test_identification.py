@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table
-from pecli.analysis.identification import identify
-from pecli.analysis.samples import take
+from pecli.identification.identification import identify
+from pecli.measures.samples import take
 
 from . import unknown_tables
 from .golden_cases import values

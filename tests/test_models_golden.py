@@ -18,11 +18,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pecli.arithmetic import emulation
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.rotary.arithmetic import emulation
 from pecli.errors import PecliError
 from pecli.models import read_config
-from pecli.recipe import Recipe
-from pecli.table import Table
+from pecli.tables.table import Table
 from tests.golden_cases import allowed, cases, values
 
 CASES = cases("configs")

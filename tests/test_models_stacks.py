@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, UnknownName
 from pecli.models import read_config
 from pecli.models.reader import read_data
 from pecli.models.stacks import RULES, as_stack, by_stack
-from pecli.recipe import Recipe
 
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "max_position_embeddings": 4096}
 YARN = {"rope_type": "yarn", "factor": 40, "original_max_position_embeddings": 1024}

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pecli.phase import STORAGE, Wheel, fill
+from pecli.engine import STORAGE, Wheel, fill
 from tests.phase_digests import digests, features
 from tests.phase_reference import frequencies
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.phase.doubled import Doubled, add, divide, from_decimal, multiply, two_prod, two_sum
+from pecli.numbers.doubled import Doubled, add, divide, from_decimal, multiply, two_prod, two_sum
 
 U = Fraction(1, 2**53)
 

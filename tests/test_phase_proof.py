@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pecli.phase import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
-from pecli.phase.anchors import Anchors, group_size
-from pecli.phase.ladder import Ladder
-from pecli.phase.narrowing import Window
-from pecli.phase.product import combine
-from pecli.phase.turns import LIMB
+from pecli.engine import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
+from pecli.engine.anchors import Anchors, group_size
+from pecli.engine.ladder import Ladder
+from pecli.engine.narrowing import Window
+from pecli.engine.product import combine
+from pecli.engine.turns import LIMB
 from tests.phase_reference import frequencies, wanted
 
 NARROW = ["float16", "bfloat16", "float32"]
@@ -191,7 +191,7 @@ def test_candidates_of_float64_keep_their_bound(case: str) -> None:
 def test_single_and_doubled_points_keep_their_bounds() -> None:
     import mpmath
 
-    from pecli.phase.circle import DOUBLED_ERROR, SINGLE_ERROR, TAILED_ERROR, doubled_point, reduce, single_point
+    from pecli.engine.circle import DOUBLED_ERROR, SINGLE_ERROR, TAILED_ERROR, doubled_point, reduce, single_point
 
     rng = np.random.default_rng(4)
     limbs = [rng.integers(0, 2**LIMB, 3000, dtype=np.uint64) for _ in range(6)]

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pecli.engine import STORAGE, narrow, widen
 from pecli.errors import BadParameter
-from pecli.phase import STORAGE, narrow, widen
 
 # precision in bits, smallest normal exponent, largest exponent
 TYPES = {"float16": (11, -14, 15), "bfloat16": (8, -126, 127), "float32": (24, -126, 127)}

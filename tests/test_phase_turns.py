@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pecli.phase import STORAGE, Wheel, widen
+from pecli.engine import STORAGE, Wheel, widen
 from tests.phase_reference import filled, wrong_values
 
 DTYPES = list(STORAGE)

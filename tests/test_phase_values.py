@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pecli.engine import FREQUENCY_DIGITS, PI, STORAGE, Wheel, default_threads, fill, pi, widen
 from pecli.errors import BadParameter
-from pecli.phase import FREQUENCY_DIGITS, PI, STORAGE, Wheel, default_threads, fill, pi, widen
 from tests.phase_reference import filled, frequencies, wanted, wrong_values
 
 DTYPES = list(STORAGE)

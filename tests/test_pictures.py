@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table
-from pecli.analysis.pictures import charts_of_table, shrunk
+from pecli.drawing.fields import Circles, Heat, palette, rgb, shade
+from pecli.drawing.fields_text import code
+from pecli.drawing.pictures import Lines, draw, picture_bytes
+from pecli.drawing.pixels import png, stored
+from pecli.drawing.tables import charts_of_table, shrunk
 from pecli.formats import open_table
-from pecli.pictures import Lines, draw, picture_bytes
-from pecli.pictures.fields import Circles, Heat, palette, rgb, shade
-from pecli.pictures.fields_text import code
-from pecli.pictures.pixels import png, stored
 from tests.conftest import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"

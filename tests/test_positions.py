@@ -10,7 +10,7 @@ import pytest
 
 from pecli import Positions
 from pecli.errors import BadFile, BadParameter
-from pecli.positions import fraction_text, parse_shard
+from pecli.numbers.positions import fraction_text, parse_shard
 
 
 def test_a_decimal_is_what_it_writes():

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.analysis import probe
-from pecli.analysis.probe_language import CHANGE, KEYS, VALUES, speak
-from pecli.analysis.probe_model import HEADS, WIDTH, Model, Placing
-from pecli.analysis.probe_placing import fitted, fitted_by_name, placing
+from pecli.extrapolation.trial import probe
+from pecli.extrapolation.trial.language import CHANGE, KEYS, VALUES, speak
+from pecli.extrapolation.trial.model import HEADS, WIDTH, Model, Placing
+from pecli.extrapolation.trial.placing import fitted, fitted_by_name, placing
 from tests.conftest import clean_environment
 
 
@@ -115,8 +115,8 @@ def test_an_encoding_without_a_place_in_the_model_is_refused():
 
 SHORT = """
 import json
-from pecli.analysis.probe import Settings, run_probe
-from pecli.analysis.probe_placing import fitted_by_name
+from pecli.extrapolation.trial.probe import Settings, run_probe
+from pecli.extrapolation.trial.placing import fitted_by_name
 settings = Settings(steps=250, seeds=(0,), tried=64)
 found = run_probe([fitted_by_name("sinusoidal"), fitted_by_name("alibi")], settings)
 print(json.dumps([[trial.inside, trial.beyond] for trial in found.trials]))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.analysis.properties import as_dicts, measure_properties
 from pecli.formats import open_table
+from pecli.inspection.properties import as_dicts, measure_properties
 
 
 def measured(source):

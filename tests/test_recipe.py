@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecli import CATALOGUE, Recipe
+from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, PecliError, UnknownName
-from pecli.recipe import join_recipe, split_recipe
-from pecli.table import Table
+from pecli.tables.table import Table
 
 
 def test_defaults_are_part_of_the_identity():

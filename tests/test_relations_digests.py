@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.encodings.drawn import draw
+from pecli.encodings.shared.drawn import draw
 
 DIGESTS = json.loads((Path(__file__).parent / "reference" / "relations_digests.json").read_text())
 

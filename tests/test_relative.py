@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table
-from pecli.encodings.decomposed import axis_index
+from pecli.declare.encoding import Family
+from pecli.encodings.relative.decomposed import axis_index
 from pecli.errors import BadParameter, BadRecipe, PecliError
-from pecli.spec import Family
 from tests.golden_cases import allowed, cases, values
 
 GOLDEN = values("relations")

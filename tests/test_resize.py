@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pecli import PecliError
-from pecli.analysis.extension import extension_reach
-from pecli.analysis.resize import Extension, Resized, make_taps, trained_rows
-from pecli.tabular import Array, Tabular
+from pecli.declare.tabular import Array, Tabular
+from pecli.extrapolation.extension import extension_reach
+from pecli.extrapolation.resize import Extension, Resized, make_taps, trained_rows
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "resize.json").read_text())
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pecli import Recipe, Table
+from pecli.declare.plan import Band, Waves
+from pecli.engine import widen
 from pecli.errors import PecliError
-from pecli.phase import widen
-from pecli.plan import Band, Waves
 from tests.oracle import matches, power, waves
 
 

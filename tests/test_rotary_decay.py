@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.analysis.preview import preview
 from pecli.errors import PecliError
+from pecli.inspection.preview import preview
 from tests.golden_cases import cases, values
 from tests.oracle import matches, number, power
 

@@ -8,7 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli import Table, seeded
+from pecli import Table
+from pecli.numbers import draws as seeded
 
 # Philox4x64-10 of an all-zero key, the words of counters 0 and 1 (Salmon et al. 2011, the authors' kat_vectors:
 # the first four for a zero counter)

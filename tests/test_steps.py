@@ -7,10 +7,10 @@ import re
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.analysis.steps import Equation, Grid, work_through
-from pecli.cli.steps_view import text_of
+from pecli.cli.inspect.lesson_view import text_of
 from pecli.encodings import CATALOGUE
-from pecli.positions import Positions
+from pecli.lessons.lesson import Equation, Grid, work_through
+from pecli.numbers.positions import Positions
 
 
 def board(text, positions=None, length=None):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pecli import Recipe, Table, write_table
-from pecli.encodings.buckets import LogBuckets
+from pecli.encodings.bias.buckets import LogBuckets
 from pecli.errors import BadFile, BadParameter
 from tests.golden_cases import cases, values
 
@@ -17,7 +17,7 @@ CASES = [name for name in cases("relations") if name.startswith(("t5_buckets", "
 
 def buckets_at(distances, **parameters):
     """The bucket of each distance, from the plan of the encoding."""
-    from pecli.points import Points
+    from pecli.numbers.points import Points
 
     return Recipe.bind("t5", **parameters).plan.index(Points(np.asarray(distances, np.int64)))
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pecli.cli.output import say, wants_colour
+from pecli.cli.terminal.output import say, wants_colour
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -35,7 +35,7 @@ def make_app() -> typer.Typer:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from pecli import __version__
+        from pecli.version import __version__
 
         say(f"pecli {__version__}")
         raise typer.Exit

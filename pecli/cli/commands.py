@@ -9,18 +9,18 @@ from typing import Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from pecli.cli.output import clean
+from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
 Mode = Literal["markdown", "rich"] | None
 
 MODULES = {
-    "generate": "generate",
-    "inspect": "inspect_",
-    "compare": "compare",
-    "extrapolate": "extrapolate",
+    "generate": "generate.command",
+    "inspect": "inspect.command",
+    "compare": "compare.command",
+    "extrapolate": "extrapolate.command",
     "convert": "convert",
-    "list": "list_",
+    "list": "list",
 }
 ORDER = tuple(MODULES)
 

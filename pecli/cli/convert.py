@@ -19,8 +19,8 @@ from pecli.cli.options import (
     Threads,
     Wide,
 )
-from pecli.cli.screen import whole_number
-from pecli.cli.writing import Delivery, deliver
+from pecli.cli.terminal.screen import whole_number
+from pecli.cli.terminal.writing import Delivery, deliver
 from pecli.errors import BadRecipe
 
 
@@ -39,8 +39,8 @@ def command(
     quiet: Quiet = False,
 ) -> int:
     """Change format, type or layout of a table, block by block."""
-    from pecli.analysis.conversion import convert
-    from pecli.analysis.sources import open_source
+    from pecli.sources.sources import open_source
+    from pecli.tables.conversion import convert
 
     if output is None and format_ is None:
         raise BadRecipe("convert needs -o PATH, or --format for standard output")

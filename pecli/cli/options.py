@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pecli.layouts import LAYOUTS
-from pecli.tabular import DTYPES
-from pecli.words import STACKS
+from pecli.declare.tabular import DTYPES
+from pecli.declare.words import STACKS
+from pecli.tables.layouts import LAYOUTS
 
 
 def completer(words: Iterable[str]) -> Callable[[str], list[str]]:

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from typer import Abort, TyperException
 
-from pecli.cli.output import clean, tell
+from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70

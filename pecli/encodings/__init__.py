@@ -10,28 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
+from pecli.declare.encoding import REGISTRY, Encoding, Family
 from pecli.errors import UnknownName
-from pecli.spec import REGISTRY, Encoding, Family
 
 MODULES = (
-    "absolute",
-    "rotary",
-    "bias",
-    "learned",
-    "grids",
-    "features",
-    "fourier",
-    "rotary_axes",
-    "rotary_decay",
-    "mrope",
-    "smooth",
-    "buckets",
-    "fire",
-    "window",
-    "relative",
-    "deberta",
-    "decomposed",
-    "conditional",
+    "absolute.sinusoidal",
+    "rotary.rope",
+    "bias.alibi",
+    "absolute.learned",
+    "absolute.grids",
+    "absolute.features",
+    "absolute.fourier",
+    "rotary.axes",
+    "rotary.decay",
+    "rotary.mrope",
+    "bias.smooth",
+    "bias.buckets",
+    "bias.fire",
+    "bias.window",
+    "relative.shaw",
+    "relative.deberta",
+    "relative.decomposed",
+    "content.conditional",
     "none",
 )
 

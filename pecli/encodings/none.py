@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.encodings.parameters import Dim
-from pecli.plan import Values
-from pecli.spec import Facts, Family, Source, encoding
+from pecli.declare.encoding import Facts, Family, Source, encoding
+from pecli.declare.plan import Values
+from pecli.encodings.shared.parameters import Dim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.points import Points
+    from pecli.numbers.points import Points
 
 
 @encoding(

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pecli.declare.openers import OPENERS
+from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
 from pecli.formats.arrow import ARROW
-from pecli.formats.base import Draft, Format, Options
+from pecli.formats.common.format import Draft, Format, Options
+from pecli.formats.csv import CSV
 from pecli.formats.hdf5 import HDF5
+from pecli.formats.json import JSON
 from pecli.formats.npy import NPY
 from pecli.formats.npz import NPZ
 from pecli.formats.parquet import PARQUET
 from pecli.formats.safetensors import SAFETENSORS
-from pecli.formats.text_csv import CSV
-from pecli.formats.text_json import JSON
-from pecli.openers import OPENERS
-from pecli.tabular import Tabular
 
 if TYPE_CHECKING:
-    from pecli.formats.safe import Need
-    from pecli.formats.stored import StoredTable as StoredTable
+    from pecli.formats.common.safe import Need
+    from pecli.formats.common.stored import StoredTable as StoredTable
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {f.name: f for f in (NPY, NPZ, HDF5, PARQUET, CSV, JSON, ARROW, SAFETENSORS)}
@@ -54,7 +54,7 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     form = _by_suffix(os.fspath(path))
     if form is not None:
         return form
-    from pecli.formats.safe import is_stream
+    from pecli.formats.common.safe import is_stream
 
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
@@ -111,7 +111,7 @@ def write_table(
     format : str, optional
         Name of a format; default: the one that the suffix means.
     threads : int, optional
-        Threads that compute and write; default: `pecli.phase.default_threads`.
+        Threads that compute and write; default: `pecli.engine.default_threads`.
     clobber : bool
         Whether a file that exists is replaced.
     compress : bool
@@ -133,11 +133,11 @@ def write_table(
     BrokenPipe
         If the reader of standard output has gone.
     """
-    from pecli.formats.safe import open_output
+    from pecli.formats.common.safe import open_output
 
     path = os.fspath(path)
     if threads is None:
-        from pecli.phase import default_threads
+        from pecli.engine import default_threads
 
         threads = default_threads()
     if threads < 1:
@@ -174,8 +174,8 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     UnknownName
         If it has no array of this name, or there is no such format.
     """
-    from pecli.formats.sniff import format_of
-    from pecli.formats.stored import regular_source
+    from pecli.formats.common.sniff import format_of
+    from pecli.formats.common.stored import regular_source
 
     path, name = _split(os.fspath(path))
     named = None if format is None else format_for(path, format)
@@ -201,7 +201,7 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 
 
 def _checked(table: Tabular, form: Format, path: str, options: Options, clobber: bool) -> Draft:
-    from pecli.formats.safe import check_place
+    from pecli.formats.common.safe import check_place
 
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
         if given and not getattr(form, known):
@@ -214,7 +214,7 @@ def _checked(table: Tabular, form: Format, path: str, options: Options, clobber:
 
 
 def _needed(draft: Draft) -> Need:
-    from pecli.formats.safe import Need
+    from pecli.formats.common.safe import Need
 
     return Need(draft.least, exact=False) if draft.size is None else Need(draft.size)
 
@@ -253,7 +253,7 @@ def _split(path: str) -> tuple[str, str | None]:
 def __getattr__(name: str) -> Any:
     if name != "StoredTable":
         raise AttributeError(f"module 'pecli.formats' has no attribute {name!r}")
-    from pecli.formats.stored import StoredTable
+    from pecli.formats.common.stored import StoredTable
 
     return StoredTable
 

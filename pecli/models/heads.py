@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pecli.models.families import Family
 from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
-from pecli.text import number_text
+from pecli.numbers.text import number_text
 
 
 class Head(NamedTuple):

@@ -11,7 +11,7 @@ from pecli.models.families import lines
 from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
-from pecli.text import number_text
+from pecli.numbers.text import number_text
 
 ENDLESS = 10**40
 OPTIONS = ("layer", "first", "length", "when", "note")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from pecli.declare.words import STACKS as STACKS
 from pecli.errors import BadFile, UnknownName
-from pecli.words import STACKS as STACKS
 
 Params = Mapping[str, str]
 

@@ -12,7 +12,7 @@ from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
 from pecli.models.scaled import SCALED, Rope
-from pecli.text import number_text
+from pecli.numbers.text import number_text
 
 TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 WIDEST = 1 << 20

@@ -11,7 +11,7 @@ from pecli.models.families import Family
 from pecli.models.folding import Folded, Parameters
 from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
-from pecli.text import join_list, number_text
+from pecli.numbers.text import join_list, number_text
 
 
 @dataclass(eq=False, repr=False)
@@ -163,7 +163,7 @@ def _yarn_magnitude(rope: Rope) -> dict[str, str]:
 
 def _ratio(above: int, below: int) -> Decimal:
     """Return a ratio of lengths; powers of two, as they come, are exact."""
-    from pecli.encodings.frequencies import CONTEXT
+    from pecli.numbers.decimals import CONTEXT
 
     return CONTEXT.divide(Decimal(above), Decimal(below))
 

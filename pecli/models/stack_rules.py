@@ -13,7 +13,7 @@ from typing import Any
 from pecli.models.heads import rotating_or_none
 from pecli.models.keys import number
 from pecli.models.reading import Params
-from pecli.text import join_list, number_text
+from pecli.numbers.text import join_list, number_text
 
 DEEPSEEK = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2")
 

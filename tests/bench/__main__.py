@@ -6,7 +6,7 @@ import platform
 import sys
 from pathlib import Path
 
-from pecli.phase import default_threads
+from pecli.engine import default_threads
 from tests.bench import engine, formats, memory, startup
 
 

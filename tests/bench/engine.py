@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from pecli.phase import FREQUENCY_DIGITS, STORAGE, Wheel, fill
+from pecli.engine import FREQUENCY_DIGITS, STORAGE, Wheel, fill
 from tests.bench.rows import Row
 
 REPEATS = 9

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from pecli.formats import write_table
-from pecli.formats.columns import Columns, array_type, arrow_array, schema
+from pecli.formats.common.columns import Columns, array_type, arrow_array, schema
 from pecli.formats.parquet import RULES
-from pecli.formats.parquet_write import writer_options
-from pecli.table import Table
+from pecli.formats.parquet.write import writer_options
+from pecli.tables.table import Table
 from tests.bench.rows import Row
 
 SIZE = 1 << 30

@@ -1,1 +1,0 @@
-"""What is found out about tables: dataclasses out, nothing printed."""

@@ -1,0 +1,69 @@
+"""Facts of encodings side by side: for ``pecli compare`` of recipes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pecli.cli.terminal.output import print_json
+from pecli.declare.encoding import Encoding
+from pecli.encodings.recipe import Recipe, split_recipe
+
+
+def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | None:
+    """Return the encodings that the sources name, with the recipe of each; None if one is a file.
+
+    A bare name stands for its encoding; only a recipe with parameters is measured.
+    """
+    from pecli.encodings import CATALOGUE
+    from pecli.tables.table import take_table_keys
+
+    found: list[tuple[Encoding, Recipe | None]] = []
+    for text in sources:
+        encoding = CATALOGUE.get(text.partition(":")[0])
+        if encoding is None:
+            return None
+        recipe = None
+        if ":" in text:
+            name, keys = split_recipe(text)
+            take_table_keys(name, keys)
+            if "config" in keys:
+                return None
+            recipe = Recipe.bind(name, **keys)
+        found.append((encoding, recipe))
+    return found
+
+
+def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str | None, json: bool, quiet: bool) -> int:
+    """Print declared facts and measured figures of encodings; return 0."""
+    from pecli.inspection.facts import TITLES, figures, sheet, verdict
+
+    sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
+    verdicts = {_name(e, r): verdict(e, purpose) for e, r in items} if purpose else {}
+    if json:
+        result: dict[str, Any] = {"encodings": sheets}
+        if purpose:
+            result |= {"for": purpose, "fits": {n: {"fits": v.fits, "why": v.reasons} for n, v in verdicts.items()}}
+        print_json(result)
+        return 0
+    if quiet:
+        return 0
+    from pecli.cli.terminal.render import grid, show
+
+    keys = list(dict.fromkeys(key for facts in sheets.values() for key in facts))
+    if len(items) <= 4:  # a column each; more of them are rows
+        rows = [[TITLES.get(key, key), *(facts.get(key, "-") for facts in sheets.values())] for key in keys]
+        show(grid([("", "left"), *((name, "left") for name in sheets)], rows))
+    else:
+        for part in (keys[:6], keys[6:12]):
+            rows = [[name, *(facts.get(key, "-") for key in part)] for name, facts in sheets.items()]
+            show(grid([("encoding", "left"), *((TITLES.get(key, key), "left") for key in part)], rows))
+    if purpose:
+        heads = [("encoding", "left"), (purpose, "left"), ("why", "left")]
+        rows = [[name, "fits" if v.fits else "no", "; ".join(v.reasons)] for name, v in verdicts.items()]
+        show(grid(heads, sorted(rows, key=lambda row: row[1] != "fits")))
+    return 0
+
+
+def _name(encoding: Encoding, recipe: Recipe | None) -> str:
+    return encoding.name if recipe is None else recipe.short

@@ -1,0 +1,135 @@
+"""A comparison on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pecli.cli.terminal.output import clean
+from pecli.cli.terminal.render import grid, show
+from pecli.cli.terminal.screen import shapes_text
+
+if TYPE_CHECKING:
+    from pecli.comparison.compare import ArrayComparison, Comparison, Place, Tolerance
+    from pecli.declare.tabular import Tabular
+
+JOINED = 8  # units beyond which bins are joined on the screen
+WORST = 3  # columns and stretches of rows that are named
+
+
+def show_comparison(
+    first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison, tolerance: Tolerance
+) -> None:
+    """Print what two tables are, whether they are the same, and where and why they differ."""
+    for text, table in (first, second):
+        show(clean(f"{text}   {shapes_text(table.arrays)}"))
+    show(clean(f"\n{_verdict(found, tolerance)}"))
+    for finding in found.findings:
+        show(clean(f"  {finding}"))
+    if any(array.unequal or array.nan or array.infinite for array in found.arrays):
+        show(_table(found))
+        for array in found.arrays:
+            for line in details(array):
+                show(clean(f"  {line}"))
+
+
+def _verdict(found: Comparison, tolerance: Tolerance) -> str:
+    compared = sum(array.compared for array in found.arrays)
+    beyond = sum(array.beyond for array in found.arrays)
+    unequal = sum(array.unequal for array in found.arrays)
+    if found.equal:
+        if not unequal:
+            return f"same: {compared:,} values are equal to the bit"
+        return f"same within the tolerance ({_words(tolerance)}): {unequal:,} of {compared:,} values are not equal"
+    if not beyond:
+        return f"different: what both have is the same in {compared:,} values"
+    share = f"{beyond:,} of {compared:,} values ({beyond / compared:.3g})"
+    return f"different: {share} differ" + ("" if tolerance.exact else f" by more than {_words(tolerance)}")
+
+
+def _words(tolerance: Tolerance) -> str:
+    parts = {"atol": tolerance.atol, "rtol": tolerance.rtol, "ulp": tolerance.ulp}
+    return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
+
+
+def _table(found: Comparison) -> object:
+    columns = [("array", "left"), *((head, "right") for head in ("differ", "max abs", "mean abs", "max ulp"))]
+    rows = [
+        (a.name, f"{a.unequal:,}", f"{a.max_abs:.4g}", f"{a.mean_abs:.3g}", _units(a.max_ulp)) for a in found.arrays
+    ]
+    return grid(columns, rows)
+
+
+def _units(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _cosine(value: float) -> str:
+    """Return a cosine; near 1 what it lacks says more."""
+    return f"{value:.6f}" if value < 0.9999 else "1" if value == 1.0 else f"1 - {1 - value:.2g}"
+
+
+def _place(place: Place | None) -> str:
+    return "" if place is None else f"[{', '.join(map(str, place.index))}]"
+
+
+def details(found: ArrayComparison) -> list[str]:
+    """Return lines on one array: the worst and the first place, distances in ulp, worst columns and rows, NaN."""
+    lines = []
+    for word, place in (("worst", found.worst), ("first", found.first)):
+        if place is not None:
+            lines.append(f"{word}: {found.name}{_place(place)} is {place.left!r} against {place.right!r}")
+    if found.unequal and found.histogram:
+        lines.append(f"ulp of {found.ulp_dtype}: {_histogram(found.histogram)}")
+    if found.unequal and found.cosine_min is not None and found.cosine_mean is not None:
+        lines.append(f"cosine of rows: smallest {_cosine(found.cosine_min)}, mean {_cosine(found.cosine_mean)}")
+    if found.unequal and len(found.columns) > 1:
+        order = sorted(range(len(found.columns)), key=lambda c: -found.columns[c])[:WORST]
+        lines.append("worst columns: " + ", ".join(f"{c} ({found.columns[c]:.3g})" for c in order))
+    if found.unequal and len(found.profile) > 1:
+        top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
+        lines.append("worst rows: " + ", ".join(f"from {row} ({value:.3g})" for row, value in top))
+    for word, counts in (("NaN", found.nan), ("infinity", found.infinite)):
+        if counts:
+            row = counts.get("first_row")
+            where = f", the first at row {row[0]}" if row else ""
+            alone = (
+                f"{counts['left']} on the left alone, {counts['right']} on the right alone, {counts['both']} on both"
+            )
+            lines.append(f"{word}: {alone}{where}")
+    return lines
+
+
+def _histogram(counts: Mapping[str, int]) -> str:
+    """Return how many values are so many units apart; beyond eight units the bins grow by sixteen."""
+    joined: dict[str, int] = {}
+    for name, count in counts.items():
+        high = name.partition("..")[2]
+        if not high or int(high) <= JOINED:
+            joined[name] = count
+            continue
+        edge = 1 << (-(-(int(high).bit_length() - 1) // 4) * 4)
+        label = f"up to {edge:,}"
+        joined[label] = joined.get(label, 0) + count
+    return "  ".join(f"{name}: {count:,}" for name, count in joined.items())
+
+
+def show_matrix(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison]) -> None:
+    """Print the largest differences of every pair of several sources."""
+    for number, name in enumerate(names, 1):
+        show(clean(f"{number}  {name}"))
+    cells = {pair: _cell(found) for pair, found in pairs.items()}
+    columns = [("max abs", "right"), *((str(j + 1), "right") for j in range(1, len(names)))]
+    rows = [[str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names)))] for i in range(len(names) - 1)]
+    show(grid(columns, rows))
+    for (i, j), found in pairs.items():
+        for finding in found.findings:
+            show(clean(f"  {i + 1} and {j + 1}: {finding}"))
+
+
+def _cell(found: Comparison) -> str:
+    if not found.arrays:
+        return "-"
+    if found.equal and not any(array.unequal for array in found.arrays):
+        return "equal"
+    return f"{found.max_abs:.3g}" + ("" if found.equal else " *" if found.complete else " (part)")

@@ -1,0 +1,117 @@
+"""The sources of ``extrapolate``: what each is, and what lengths it states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.declare.tabular import Tabular
+    from pecli.encodings.recipe import Recipe
+    from pecli.sources.sources import Source
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A source, read but without lengths.
+
+    Attributes
+    ----------
+    source : Source
+    table : Tabular or None
+        What a file holds.
+    stored : Recipe or None
+        What a file says that it is.
+    """
+
+    source: Source
+    table: Tabular | None
+    stored: Recipe | None = None
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """The encoding; None for a table that does not say what it is."""
+        return self.source.recipe or self.stored
+
+    @property
+    def text(self) -> str:
+        """What the user called it."""
+        return self.source.text
+
+
+def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
+    """Read a source; a config whose layers differ counts as one source for each kind of layer."""
+    from pecli.sources.sources import Source, is_config
+
+    if not is_config(text):
+        if layer_type is not None:
+            raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
+        return [read_subject(text)]
+    from pecli.errors import BadFile
+    from pecli.models import read_config
+    from pecli.sources.configs import of_layer
+
+    reading = read_config(text)
+    try:
+        layers = {"": reading.select(layer_type)}
+    except BadFile:
+        if layer_type is not None:
+            raise
+        layers = dict(reading.layers)
+    found = []
+    for name, layer in layers.items():
+        keys = {} if layer.length is None else {"len": str(layer.length)}
+        label = f"{text} ({name})" if name else text
+        found.append(Subject(Source(label, of_layer(reading, layer, {}).recipe, keys), None))
+    return found
+
+
+def read_subject(text: str) -> Subject:
+    """Read a source; a file that holds its recipe counts as that recipe."""
+    from pecli.encodings.recipe import Recipe, split_recipe
+    from pecli.sources.sources import read_source
+    from pecli.tables.table import KEYS
+
+    source = read_source(text)
+    if source.recipe is not None:
+        return Subject(source, None)
+    table = source.open()
+    if table.recipe is None:
+        return Subject(source, table)
+    name, keys = split_recipe(table.recipe)
+    return Subject(source, table, Recipe.bind(name, **{k: v for k, v in keys.items() if k not in KEYS}))
+
+
+def lengths_of(subject: Subject, given: int | None, test: int | None) -> tuple[int, int]:
+    """Return the training length, given or stated by the source, and the test length."""
+    from pecli.extrapolation.extrapolation import check_lengths, trained_length
+    from pecli.numbers.text import parse_integer
+
+    train, rows = given, None
+    if subject.recipe is None:
+        from pecli.extrapolation.resize import trained_rows
+
+        assert subject.table is not None
+        rows = trained_rows(subject.table)[0].shape[0]
+        check_rows(train, rows)
+    elif train is None:
+        rows = trained_length(subject.recipe)
+        if rows is None and subject.table is not None:
+            rows = subject.table.arrays[0].rows
+        elif rows is None and "len" in subject.source.given:
+            rows = parse_integer("len", subject.source.given["len"])
+    train = rows if train is None else train
+    if train is None:
+        raise BadParameter("train-len", "(none)", f"must be given: {subject.text} does not say how long it was trained")
+    if test is None:
+        raise BadParameter("test-len", "(none)", "must be given: how many positions are wanted")
+    check_lengths(train, test)
+    return train, test
+
+
+def check_rows(train: int | None, rows: int) -> None:
+    """Raise BadParameter if a training length is given that is not the table's rows."""
+    if train not in (None, rows):
+        raise BadParameter("train-len", train, f"must be {rows}, the rows of the table, or be left out")

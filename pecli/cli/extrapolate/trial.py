@@ -1,0 +1,77 @@
+"""``extrapolate --probe``: train the models of the trial and report their losses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from pecli.cli.terminal.output import clean, is_terminal, print_json, tell
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.cli.extrapolate.run import Options
+    from pecli.encodings.recipe import Recipe
+    from pecli.extrapolation.trial.probe import Settings
+
+
+def run_trial(texts: list[str], options: Options) -> int:
+    """Train, try and report; return the exit status."""
+    if options.plot is not None:
+        from pecli.drawing.pictures import check_picture
+
+        check_picture(options.plot)  # before minutes of work
+    # Small products lose more to waiting threads than they gain; it must be said before NumPy is loaded.
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    from pecli.extrapolation.scalings import chosen, scaled_recipe, scalings_of
+    from pecli.extrapolation.trial.probe import DEFAULTS, RULES, Settings, run_probe
+
+    settings = _settings(options, Settings())
+    recipes = [_recipe(text, settings.train) for text in texts or DEFAULTS]
+
+    def scaled(recipe: Recipe) -> list[Recipe]:
+        if options.scaling is None or not scalings_of(recipe):
+            return []
+        names = [n for n in chosen(options.scaling, recipe) if n not in ("none", "longrope")]
+        return [scaled_recipe(recipe, n, settings.train, settings.test, options.exact_factor) for n in names]
+
+    loud = not options.quiet and is_terminal(sys.stderr)
+    found = run_probe(recipes, settings, scaled, (lambda text: tell(clean(text))) if loud else None)
+    if options.plot is not None:
+        from pecli.cli.terminal.drawing import show_charts
+        from pecli.drawing.reach import charts_of_probe
+
+        show_charts(charts_of_probe(found), options.plot, clobber=options.clobber, quiet=options.quiet)
+    if options.json:
+        print_json({"probe": asdict(found), "rules": RULES})
+    elif not options.quiet and options.plot != "-":
+        from pecli.cli.extrapolate.view import show_probe
+
+        show_probe(found)
+    return 0
+
+
+def _recipe(text: str, train: int) -> Recipe:
+    """Return the recipe of a source in the model's size; a bare name has its defaults."""
+    from pecli.cli.extrapolate.subjects import read_subject
+    from pecli.encodings import CATALOGUE
+    from pecli.extrapolation.trial.placing import fitted, fitted_by_name
+
+    if text in CATALOGUE:
+        return fitted_by_name(text, train)
+    recipe = read_subject(text).recipe
+    if recipe is None:
+        raise BadParameter("SOURCE", text, "has no recipe: the probe trains encodings, not tables")
+    return fitted(recipe, train)
+
+
+def _settings(options: Options, default: Settings) -> Settings:
+    train = default.train if options.train is None else options.train
+    test = 4 * train if options.test is None else options.test
+    for name, value, low, high in (("train-len", train, 16, 256), ("test-len", test, train + 4, 2048)):
+        if not low <= value <= high or value % 4:
+            rule = f"must be a multiple of 4 from {low} to {high} with --probe, whose models train in seconds"
+            raise BadParameter(name, value, rule)
+    return replace(default, train=train, test=test)

@@ -1,0 +1,238 @@
+"""The reports of ``extrapolate`` as text and tables for a person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pecli.cli.terminal.output import clean
+from pecli.cli.terminal.render import grid, show
+from pecli.extrapolation.extrapolation import Extrapolation, rules_of
+from pecli.extrapolation.reach import spans
+from pecli.extrapolation.scalings import Scaled
+
+if TYPE_CHECKING:
+    from pecli.extrapolation.coverage import Coverage
+    from pecli.extrapolation.extension import ExtensionReach
+    from pecli.extrapolation.reach import BiasReach, IndexReach
+    from pecli.extrapolation.trial.probe import Probe, Trial
+    from pecli.extrapolation.waves import WaveReach
+
+PAIRS = 14
+HEADS = 12
+RIGHT = "right"
+
+
+def show_reports(reports: Sequence[Extrapolation]) -> None:
+    """Print reports, and the rules of the verdicts that occur."""
+    for number, report in enumerate(reports):
+        if number:
+            show("")
+        _show_one(report)
+    show("\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items()))
+
+
+def _show_one(report: Extrapolation) -> None:
+    show(clean(f"{report.source}   trained on {report.train} positions, tried on {report.test}"))
+    show(clean(f"{report.verdict}: {report.finding}"))
+    if report.remedy:
+        show(clean(f"remedy: {report.remedy}"))
+    if report.waves:
+        _show_waves(report.waves, report.train, report.test)
+    if report.bias:
+        _show_bias(report.bias, report.train, report.test)
+    if report.index:
+        _show_index(report.index, report.test)
+    if report.scalings:
+        _show_scalings(report.scalings, report)
+
+
+def _show_waves(reach: WaveReach, train: int, test: int) -> None:
+    whole = reach.critical_dimension
+    facts = [
+        ("critical dimension", f"{whole} of {reach.columns}: so many columns make a whole turn in training"),
+        ("new phases seen", f"{100 * reach.inside:.2f} %"),
+        ("neighbours apart", f"{reach.resolution:.4g}, {100 * reach.resolution_kept:.1f} % of that in training"),
+        ("magnitude", f"{reach.magnitude:.6g}"),
+        ("score at a distance", ", ".join(f"{reach.score.at(d):.3f} at {d}" for d in (1, train - 1, test - 1))),
+        ("score beyond", _beyond(reach, train)),
+    ]
+    show("", *(f"  {name:<20}{text}" for name, text in facts))
+    columns = [(name, RIGHT) for name in ("pair", "wavelength", "turns", "seen", "new", "outside", "first")]
+    show(grid(columns, _pair_rows(reach.pairs)))
+
+
+def _beyond(reach: WaveReach, train: int) -> str:
+    """Return the range of the sampled scores beyond the training length."""
+    found = [v for d, v in zip(reach.score.distances, reach.score.values, strict=True) if d >= train]
+    return f"{min(found):.3f} to {max(found):.3f} at {len(found)} distances from {train} on"
+
+
+def _pair_rows(pairs: Sequence[Coverage]) -> list[list[str]]:
+    """Return a row for each pair with unseen phases, those without collapsed to runs."""
+    rows: list[list[str]] = []
+    run: list[Coverage] = []
+    shown = [p for p in pairs if p.outside]
+    skipped = set()
+    if len(shown) > PAIRS:
+        head = PAIRS // 2
+        skipped = {p.index for p in shown[head : len(shown) - (PAIRS - head)]}
+    for pair in pairs:
+        if not pair.outside:
+            run.append(pair)
+            continue
+        rows += _run_row(run)
+        run = []
+        if pair.index in skipped:
+            if rows[-1][0] != "…":
+                rows.append(["…"] * 7)
+            continue
+        rows.append([
+            str(pair.index), _length(pair.wavelength), _turns(pair.turns), f"{100 * pair.seen:.1f} %",
+            f"{100 * pair.unseen:.1f} %", str(pair.outside), str(pair.first),
+        ])  # fmt: skip
+    return rows + _run_row(run)
+
+
+def _run_row(run: Sequence[Coverage]) -> list[list[str]]:
+    """Return one row for neighbouring pairs that stay inside."""
+    if not run:
+        return []
+    first, last = run[0], run[-1]
+
+    def both(a: str, b: str) -> str:
+        return a if a == b else f"{a} to {b}"
+
+    return [[
+        spans([p.index for p in run]), both(_length(first.wavelength), _length(last.wavelength)),
+        both(_turns(first.turns), _turns(last.turns)), both(f"{100 * first.seen:.0f} %", f"{100 * last.seen:.0f} %"),
+        "0 %", "0", "",
+    ]]  # fmt: skip
+
+
+def _length(wavelength: float) -> str:
+    return "none" if wavelength == float("inf") else f"{wavelength:.1f}" if wavelength < 1e6 else f"{wavelength:.4g}"
+
+
+def _turns(turns: float) -> str:
+    return f"{turns:.0f}" if turns >= 100 else f"{turns:.3g}"
+
+
+def _show_bias(reach: BiasReach, train: int, test: int) -> None:
+    title = (
+        f"Keys behind the query: the farthest that is reached, above {100 * reach.threshold:g} % of the largest "
+        "weight; how many distances share the last one's bias; share of new distances whose bias lies below, above all "
+        "in training"
+    )
+    names = ("head", "bias in training", f"at {test - 1}", "reached", "sharing", "below", "above")
+    rows = [
+        [
+            str(h.head), f"{h.trained[0]:.4g} to {h.trained[1]:.4g}", f"{h.last:.4g}", str(h.window), str(h.shared),
+            f"{100 * h.below:.0f} %", f"{100 * h.above:.0f} %",
+        ]
+        for h in reach.heads
+    ]  # fmt: skip
+    if len(rows) > HEADS:
+        half = HEADS // 2
+        rows = [*rows[:half], ["…"] * len(names), *rows[-half:]]
+    show("", grid([(name, RIGHT) for name in names], rows, title=title))
+
+
+def _show_index(reach: IndexReach, test: int) -> None:
+    facts = [
+        ("rows used", f"{reach.rows_trained} in training, {reach.rows_test} when tested, {reach.new} of them new"),
+        ("shared row", f"{reach.shared} distances, {reach.shared_from} to {test - 1}, have the same"),
+    ]
+    show("", *(f"  {name:<20}{text}" for name, text in facts))
+
+
+def _show_scalings(scalings: Sequence[Scaled], report: Extrapolation) -> None:
+    figures = [("scaling", "left"), *((n, RIGHT) for n in (
+        "factor", "inside", "step", "magnitude", "factor ≥", "base ≥"
+    ))]  # fmt: skip
+    rows, pairs = [], []
+    for s in scalings:
+        if s.reach is None:
+            rows.append([s.scaling, *["-"] * 6])
+            continue
+        rows.append([
+            s.scaling, "-" if s.factor is None else f"{s.factor:.4g}", f"{100 * s.reach.inside:.2f} %",
+            f"{100 * s.reach.resolution_kept:.1f} %", f"{s.reach.magnitude:.4g}", _least(s.smallest_factor),
+            _least(s.smallest_base),
+        ])  # fmt: skip
+        pairs.append([s.scaling, *(spans(part) or "-" for part in (s.kept, s.blended, s.interpolated))])
+    title = (
+        f"A model trained unscaled on {report.train} positions, scaled for {report.test}: share of new phases inside, "
+        "distance of neighbours left, and the least factor or base that keeps every phase inside"
+    )
+    show("", grid(figures, rows, title=title))
+    show(*(clean(f"  {s.scaling}: {s.missing}") for s in scalings if s.missing))
+    treatments = [(name, "left") for name in ("scaling", "kept", "blended", "interpolated")]
+    show("", grid(treatments, pairs, title="What it does to pairs"))
+
+
+def _least(value: float | None) -> str:
+    """Return a least value rounded up to six digits, so that what is printed suffices."""
+    if value is None:
+        return "-"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
+    up = math.ceil(value / unit - 1e-9) * unit
+    return f"{up:.6g}" if up < 1e6 else f"{up:.5e}" if up >= 1e9 else str(round(up))
+
+
+def show_extensions(found: Sequence[ExtensionReach]) -> None:
+    """Print what longer tables are like."""
+    names = [("", "left"), ("rows", RIGHT), ("mean length of a row", RIGHT), ("mean step to the next", RIGHT)]
+    for e in found:
+        shape = " x ".join(map(str, e.shape))
+        show(clean(f"{e.source}   {e.name} {shape} {e.dtype} by {e.way}"))
+        rows = [
+            ["trained", str(e.rows), f"{e.norm:.4g}", f"{e.step:.4g}"],
+            ["extended", str(e.new_rows), f"{e.new_norm:.4g}", f"{e.new_step:.4g}"],
+        ]
+        show(grid(names, rows))
+        show(f"  {e.repeated} of {e.looked_at} rows repeat another one; -o FILE writes the table")
+
+
+def show_probe(probe: Probe) -> None:
+    """Print the losses of the trial, and what it is."""
+    from pecli.extrapolation.trial.probe import RULES as VERDICTS
+
+    s = probe.settings
+    show(
+        f"A toy that shows the effect, not a benchmark: one layer of attention, {s.steps} steps on {s.train} tokens, "
+        f"{len(s.seeds)} seeds.",
+        f"Language: {probe.language}.",
+        f"Loss in nats of each value; inside: tokens {s.train // 2} to {s.train - 1}; beyond: tokens "
+        f"{s.test - s.train // 2} to {s.test - 1}.",
+    )
+    figures = ("inside", "seeds", "beyond", "seeds", "ratio")
+    names = [("encoding", "left"), *((name, RIGHT) for name in figures), ("verdict", "left")]
+    rows = [_trial_row(trial) for trial in probe.trials]
+    floor = ["(the best possible)", f"{probe.floor_inside:.3f}", "", f"{probe.floor_beyond:.3f}", "",
+             f"{probe.floor_beyond / probe.floor_inside:.2f}", ""]  # fmt: skip
+    show(grid(names, [*rows, floor]))
+    quarter = s.train // 4
+    starts = list(range(0, s.test, quarter * 2))
+    columns = [("tokens from", "left"), *((str(start), RIGHT) for start in starts)]
+    means = [[trial.name, *_by_part(trial, quarter, len(starts))] for trial in probe.trials]
+    show(grid(columns, means, title="Loss by position, mean of the seeds"))
+    used = dict.fromkeys(trial.verdict for trial in probe.trials)
+    show("rules", *(f"  {verdict}: {VERDICTS[verdict]}" for verdict in used))
+
+
+def _trial_row(trial: Trial) -> list[str]:
+    low, high = trial.spread_inside
+    row = [trial.name, f"{trial.inside:.3f}", f"{low:.3f}-{high:.3f}"]
+    if trial.beyond is None or trial.spread_beyond is None:
+        return [*row, "none", "", "", trial.verdict]
+    low, high = trial.spread_beyond
+    return [*row, f"{trial.beyond:.3f}", f"{low:.3f}-{high:.3f}", f"{trial.beyond / trial.inside:.2f}", trial.verdict]
+
+
+def _by_part(trial: Trial, size: int, count: int) -> list[str]:
+    """Return the mean loss over seeds of each part of `size` values, empty where there are none."""
+    mean = [sum(values) / len(values) for values in zip(*trial.losses, strict=True)]
+    parts = [mean[i * size : (i + 1) * size] for i in range(count)]
+    return [f"{sum(part) / len(part):.2f}" if part else "" for part in parts]

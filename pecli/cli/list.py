@@ -1,0 +1,120 @@
+"""``pecli list``: the catalogue, and one encoding in full."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pecli.cli.options import Json
+from pecli.cli.terminal.output import print_json, say
+from pecli.declare.encoding import Encoding
+
+EXAMPLE_LINES = 24
+
+
+def _names(incomplete: str) -> list[str]:
+    from pecli.encodings import CATALOGUE
+
+    return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
+def command(
+    encoding: Annotated[
+        str | None, typer.Argument(metavar="ENCODING", help="Show this one in full.", autocompletion=_names)
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List the encodings, or show one: formula, parameters, source, facts."""
+    from pecli.encodings import CATALOGUE, find
+
+    if encoding is not None:
+        one = find(encoding)
+        if json:
+            print_json(as_dict(one))
+        else:
+            say(full_text(one))
+        return 0
+    if json:
+        print_json({"encodings": [as_dict(e) for e in CATALOGUE.values()]})
+        return 0
+    family = None
+    width = max(map(len, CATALOGUE))
+    for e in CATALOGUE.values():
+        if e.family is not family:
+            say(("" if family is None else "\n") + e.family.title)
+            family = e.family
+        say(f"  {e.name:<{width}}  {e.description.splitlines()[0]}")
+    return 0
+
+
+def as_dict(encoding: Encoding) -> dict[str, object]:
+    """Return what --json prints of an encoding."""
+    from dataclasses import asdict
+
+    return {
+        "name": encoding.name,
+        "family": encoding.family.word,
+        "title": encoding.title,
+        "summary": encoding.description.splitlines()[0],
+        "formula": encoding.formula,
+        "source": [str(s) for s in encoding.source],
+        "users": encoding.users,
+        "example": encoding.example,
+        "facts": asdict(encoding.facts),
+        "parameters": [
+            {
+                "name": p.option,
+                "kind": p.kind,
+                "help": p.param.help,
+                "default": None if p.default is None else p.text(p.default),
+                "required": p.required,
+                "choices": p.choices,
+                "range": p.param.range_text,
+            }
+            for p in encoding.options
+        ],
+    }
+
+
+def full_text(encoding: Encoding) -> str:
+    """Return an encoding in full, as plain text of at most 80 columns."""
+    import textwrap
+    from dataclasses import asdict
+
+    from pecli.cli.generate.options import metavar, option_help
+
+    def indent(text: str, by: str = "  ") -> str:
+        return textwrap.fill(text, 80, initial_indent=by, subsequent_indent=by)
+
+    lines = [f"{encoding.name}: {encoding.title} ({encoding.family.word})", ""]
+    lines += [textwrap.fill(" ".join(part.split()), 80) + "\n" for part in encoding.description.split("\n\n")]
+    lines += [
+        "Formula",
+        *(textwrap.fill(f, 80, initial_indent="  ", subsequent_indent="    ") for f in encoding.formula),
+        "",
+    ]
+    lines += ["Source", *(indent(str(source)) for source in encoding.source), ""]
+    if encoding.users:
+        lines += ["Used by", indent(encoding.users), ""]
+    lines.append("Parameters")
+    for p in encoding.options:
+        name = f"--{p.option}" if p.kind == "flag" else f"--{p.option} {metavar(p)}"
+        lines += [f"  {name}", indent(option_help(p), "      ")]
+    lines += ["", "Facts"]
+    lines += [f"  {name.replace('_', ' '):<12}  {_word(value)}" for name, value in asdict(encoding.facts).items()]
+    lines += ["", "Example", _example(encoding), "", f"All of it: pecli inspect '{encoding.example}' --steps"]
+    return "\n".join(lines)
+
+
+def _example(encoding: Encoding) -> str:
+    """Return the first steps of the declared example, worked through."""
+    from pecli.cli.inspect.lesson_view import text_of
+    from pecli.encodings.recipe import Recipe
+    from pecli.lessons.lesson import work_through
+
+    return text_of(work_through(Recipe.parse(encoding.example)), formula=False, most=EXAMPLE_LINES)
+
+
+def _word(value: object) -> str:
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

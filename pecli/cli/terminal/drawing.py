@@ -1,0 +1,40 @@
+"""Pictures to a file or to the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from pecli.cli.terminal.output import clean, is_terminal, say, tell, wants_colour
+from pecli.drawing.pictures import Chart, draw, picture_bytes
+
+
+def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, quiet: bool = False) -> None:
+    """Draw charts in the terminal ("-"), or write them to an SVG or PNG file, whole or not at all.
+
+    Raises
+    ------
+    UnknownName, MissingPackage, WriteFailed, WouldOverwrite
+        If the picture cannot be made or written.
+    """
+    if path == "-":
+        width = shutil.get_terminal_size((80, 24)).columns if is_terminal(sys.stdout) else 80
+        unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+        say(draw(charts, min(width, 120), colour=_depth(), unicode=unicode))
+        return
+    from pecli.formats.common.safe import open_output
+
+    data = picture_bytes(charts, path)
+    with open_output(path, clobber=clobber) as output:
+        output.write(data)
+    if not quiet:
+        tell(clean(f"drew {path}"))
+
+
+def _depth() -> str:
+    """Return how many colours the terminal shows."""
+    if not wants_colour():
+        return "none"
+    return "true" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256"

@@ -1,0 +1,1 @@
+"""Is it the same? The differences of two tables, block by block."""

@@ -1,0 +1,1 @@
+"""What an encoding is: parameters, facts, sources and plans; nothing here imports NumPy."""

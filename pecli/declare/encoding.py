@@ -1,0 +1,236 @@
+"""What a declaration is: parameters, facts, sources, and the decorator that joins them to a function.
+
+An encoding is declared once, as a function whose keyword-only parameters are
+annotated with :class:`Param`.  The sub-command and its options, recipes, the
+metadata in files, ``pecli list``, the man pages, the README's catalogue, the
+facts that ``pecli compare`` prints and the contract tests all derive from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal
+
+from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
+from pecli.declare.plan import Plan
+from pecli.errors import BadParameter, BadRecipe, UnknownName
+
+__all__ = [
+    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Source", "Value", "encoding",
+]  # fmt: skip
+
+
+class Family(Enum):
+    """What a row of a table means; the order is the order of every listing."""
+
+    ABSOLUTE = ("absolute", "Absolute: a vector for each position, added to the embedding")
+    ROTARY = ("rotary", "Rotary: cos and sin for each position, rotating queries and keys")
+    BIAS = ("bias", "Bias: one number for each head, query and key, added to the logits")
+    RELATIVE = ("relative", "Relative: a vector for each clipped distance")
+    CONDITIONAL = ("conditional", "Conditional: from position and content")
+    NONE = ("none", "None: no positions")
+
+    def __init__(self, word: str, title: str) -> None:
+        self.word = word
+        self.title = title
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a formula comes from."""
+
+    authors: str
+    where: str
+    part: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.authors, self.where, self.part)))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What holds of an encoding; every field is measured by a test.
+
+    Parameters
+    ----------
+    learned : bool
+        Whether its values are trained (the table is then their start).
+    beyond : {"defined", "ends"}
+        Whether there are values past the length it was made for.
+    bounded : bool
+        Whether values stay within one range at every position.
+    unique : bool
+        Whether all rows of a table differ.
+    relative : {"no", "rotation", "distance"}
+        How a shift acts: not at all alike at every position; as one matrix
+        M_k with PE(p + k) = M_k PE(p); or the values depend on the distance alone.
+    multi_scale : bool
+        Whether columns (or heads) change at different rates.
+    parameters : str
+        Number of trained values, as a formula in the encoding's parameters.
+    longest : str
+        Number of positions that have a value, as such a formula; "unlimited".
+    cost : str
+        Values computed for n positions (for a bias, n queries and n keys), as a formula in n.
+    """
+
+    learned: bool = False
+    beyond: Literal["defined", "ends"] = "defined"
+    bounded: bool = True
+    unique: bool = True
+    relative: Literal["no", "rotation", "distance"] = "no"
+    multi_scale: bool = True
+    parameters: str = "0"
+    longest: str = "unlimited"
+    cost: str = "n * dim"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One encoding: its function, and everything that was declared with it."""
+
+    name: str
+    family: Family
+    title: str
+    formula: tuple[str, ...]
+    source: tuple[Source, ...]
+    facts: Facts
+    users: str
+    example: str
+    function: Callable[..., Any]
+    parameters: Mapping[str, Parameter] = field(hash=False, compare=False)
+    presets: tuple[Preset, ...] = ()
+    description: str = ""
+
+    @property
+    def options(self) -> tuple[Parameter, ...]:
+        """All that may be given: what must be, then presets, then the rest."""
+        required = [p for p in self.parameters.values() if p.required]
+        others = [p for p in self.parameters.values() if not p.required]
+        return (*required, *(preset.parameter for preset in self.presets), *others)
+
+    def bind(self, given: Mapping[str, object], beneath: Mapping[str, object] | None = None) -> dict[str, Value]:
+        """Return all parameters, checked and with defaults filled in, by the names of the function.
+
+        What `given` leaves out comes from `beneath` (a model's config) before
+        the defaults; what of that has no effect beside `given` is dropped.
+
+        Raises
+        ------
+        UnknownName
+            For a key that is no parameter.
+        BadParameter
+            For a value outside its range, or one that has no effect beside the others.
+        BadRecipe
+            For a required parameter left out.
+        """
+        typed: dict[str, Value] = {}
+        for name, value in self._expand(given).items():
+            typed[name] = self.parameters[name].parse(value)
+        explicit = list(typed)
+        for name, value in self._expand(beneath or {}).items():
+            typed.setdefault(name, self.parameters[name].parse(value))
+        for parameter in self.parameters.values():
+            if parameter.name not in typed:
+                if parameter.required:
+                    raise BadRecipe(f"{self.name} needs --{parameter.option}: {parameter.param.help}")
+                typed[parameter.name] = parameter.default
+        for name in explicit:
+            self._check_effect(self.parameters[name], typed)
+        for name in beneath or {}:
+            idle = self.parameters.get(name.replace("-", "_"))
+            if idle and not self.applies(idle, typed) and not idle.required:
+                typed[idle.name] = idle.default
+        return {name: typed[name] for name in self.parameters}
+
+    def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Return what is given by the function's names, presets replaced by what they set."""
+        names = {p.key.replace("-", "_"): p.name for p in self.options}
+        found: dict[str, object] = {}
+        for key, value in given.items():
+            name = names.get(key.replace("-", "_").rstrip("_"))
+            if name is None:
+                raise UnknownName(f"parameter of {self.name}", key, [p.option for p in self.options])
+            found[name] = value
+        for preset in reversed(self.presets):
+            word = found.pop(preset.name, None)
+            if word is not None:
+                found = {**preset.sets[str(preset.parameter.parse(word))], **found}
+        return found
+
+    def _check_effect(self, parameter: Parameter, typed: Mapping[str, Value]) -> None:
+        """Raise BadParameter where a given value changes nothing."""
+        when = parameter.param.when
+        if typed[parameter.name] is None or when is None or self.applies(parameter, typed):
+            return
+        other = self.parameters[when[0]]
+        need = "a value" if isinstance(when[1], Given) else " or ".join(map(other.text, when[1]))
+        value, have = parameter.text(typed[parameter.name]), other.text(typed[other.name])
+        rule = f"has no effect with {other.option}={have}: it needs {other.option}={need}"
+        raise BadParameter(parameter.option, value, rule)
+
+    def applies(self, parameter: Parameter, typed: Mapping[str, Value]) -> bool:
+        """Whether a parameter has an effect beside the others' values."""
+        when = parameter.param.when
+        if when is None:
+            return True
+        value = typed[when[0]]
+        holds = value is not None if isinstance(when[1], Given) else value in when[1]
+        return holds and self.applies(self.parameters[when[0]], typed)
+
+    def plan(self, values: Mapping[str, Value]) -> Plan:
+        """Return the plan for checked values; runs the checks that join several parameters."""
+        plan: Plan = self.function(**values)
+        return plan
+
+
+REGISTRY: dict[str, Encoding] = {}
+
+
+def encoding(
+    *,
+    family: Family,
+    title: str,
+    formula: str,
+    source: Source | tuple[Source, ...],
+    facts: Facts,
+    example: str,
+    users: str = "",
+    name: str | None = None,
+    presets: tuple[Preset, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function as an encoding.
+
+    The name is the function's, underscores as hyphens; the first line of its
+    docstring is the help of its command.  `example` is a small recipe for
+    worked examples, `users` says who uses it.  Formula lines are separated by
+    newlines.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        word = name or function.__name__.rstrip("_").replace("_", "-")
+        declared = Encoding(
+            name=word,
+            family=family,
+            title=title,
+            formula=tuple(line.strip() for line in formula.strip().splitlines()),
+            source=source if isinstance(source, tuple) else (source,),
+            facts=facts,
+            users=users,
+            example=example,
+            function=function,
+            parameters=parameters_of(function),
+            presets=presets,
+            description=inspect.getdoc(function) or "",
+        )
+        if word in REGISTRY:
+            raise TypeError(f"two encodings are called {word}")
+        REGISTRY[word] = declared
+        lines = ["", "", "Formula", "-------", *declared.formula, "", "Source", "------", *map(str, declared.source)]
+        function.__doc__ = declared.description + "\n".join(lines)
+        return function
+
+    return declare

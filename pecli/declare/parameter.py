@@ -1,0 +1,279 @@
+"""Parameters of a declaration: what is known of them, and the way from text to checked values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.text import join_list, number_text, parse_integer, parse_number, split_list
+
+Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
+Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None
+
+
+class Given(Enum):
+    """The condition that a parameter is given at all."""
+
+    GIVEN = "given"
+
+
+GIVEN = Given.GIVEN
+
+
+def _plain(bound: float) -> str:
+    """Return a bound as a person writes it."""
+    return str(int(bound)) if bound == int(bound) and abs(bound) < 1e12 else f"{bound:g}"
+
+
+@dataclass(frozen=True)
+class Param:
+    """What is known of a parameter beyond its type and its default.
+
+    Parameters
+    ----------
+    help : str
+        One sentence, plain text (no square brackets: rich would eat them).
+    ge, gt, le, lt : number, optional
+        Range of the value, of each item of a list.
+    even : bool
+        Whether it must be even.
+    metavar : str, optional
+        What stands for the value in the help.
+    of_table : {"length", "last"}, optional
+        The parameter depends on the whole table: left out, it becomes the
+        number of rows, or the last position plus one.
+    separator : str
+        What joins the items of a list: "+", or "x" for a grid.
+    items : tuple of int
+        How many items a list may have; empty for any number.
+    file : bool
+        Whether the text names a file to read; a list of numbers may then be
+        one of text, JSON or npy, and becomes its numbers.
+    number : bool
+        Whether a number may stand instead of one of a choice's words.
+    matrix : bool
+        Whether such a file may hold rows; the list is theirs, one after the other.
+    off : str, optional
+        The option that switches a flag off, where it is not ``no-`` and the name.
+    when : (name, values), optional
+        The parameter has an effect only while the parameter of that name has
+        one of these values (``GIVEN``: any); given otherwise it is refused,
+        and it is no part of the identity then.
+    """
+
+    help: str
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    even: bool = False
+    metavar: str | None = None
+    of_table: Literal["length", "last"] | None = None
+    separator: str = "+"
+    items: tuple[int, ...] = ()
+    file: bool = False
+    matrix: bool = False
+    number: bool = False
+    off: str | None = None
+    when: tuple[str, tuple[Value, ...] | Given] | None = None
+
+    @property
+    def range_text(self) -> str:
+        """The range in words, for help and messages."""
+        low = f"at least {_plain(self.ge)}" if self.ge is not None else ""
+        if self.gt is not None and (self.ge is None or self.gt >= self.ge):
+            low = f"above {_plain(self.gt)}"
+        high = f"at most {_plain(self.le)}" if self.le is not None else ""
+        high = f"below {_plain(self.lt)}" if self.lt is not None else high
+        return " and ".join(filter(None, ("even" if self.even else "", low, high)))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an encoding, as derived from its function's signature."""
+
+    name: str
+    kind: Kind
+    default: Value
+    required: bool
+    param: Param
+    choices: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """The name on the command line, without dashes."""
+        return self.name.rstrip("_").replace("_", "-")
+
+    @property
+    def key(self) -> str:
+        """The name in a recipe."""
+        return self.name.rstrip("_")
+
+    def parse(self, given: object) -> Value:
+        """Return the checked value of what was given, as text or already typed.
+
+        Raises
+        ------
+        BadParameter
+            If it is not of the kind, or outside the range.
+        """
+        if given is None or (given == "none" and self.default is None and self.kind != "choice"):
+            return self._absent(given)
+        value = self._typed(given)
+        if self.kind in ("integers", "numbers"):
+            assert isinstance(value, tuple)
+            if self.param.items and len(value) not in self.param.items:
+                want = " or ".join(str(n) for n in self.param.items)
+                raise BadParameter(self.option, given, f"must be {want} numbers joined with '{self.param.separator}'")
+            for item in value:
+                self._check(item, given)
+        elif self.kind in ("integer", "number"):
+            assert isinstance(value, int | Decimal)
+            self._check(value, given)
+        return value
+
+    def text(self, value: Value) -> str:
+        """Return the text that parses back to `value`, numbers in their shortest form."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, tuple):
+            return join_list(value, self.param.separator)
+        if isinstance(value, int | Decimal):
+            return number_text(value)
+        return "none" if value is None else value
+
+    def _absent(self, given: object) -> Value:
+        if self.required:
+            raise BadParameter(self.option, given, "must be given")
+        return None
+
+    def _typed(self, given: object) -> Value:
+        match self.kind:
+            case "integer":
+                return parse_integer(self.option, given)
+            case "number":
+                return parse_number(self.option, given)
+            case "integers":
+                return tuple(parse_integer(self.option, item) for item in split_list(given, self.param.separator))
+            case "numbers":
+                return self._numbers(given)
+            case "flag":
+                return self._flag(given)
+            case "choice":
+                if str(given) not in self.choices:
+                    if self.param.number:
+                        return self._number(given)
+                    raise UnknownName(self.option, str(given), self.choices)
+                return str(given)
+            case "text":
+                if not str(given):
+                    raise BadParameter(self.option, "''", "must not be empty")
+                return str(given)
+
+    def _number(self, given: object) -> Decimal:
+        """Return the number that stands instead of a choice's word."""
+        try:
+            return parse_number(self.option, given)
+        except BadParameter:
+            rule = f"must be {' or '.join(self.choices)}, or a number"
+            raise BadParameter(self.option, given, rule) from None
+
+    def _numbers(self, given: object) -> tuple[Decimal, ...]:
+        """Return a list of numbers; where a file may stand for it, the file's, so that the values are the identity."""
+        items = split_list(given, self.param.separator)
+        try:
+            return tuple(parse_number(self.option, item) for item in items)
+        except BadParameter:
+            if not (self.param.file and isinstance(given, str)) or self._is_list(items, given):
+                raise
+        from pecli.numbers.vectors import read_vector
+
+        return read_vector(given, rows=self.param.matrix)
+
+    def _is_list(self, items: list[object], given: str) -> bool:
+        """Whether a list was meant and no file: the first of several items is a number."""
+        try:
+            parse_number(self.option, items[0])
+        except BadParameter:
+            return False
+        return len(items) > 1 and not Path(given).exists()
+
+    def _flag(self, given: object) -> bool:
+        if isinstance(given, bool):
+            return given
+        if str(given) in ("true", "yes", "1", ""):
+            return True
+        if str(given) in ("false", "no", "0"):
+            return False
+        raise BadParameter(self.option, given, "must be true or false")
+
+    def _check(self, value: int | Decimal, given: object) -> None:
+        p = self.param
+        outside = (
+            (p.ge is not None and value < p.ge)
+            or (p.gt is not None and value <= p.gt)
+            or (p.le is not None and value > p.le)
+            or (p.lt is not None and value >= p.lt)
+        )
+        if outside:
+            raise BadParameter(self.option, given, f"must be {p.range_text}")
+        if p.even and value % 2:
+            near = [n for n in (int(value) - 1, int(value) + 1) if n >= (p.ge or 2)]
+            raise BadParameter(self.option, given, f"must be even: use {' or '.join(map(str, near))}")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A word that sets several parameters at once, such as a framework's convention.
+
+    It is expanded where it is given, what stands beside it wins, and it is no
+    part of the identity.
+    """
+
+    name: str
+    help: str
+    sets: Mapping[str, Mapping[str, object]]
+
+    @property
+    def parameter(self) -> Parameter:
+        """The parameter as the command line and recipes see it."""
+        return Parameter(self.name, "choice", None, False, Param(self.help), tuple(self.sets))
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Read the keyword-only parameters; anything undeclared fails when the module is imported."""
+    found = {}
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        if get_origin(parameter.annotation) is not Annotated:
+            raise TypeError(f"{function.__name__}({name}) has no Param")
+        hint, *extras = get_args(parameter.annotation)
+        param = next((e for e in reversed(extras) if isinstance(e, Param)), None)
+        if param is None:
+            raise TypeError(f"{function.__name__}({name}) has no Param")
+        kind, choices = _kind(hint)
+        required = parameter.default is inspect.Parameter.empty
+        default = None if required else parameter.default
+        found[name] = Parameter(name, kind, default, required, param, choices)
+    return found
+
+
+def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
+    """Return the kind of a type hint, and the choices of a Literal (beside which a number may stand)."""
+    if get_origin(hint) in (Union, UnionType):
+        parts = [part for part in get_args(hint) if part is not NoneType]
+        (hint,) = [part for part in parts if get_origin(part) is Literal] or parts
+    if get_origin(hint) is Literal:
+        return "choice", tuple(get_args(hint))
+    if get_origin(hint) is tuple:
+        return ("integers" if get_args(hint)[0] is int else "numbers"), ()
+    kinds: dict[Any, Kind] = {int: "integer", Decimal: "number", bool: "flag", str: "text"}
+    return kinds[hint], ()

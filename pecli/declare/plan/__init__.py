@@ -1,0 +1,39 @@
+"""What an encoding's function returns when it does not compute values itself.
+
+An encoding that oscillates returns its frequencies and where their sines and
+cosines go; the engine fills them straight into the target type.  A bias
+returns how it depends on query and key.  Nothing here imports NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pecli.declare.plan.pairs import Bias, Conditional, Frame, Relative, Window
+from pecli.declare.plan.rows import Axis, Band, Beside, Cross, Domain, Fixed, Frequency, Ramp, Values, Waves, rotation
+
+if TYPE_CHECKING:
+    from pecli.declare.plan.rows import Real
+
+Plan = Waves | Values | Bias | Relative | Conditional
+
+__all__ = [
+    "Axis",
+    "Band",
+    "Beside",
+    "Bias",
+    "Conditional",
+    "Cross",
+    "Domain",
+    "Fixed",
+    "Frame",
+    "Frequency",
+    "Plan",
+    "Ramp",
+    "Real",
+    "Relative",
+    "Values",
+    "Waves",
+    "Window",
+    "rotation",
+]

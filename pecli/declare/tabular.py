@@ -1,0 +1,187 @@
+"""What a table looks like from outside: named arrays, read in blocks of rows.
+
+A computed table (:class:`pecli.tables.table.Table`) and a stored one (whatever
+:func:`pecli.formats.open_table` returns) have this one face, so that formats
+write either and analyses read either.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pecli.errors import BadParameter, UnknownName
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, small enough to stay in the caches
+
+ITEM_BYTES = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
+    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+}  # fmt: skip
+
+
+def storage(dtype: str) -> np.dtype[Any]:
+    """Return the little-endian NumPy dtype that holds `dtype`; bfloat16 is held as its bits in uint16."""
+    import numpy as np
+
+    return np.dtype("<u2" if dtype == "bfloat16" else dtype).newbyteorder("<")
+
+
+@dataclass(frozen=True)
+class Array:
+    """One named array of a table.
+
+    The first ``lead`` axes count as rows: a row of ``pe`` (n, dim) is a
+    position, a row of a dense ``bias`` (heads, q, k) with lead 2 is a head and
+    a query.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    axes: tuple[str, ...]
+    lead: int = 1
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return math.prod(self.shape[: self.lead])
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Shape of one row."""
+        return self.shape[self.lead :]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return math.prod(self.row_shape) * ITEM_BYTES[self.dtype]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all values."""
+        return self.rows * self.row_bytes
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive rows of one or several arrays that have the same number of rows."""
+
+    start: int
+    stop: int
+    values: Mapping[str, NDArray[Any]]
+
+
+class Tabular(ABC):
+    """Named arrays that are read in blocks of rows, in any order, from any thread.
+
+    Attributes
+    ----------
+    arrays : tuple of Array
+        What it holds, in the order in which it is written.
+    recipe : str or None
+        The text that reproduces it, if known.
+    metadata : mapping of str to str
+        Further facts about it: formula, source, version.
+    """
+
+    arrays: tuple[Array, ...]
+    recipe: str | None
+    metadata: Mapping[str, str]
+
+    @abstractmethod
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows `start` to `stop` of the named arrays into `out`.
+
+        Parameters
+        ----------
+        start, stop : int
+            Rows, 0 <= start <= stop <= the arrays' rows; the named arrays have the same number of rows.
+        out : mapping of name to (stop - start, *row_shape) ndarray
+            Of the array's storage dtype (bfloat16: uint16 bits), any strides.
+
+        Notes
+        -----
+        Safe to call from several threads at once.
+        """
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of rows `start` to `stop`, int64 or (fractional) float64; None where unknown."""
+        return None
+
+    def array(self, name: str) -> Array:
+        """Return the description of the array of this name.
+
+        Raises
+        ------
+        UnknownName
+            If there is none, with the nearest.
+        """
+        for array in self.arrays:
+            if array.name == name:
+                return array
+        raise UnknownName("array", str(name), [array.name for array in self.arrays])
+
+    def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
+        """Return the arrays grouped by number of rows, in order; a group is produced together."""
+        wanted = None if names is None else {self.array(name).name for name in names}
+        found: dict[int, list[Array]] = {}
+        for array in self.arrays:
+            if wanted is None or array.name in wanted:
+                found.setdefault(array.rows, []).append(array)
+        return list(found.values())
+
+    def blocks(self, names: Iterable[str] | None = None, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
+        """Yield all rows of the named arrays (default: all), group by group, in order.
+
+        A block holds about `block_bytes` bytes, at least one row; its arrays
+        are fresh and belong to the caller.
+        """
+        for group in self.groups(names):
+            step = block_rows(group, block_bytes)
+            for start in range(0, group[0].rows, step):
+                stop = min(start + step, group[0].rows)
+                yield Block(start, stop, self.rows([a.name for a in group], start, stop))
+
+    def rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return rows `start` to `stop` of the named arrays as fresh arrays.
+
+        Raises
+        ------
+        BadParameter
+            If the rows are not among those of the arrays.
+        """
+        out = self.empty(names, start, stop)
+        self.fill(start, stop, out)
+        return out
+
+    def empty(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return arrays for rows `start` to `stop`, whose values are still to come."""
+        import numpy as np
+
+        out = {}
+        for array in map(self.array, names):
+            if not 0 <= start <= stop <= array.rows:
+                raise BadParameter(
+                    "rows", f"{start}..{stop}", f"must lie within 0..{array.rows}, the rows of {array.name}"
+                )
+            out[array.name] = np.empty((stop - start, *array.row_shape), storage(array.dtype))
+        return out
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Return one whole array in its shape (bfloat16: uint16 bits)."""
+        array = self.array(name)
+        return self.rows([name], 0, array.rows)[name].reshape(array.shape)
+
+
+def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:
+    """Return how many rows of these arrays together make about `block_bytes` bytes, at least one."""
+    return max(1, block_bytes // max(1, sum(array.row_bytes for array in group)))

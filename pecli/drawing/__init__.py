@@ -1,0 +1,1 @@
+"""Charts as data, and the terminal, SVG and PNG that show them."""

@@ -1,0 +1,177 @@
+"""Heat maps and circles as text: half blocks in colour, or a ramp of letters."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pecli.drawing.charts import printable, tick_text
+from pecli.drawing.fields import Arrow, Circles, Heat, palette, rgb, shade
+
+MARGIN = 9
+LINES = 24  # of a map
+RAMP = " .:-=+*#%@"
+ROUND = 17  # columns of a circle, letters being twice as high as wide
+RESET = "\x1b[0m"
+CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a terminal can show.
+
+    Attributes
+    ----------
+    width : int
+        Columns.
+    colour : {"none", "256", "true"}
+        Whether escapes for colour may be written, and which.
+    unicode : bool
+        Whether it shows more than ASCII.
+    """
+
+    width: int = 80
+    colour: str = "none"
+    unicode: bool = True
+
+
+def heat_text(heat: Heat, screen: Screen) -> str:
+    """Return a heat map: two cells to a half block in colour, otherwise one to a letter; merged cells are averaged."""
+    blocks = screen.colour != "none" and screen.unicode
+    room = max(20, screen.width - MARGIN - 2)
+    high = len(heat.values)
+    count = min(LINES * (2 if blocks else 1), high)
+    cells = resampled(heat.values, count, min(room, _widened(len(heat.values[0]), room)))
+    low, top = heat.ends()
+    step = 2 if blocks else 1
+    lines = [printable(heat.title), printable(f"down: {heat.y}"), printable(f"across: {heat.x}")]
+    for k in range(0, count, step):
+        row = cells[k : k + step]
+        label = _row_label(heat, k, count, step)
+        inside = (
+            _blocks(row, heat, screen) if screen.colour != "none" else "".join(_letter(v, low, top) for v in row[0])
+        )
+        lines.append(f"{label:>{MARGIN - 1}} │{inside}│")
+    wide = len(cells[0])
+    ends = tick_text(heat.columns[0]), tick_text(heat.columns[1])
+    lines.append(f"{'':>{MARGIN}}└{'─' * wide}┘")
+    lines.append(f"{'':>{MARGIN + 1}}{ends[0]}{ends[1]:>{max(1, wide - len(ends[0]))}}")
+    return "\n".join([*lines, *_key(heat, low, top, screen)])
+
+
+def _row_label(heat: Heat, k: int, count: int, step: int) -> str:
+    first, last = heat.rows
+    if (k // step) % 4 and k + step < count:
+        return ""
+    value = first + (last - first) * k / max(1, count - 1)
+    whole = all(float(end).is_integer() for end in heat.rows)
+    return tick_text(round(value) if whole else value)
+
+
+def _widened(count: int, room: int) -> int:
+    """Return the columns for `count` cells: several to a cell while there is room, as letters are tall."""
+    return count * max(1, min(4, room // max(1, count)))
+
+
+def resampled(values: Sequence[Sequence[float]], rows: int, columns: int) -> list[list[float]]:
+    """Return a matrix of another size: means where cells merge, repeats where they spread."""
+    n, m = len(values), len(values[0])
+    found = []
+    for i in range(rows):
+        top, bottom = i * n // rows, max(i * n // rows + 1, (i + 1) * n // rows)
+        line = []
+        for j in range(columns):
+            left, right = j * m // columns, max(j * m // columns + 1, (j + 1) * m // columns)
+            cells = [values[a][b] for a in range(top, bottom) for b in range(left, right)]
+            line.append(math.fsum(cells) / len(cells) if all(map(math.isfinite, cells)) else math.nan)
+        found.append(line)
+    return found
+
+
+def _letter(value: float, low: float, high: float) -> str:
+    if not math.isfinite(value):
+        return "x"
+    return RAMP[min(len(RAMP) - 1, max(0, int((value - low) / (high - low) * len(RAMP))))]
+
+
+def _blocks(rows: Sequence[Sequence[float]], heat: Heat, screen: Screen) -> str:
+    """Return one line of colours: the upper row as ink and the lower as ground of a half block."""
+    low, high = heat.ends()
+    colours = palette(heat)
+
+    def colour(value: float) -> str:
+        return shade((value - low) / (high - low) if math.isfinite(value) else math.nan, colours)
+
+    parts, last = [], ""
+    for x, value in enumerate(rows[0]):
+        ground = code(colour(rows[1][x]), screen.colour, ground=True) if len(rows) > 1 else "49"
+        if not screen.unicode:  # a blank in colour
+            pair, mark = code(colour(value), screen.colour, ground=True), " "
+        else:
+            pair, mark = f"{code(colour(value), screen.colour)};{ground}", "▀"
+        parts.append(mark if pair == last else f"\x1b[{pair}m{mark}")
+        last = pair
+    return "".join(parts) + RESET
+
+
+def code(colour: str, depth: str, *, ground: bool = False) -> str:
+    """Return the numbers of the escape for a colour, exact or the nearest of the 216."""
+    kind = 48 if ground else 38
+    parts = rgb(colour)
+    if depth == "true":
+        return f"{kind};2;{parts[0]};{parts[1]};{parts[2]}"
+    r, g, b = (min(range(6), key=lambda i: abs(CUBE[i] - part)) for part in parts)
+    return f"{kind};5;{16 + 36 * r + 6 * g + b}"
+
+
+def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
+    """Return what colours or letters stand for."""
+    name = printable(heat.value)
+    masked = any(not math.isfinite(v) for row in heat.values for v in row)
+    if screen.colour != "none":
+        ramp = [[low + (high - low) * k / 31 for k in range(32)]]
+        return [f"{'':>{MARGIN + 1}}{name}: {tick_text(low)} {_blocks(ramp, heat, screen)} {tick_text(high)}"]
+    step = (high - low) / len(RAMP)
+    words = [f"'{letter}' {tick_text(float(f'{low + k * step:.3g}'))}.." for k, letter in enumerate(RAMP)]
+    lines = textwrap.wrap("  ".join(words).replace("' ", "'\0"), screen.width - MARGIN - 12)  # a letter keeps its value
+    lines = [line.replace("\0", " ") for line in lines]
+    lines[-1] += f" {tick_text(high)}"
+    return [f"{'':>{MARGIN + 1}}{line}" for line in [f"{name}, from:", *lines, *(["x: not finite"] if masked else [])]]
+
+
+def circles_text(chart: Circles, screen: Screen) -> str:
+    """Return circles side by side, each arrow's tip a digit, and the angles below."""
+    count = max(1, min(len(chart.circles), (screen.width + 2) // (ROUND + 2)))
+    circles = chart.circles[:count]
+    drawn = [_circle(arrows) for _, arrows in circles]
+    lines = ["  ".join(parts).rstrip() for parts in zip(*drawn, strict=True)]
+    lines.append("  ".join(f"{name:^{ROUND}}" for name, _ in circles).rstrip())
+    arrows = circles[0][1] if circles else []
+    wide = max((len(arrow.name) for arrow in arrows), default=0)
+    rows = [f"{'':>{wide + 5}}" + "".join(f"{name:>13}" for name, _ in circles)]
+    for k, arrow in enumerate(arrows):
+        angles = [math.degrees(part[k].angle % (2 * math.pi)) for _, part in circles]
+        rows.append(f"  {k}  {arrow.name:<{wide}}" + "".join(f"{angle:9.2f} deg" for angle in angles))
+    return "\n".join(
+        printable(line)[: screen.width] for line in [chart.title, "", *lines, "", f"{chart.legend}:", *rows]
+    )
+
+
+def _circle(arrows: Sequence[Arrow]) -> list[str]:
+    """Return a circle of dots with the number of each arrow where it points; the first of those at one place."""
+    cells = [[" "] * ROUND for _ in range(ROUND // 2)]
+
+    def put(angle: float, length: float, mark: str, over: str) -> None:
+        x = round((1 + length * math.cos(angle)) * (ROUND - 1) / 2)
+        y = round((1 - length * math.sin(angle)) * (ROUND // 2 - 1) / 2)
+        if 0 <= y < len(cells) and 0 <= x < ROUND and cells[y][x] in over:
+            cells[y][x] = mark
+
+    for k in range(64):
+        put(2 * math.pi * k / 64, 1.0, ".", " ")
+    put(0.0, 0.0, "+", " ")
+    for k, arrow in enumerate(arrows):
+        put(arrow.angle, min(1.0, arrow.length), str(k % 10), " .+")
+    return ["".join(row) for row in cells]

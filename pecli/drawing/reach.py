@@ -1,0 +1,123 @@
+"""Reports of extrapolation as charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Series
+from pecli.extrapolation.extrapolation import Extrapolation
+from pecli.extrapolation.reach import BiasReach
+from pecli.extrapolation.scalings import Scaled
+from pecli.extrapolation.waves import Curve, WaveReach
+
+if TYPE_CHECKING:
+    from pecli.extrapolation.trial.probe import Probe
+
+DISTANCE = "distance (positions)"
+HEADS = 8
+
+
+def charts_of(reports: Iterable[Extrapolation]) -> list[Chart]:
+    """Return what of these reports can be drawn: coverage, scores and scalings, biases by distance."""
+    found: list[Chart] = []
+    for report in reports:
+        if report.waves is not None:
+            found += _of_waves(report, report.waves)
+        if report.bias is not None:
+            found.append(_of_bias(report, report.bias))
+        if any(scaled.reach for scaled in report.scalings):
+            found += _of_scalings(report, report.scalings)
+    return found
+
+
+def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
+    coverage = Bars(
+        f"Phases of {report.source}: seen in training and new",
+        Axis("pair (0 turns fastest)"),
+        Axis("share of the circle", low=0.0, high=1.0),
+        (
+            Part(f"seen up to {report.train}", [p.seen for p in reach.pairs]),
+            Part(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
+        ),
+    )
+    score = _score(f"Score against distance of {report.source}", report, [(report.source, reach.score)])
+    return [coverage, score]
+
+
+def _score(title: str, report: Extrapolation, curves: Sequence[tuple[str, Curve]]) -> Lines:
+    series = [Series(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
+    where = Axis(DISTANCE, log=True, low=1.0)
+    return Lines(title, where, Axis("mean cosine of the pairs"), series, (_trained(report),))
+
+
+def _trained(report: Extrapolation) -> Mark:
+    return Mark(report.train, f"trained to {report.train}")
+
+
+def _of_bias(report: Extrapolation, reach: BiasReach) -> Lines:
+    """Return the weights that biases leave, of many heads the first, the last and some between."""
+    count = len(reach.curves)
+    shown = range(count) if count <= HEADS else sorted({round(i * (count - 1) / (HEADS - 1)) for i in range(HEADS)})
+    series = [Series(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
+    title = f"Weight of a key against its distance, {report.source}"
+    up = Axis("weight over the largest", low=0.0, high=1.0)
+    return Lines(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
+
+
+def _weights(curve: Curve, reach: BiasReach) -> list[float]:
+    top = max(curve.values)
+    if reach.multiplies:
+        return [value / top if top else 0.0 for value in curve.values[1:]]
+    return [math.exp(value - top) for value in curve.values[1:]]
+
+
+def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Chart]:
+    made = [(s.scaling, s.reach) for s in scalings if s.reach is not None]
+    new = report.test - report.train
+    inside = [
+        Series(name, [p.index for p in reach.pairs], [1 - p.outside / new for p in reach.pairs]) for name, reach in made
+    ]
+    slower = [
+        Series(
+            name, [p.index for p in reach.pairs], [p.frequency / p.trained if p.trained else 1.0 for p in reach.pairs]
+        )
+        for name, reach in made
+    ]
+    pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
+    return [
+        Lines(
+            f"New phases that training saw, {report.source} to {report.test}",
+            pair,
+            Axis("share", low=0, high=1),
+            inside,
+        ),
+        Lines(
+            "How much slower a scaling makes a pair", pair, Axis("frequency over that in training", log=True), slower
+        ),
+        _score("Score against distance by scaling", report, [(name, reach.score) for name, reach in made]),
+    ]
+
+
+def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
+    """Return the loss by position, mean over the seeds and over `bin_size` values."""
+    settings = probe.settings
+    series = []
+    for trial in probe.trials:
+        mean = [sum(values) / len(values) for values in zip(*trial.losses, strict=True)]
+        series.append(_binned(trial.name, probe.positions, mean, bin_size))
+    series.append(_binned("the best possible", probe.positions, probe.floor, bin_size))
+    mark = Mark(settings.train, f"trained to {settings.train}")
+    title = f"Loss by position of small models on a toy language ({len(settings.seeds)} seeds)"
+    return [
+        Lines(
+            title, Axis("position (tokens)", low=0.0, high=settings.test), Axis("loss (nats)", low=0.0), series, (mark,)
+        )
+    ]
+
+
+def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Series:
+    starts = range(0, len(values) - size + 1, size)
+    x = [sum(positions[i : i + size]) / size for i in starts]
+    return Series(name, x, [sum(values[i : i + size]) / size for i in starts])

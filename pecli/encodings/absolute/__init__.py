@@ -1,0 +1,1 @@
+"""Position -> a vector that is added to the embedding."""

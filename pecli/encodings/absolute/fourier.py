@@ -1,0 +1,138 @@
+"""Random Fourier features: coordinates times a drawn or given matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import lcm
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
+from pecli.encodings.shared.coordinates import (
+    WORD_HELP,
+    AxisOrder,
+    CoordinateWord,
+    Extent,
+    Grid,
+    PointAxes,
+    PointList,
+    coordinates_of,
+)
+from pecli.encodings.shared.parameters import Seed
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.numbers.doubled import Doubled
+
+DRAWN_BITS = 40
+"""A drawn factor is sigma times a whole multiple of 2^-40.
+
+So the phases of several coordinates add up in whole numbers, and the matrix is the same on every
+machine.  It is finer than float32, in which frameworks draw, for all but one value in 2^14.
+"""
+
+LARGEST_POSITIVE = Fraction(1, 1 << 63)
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="Fourier features",
+    formula="""
+        pe(x) = [sin(2 pi B x), cos(2 pi B x)]
+        B ~ N(0, sigma^2), dim/2 rows and a column for each coordinate; with log: ln x for x
+    """,
+    source=(
+        Source("Tancik et al. 2020", "arXiv:2006.10739", "section 4; the authors' code puts sines first"),
+        Source("Song et al. 2020", "arXiv:2011.13456", "log"),
+    ),
+    facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
+    users="Fourier feature networks, SAM, score-based diffusion, diffusers' GaussianFourierProjection",
+    example="fourier:dim=8,sigma=0.1",
+)
+def fourier(
+    *,
+    dim: Annotated[int, Param("Width: twice the rows of B.", ge=2, le=1 << 20, even=True)],
+    sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
+    seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
+    generator: Annotated[
+        Literal["philox4x64-10+as241"],
+        Param("How B is drawn: one Philox word each, normal by inverse CDF.", when=("matrix", (None,))),
+    ] = "philox4x64-10+as241",
+    matrix: Annotated[
+        tuple[Decimal, ...] | None,
+        Param(
+            "B itself, a row for each frequency and a column for each coordinate: a list, or a text, JSON or npy file.",
+            file=True,
+            matrix=True,
+        ),
+    ] = None,
+    log: Annotated[bool, Param("Take the logarithm of the positions first.", when=("coordinates", ("given",)))] = False,
+    order: Annotated[Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.")] = "sin-cos",
+    coordinates: Annotated[CoordinateWord, Param(WORD_HELP)] = "given",
+    grid: Grid = None,
+    axis_order: AxisOrder = "xy",
+    points: PointList = None,
+    point_axes: PointAxes = 1,
+    extent: Extent = None,
+) -> Waves:
+    """Sines and cosines of random frequencies, with their matrix B beside."""
+    where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
+    if log and points is not None:
+        raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with --points")
+    half = dim // 2
+    factors, unit = _drawn(seed, half, where.count, sigma) if matrix is None else _given(matrix, half, where.count)
+    first, second = slice(0, half), slice(half, dim)
+    sin, cos = (first, second) if order == "sin-cos" else (second, first)
+    fixed = (Fixed("B", (half, where.count), ("frequency", "coordinate"), _stored(factors, unit)),)
+    if log:
+        low = Domain(low=LARGEST_POSITIVE, remedy="the logarithm needs positions above 0, such as --start 1")
+        cross = Cross(sin, cos, logarithm=tuple(row[0] for row in factors), unit=unit)
+        return Waves(dim, (), cross=cross, fixed=fixed, domain=low)
+    if where.count == 1:
+        band = Band(tuple(row[0] * unit for row in factors), sin, cos, turns=True)
+        return Waves(dim, (band,), fixed=fixed, **where.plan())
+    turns = tuple(tuple(row[axis] * unit for row in factors) for axis in range(where.count))
+    return Waves(dim, (), cross=Cross(sin, cos, turns), fixed=fixed, **where.plan())
+
+
+Factors = Sequence[Sequence[int]]
+
+
+@lru_cache(maxsize=4)
+def _drawn(seed: int, rows: int, columns: int, sigma: Decimal) -> tuple[Factors, Fraction]:
+    """Return drawn factors as whole multiples of a unit, (rows, columns)."""
+    import numpy as np
+
+    from pecli.numbers import draws as seeded
+
+    drawn = seeded.normal(seeded.uniform(seeded.row_words(seed, np.arange(rows), columns)))
+    multiples = np.rint(drawn * 2.0**DRAWN_BITS).astype(np.int64)
+    return multiples.tolist(), Fraction(sigma) / (1 << DRAWN_BITS)
+
+
+def _given(numbers: tuple[Decimal, ...], rows: int, columns: int) -> tuple[Factors, Fraction]:
+    """Return given factors as whole multiples of a unit."""
+    if len(numbers) != rows * columns:
+        rule = f"must be {rows * columns}: dim/2 = {rows} rows of {columns}, a column for each coordinate"
+        raise BadParameter("matrix", f"{len(numbers)} numbers", rule)
+    exact = [Fraction(number) for number in numbers]
+    unit = Fraction(1, lcm(*(x.denominator for x in exact)))
+    whole = [int(x / unit) for x in exact]
+    return [whole[at : at + columns] for at in range(0, len(whole), columns)], unit
+
+
+def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], Doubled]:
+    """Return the rows of B."""
+
+    def values(start: int, stop: int) -> Doubled:
+        from pecli.numbers.doubled import Doubled, from_decimal
+
+        rows = factors[start:stop]
+        flat = from_decimal([factor * unit for row in rows for factor in row])
+        shape = (len(rows), len(factors[0]))
+        return Doubled(flat.hi.reshape(shape), flat.lo.reshape(shape))
+
+    return values

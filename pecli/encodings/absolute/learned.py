@@ -1,0 +1,135 @@
+"""Learned positions: the table with which training starts."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Domain, Values
+from pecli.encodings.absolute.sinusoidal import sinusoidal
+from pecli.encodings.shared.parameters import Dim, MaxLen, Seed
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pecli.numbers.points import Points
+
+Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
+DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
+WITH_STD = ("normal", "truncated-normal", "sinusoidal")
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="Learned",
+    formula="""
+        pe(p) = row p + rows-offset of a trained matrix; before training:
+        normal: N(0, std^2); truncated-normal: the same within 2 std
+        uniform: U(-bound, bound); zeros: 0; sinusoidal: the sinusoid + N(0, std^2)
+        xavier-uniform: U(-a, a), a = sqrt(6 / (rows + dim)); xavier-normal: N(0, 2 / (rows + dim))
+    """,
+    source=(
+        Source("Gehring et al. 2017", "arXiv:1705.03122", "section 3.1"),
+        Source("Devlin et al. 2018", "arXiv:1810.04805"),
+        Source("Glorot and Bengio 2010", "AISTATS 9", "for the xavier rules"),
+    ),
+    facts=Facts(
+        learned=True, beyond="ends", multi_scale=False, parameters="(max_len + rows_offset) * dim", longest="max_len"
+    ),
+    users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
+    example="learned:dim=4,max-len=8",
+)
+def learned(
+    *,
+    dim: Dim,
+    max_len: Annotated[
+        MaxLen,
+        Param("Positions that the trained matrix has (default: the table's).", ge=1, lt=1 << 53, of_table="length"),
+    ] = None,
+    init: Annotated[Init, Param("Distribution of the initial values.")] = "normal",
+    std: Annotated[
+        Decimal | None,
+        Param(
+            "Standard deviation (default 1/sqrt(dim)); BERT 0.02, GPT-2 0.01.",
+            ge=1e-30,
+            le=1e30,
+            when=("init", WITH_STD),
+        ),
+    ] = None,
+    bound: Annotated[
+        Decimal, Param("Largest size of a uniform value.", ge=1e-30, le=1e30, when=("init", ("uniform",)))
+    ] = Decimal("0.1"),
+    seed: Annotated[Seed, Param("Seed of the drawn values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
+    generator: Annotated[
+        Literal["philox4x64-10+as241"],
+        Param(
+            "How values are drawn: one Philox word each, by row and column; normal by inverse CDF.",
+            when=("init", DRAWN),
+        ),
+    ] = "philox4x64-10+as241",
+    rows_offset: Annotated[
+        int, Param("Rows before position 0 (OPT, BART 2; RoBERTa padding + 1).", ge=0, le=1 << 20)
+    ] = 0,
+) -> Values:
+    """Table that the training of positions starts from, drawn from a seed.
+
+    Each value depends on the seed, its row and its column alone, so any slice
+    equals the same rows of the whole.
+    """
+    if init == "sinusoidal" and dim % 2:
+        raise BadParameter("dim", dim, f"must be even with --init sinusoidal: use {max(2, dim - 1)} or {dim + 1}")
+    rows = (max_len or 1) + rows_offset
+    spread = float(_spread(init, dim, rows, std, bound))
+
+    def at(points: Points) -> NDArray[Any]:
+        import numpy as np
+
+        if init == "zeros":
+            return np.zeros((len(points), dim))
+        drawn = _drawn(init, seed, points.whole() + rows_offset, dim)
+        drawn *= spread
+        return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
+
+    remedy = f"the trained matrix ends at position {(max_len or 1) - 1}: give a larger --max-len"
+    return Values(dim, at, Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy))
+
+
+def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> Decimal:
+    """Return the deviation of a normal, or the bound of a uniform distribution."""
+    if init == "uniform":
+        return bound
+    if init.startswith("xavier"):
+        return CONTEXT.sqrt(CONTEXT.divide(Decimal(6 if init == "xavier-uniform" else 2), Decimal(rows + dim)))
+    return std if std is not None else CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(dim)))
+
+
+def _drawn(init: Init, seed: int, rows: NDArray[Any], dim: int) -> NDArray[Any]:
+    """Return (n, dim) values of unit spread."""
+    from pecli.numbers import draws as seeded
+
+    u = seeded.uniform(seeded.row_words(seed, rows, dim))
+    if init in ("uniform", "xavier-uniform"):
+        return 2.0 * u - 1.0
+    if init == "truncated-normal":
+        # One word a value: the part of the distribution within two deviations, which is
+        # what redrawing until the value falls there gives.
+        low = 0.022750131948179207200  # the normal distribution function at -2
+        u = low + u * (1.0 - 2.0 * low)
+    return seeded.normal(u)
+
+
+def _sinusoid(points: Points, dim: int) -> NDArray[Any]:
+    import numpy as np
+
+    from pecli.engine import Wheel, fill
+
+    plan = sinusoidal(dim=dim)
+    (band,) = plan.bands
+    out = np.empty((len(points), dim))
+    views: list[Any] = [("sin", out[:, band.sin]), ("cos", out[:, band.cos])]
+    fill(Wheel(band.frequencies, unit=points.unit), points.multiples, views, "float64")
+    return out

@@ -1,0 +1,1 @@
+"""Numbers added to the logits, one for each head, query and key."""

@@ -1,0 +1,190 @@
+"""ALiBi: a penalty in proportion to the distance.
+
+H heads.  The distance is key minus query.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.plan import Bias
+from pecli.encodings.shared.parameters import Heads
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, geometric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.declare.plan import Real
+    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.points import Points
+
+SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
+Arithmetic = Literal["exact", "float32", "bfloat16"]
+Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.")]
+
+
+@encoding(
+    family=Family.BIAS,
+    title="ALiBi",
+    formula="""
+        bias(h, i, j) = -m_h abs(j - i)
+        m_h = 2^(-bias-max h / P), h = 1 .. P, P the largest power of two that is at most H
+        then, for the other H - P heads, the 1st, 3rd, 5th .. of 2^(-bias-max h / (2P))
+        with slopes paper: m_h = 2^(-bias-max h / H)
+        with bias key-position: m_h j; last-key: m_h (j - last key)
+    """,
+    source=Source("Press et al. 2021", "arXiv:2108.12409", "section 3 and the authors' get_slopes"),
+    facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
+    users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
+    example="alibi:heads=8",
+    presets=(
+        Preset(
+            "convention",
+            "What a model adds: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
+            {
+                "bloom": {"bias": "key-position"},
+                "mpt": {"bias": "last-key"},
+                "falcon": {"bias": "key-position", "arithmetic": "bfloat16"},
+                "paper": {"mask": "causal"},
+            },
+        ),
+    ),
+)
+def alibi(
+    *,
+    heads: Heads,
+    slopes: Annotated[
+        Literal["frameworks", "paper"],
+        Param("Rule for a number of heads that is no power of two: the code's, or as the paper prints."),
+    ] = "frameworks",
+    bias_max: Annotated[Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000)] = Decimal(8),
+    bias: Annotated[
+        Literal["symmetric", "key-position", "last-key"],
+        Param("-m abs(j - i); BLOOM's m j; MPT's m (j - last key): alike after a causal softmax."),
+    ] = "symmetric",
+    mask: Mask = "none",
+    slope_dtype: Annotated[SlopeType, Param("Round the slopes to a type before multiplying.")] = "exact",
+    slope_values: Annotated[
+        tuple[Decimal, ...] | None, Param("Slopes to use instead of the rule's, one for each head.", ge=0, le=1e30)
+    ] = None,
+    alibi_heads: Annotated[
+        int | None, Param("Only the first N heads have a slope, the others 0 (default: all).", ge=1, le=1 << 16)
+    ] = None,
+    arithmetic: Annotated[
+        Arithmetic,
+        Param("Exact, or slopes, positions and products rounded as BLOOM (float32) and Falcon (bfloat16) do."),
+    ] = "exact",
+) -> Bias:
+    """Penalty that grows with the distance, at one slope per head."""
+    active = heads if alibi_heads is None else alibi_heads
+    if active > heads:
+        raise BadParameter("alibi-heads", active, f"must be at most heads={heads}")
+    if slope_values is not None and len(slope_values) != active:
+        raise BadParameter(
+            "slope-values", f"({len(slope_values)} slopes)", f"must be {active}, one for each head with a slope"
+        )
+    if slope_values is not None:
+        found = [Fraction(value) for value in slope_values]
+    elif arithmetic == "exact":
+        found = alibi_slopes(active, bias_max, slopes)
+    else:
+        found = _slopes_in_float32(active, bias_max, slopes)
+    stored = "bfloat16" if arithmetic == "bfloat16" and slope_dtype == "exact" else slope_dtype
+    exact = _as_stored(found, stored) + [Fraction(0)] * (heads - active)
+
+    def penalty(points: Points, chosen: range) -> Real:
+        if arithmetic == "exact":
+            return turned(points.times([exact[h] for h in chosen]))
+        return _rounded_products(points, [exact[h] for h in chosen], arithmetic)
+
+    def symmetric(distances: Points, chosen: range) -> Real:
+        return minus(penalty(distances.size(), chosen))
+
+    return Bias(
+        heads,
+        symmetric if bias == "symmetric" else penalty,
+        by="distance" if bias == "symmetric" else "key" if bias == "key-position" else "last",
+        even=bias == "symmetric",
+        causal=mask == "causal",
+        slopes=lambda: exact,
+    )
+
+
+def alibi_slopes(heads: int, bias_max: Decimal, rule: Literal["frameworks", "paper"]) -> list[Fraction]:
+    """Return the slope of each head, to the digits of the decimal context."""
+    top = Fraction(bias_max)
+    if rule == "paper":
+        return _geometric(top / heads, range(1, heads + 1))
+    whole = 1 << (heads.bit_length() - 1)
+    first = _geometric(top / whole, range(1, whole + 1))
+    return first + _geometric(top / (2 * whole), range(1, 2 * (heads - whole), 2))
+
+
+def turned(values: Doubled) -> Doubled:
+    """Return (m, heads) as (heads, m)."""
+    from pecli.numbers.doubled import Doubled
+
+    return Doubled(values.hi.T, values.lo.T)
+
+
+def minus(values: Real) -> Real:
+    """Return the negative, with zeros that stay positive."""
+    from pecli.numbers.doubled import Doubled
+
+    if isinstance(values, Doubled):
+        return Doubled(0.0 - values.hi, 0.0 - values.lo)
+    return 0.0 - values
+
+
+def _geometric(step: Fraction, exponents: range) -> list[Fraction]:
+    """Return 2^(-step k), exact where the exponent is whole."""
+    if not exponents:
+        return []
+    powers = geometric(Decimal(2), step, exponents[-1] + 1)
+    return [Fraction(1, 2 ** int(step * k)) if (step * k).denominator == 1 else Fraction(powers[k]) for k in exponents]
+
+
+def _slopes_in_float32(heads: int, bias_max: Decimal, rule: Literal["frameworks", "paper"]) -> list[Fraction]:
+    """Return the slopes as transformers' BLOOM and Falcon take them: rounded powers of a rounded first slope.
+
+    torch's power is not correctly rounded: about one slope in a hundred differs by one unit in the last place.
+    """
+    whole = heads if rule == "paper" else 1 << (heads.bit_length() - 1)
+    found = []
+    for count, exponents in ((whole, range(1, whole + 1)), (2 * whole, range(1, 2 * (heads - whole), 2))):
+        (base,) = _as_stored(_geometric(Fraction(bias_max) / count, range(1, 2)), "float32")
+        first = CONTEXT.divide(Decimal(base.numerator), Decimal(base.denominator))
+        found += _as_stored([Fraction(CONTEXT.power(first, Decimal(k))) for k in exponents], "float32")
+    return found
+
+
+def _as_stored(values: Sequence[Fraction], dtype: SlopeType) -> list[Fraction]:
+    """Return exact values as `dtype` holds them."""
+    if dtype == "exact" or not values:
+        return list(values)
+
+    from pecli.numbers.doubled import from_decimal
+    from pecli.numbers.rounding import narrow, widen
+
+    pair = from_decimal(values)
+    return [Fraction(value) for value in widen(narrow(pair.hi, pair.lo, dtype), dtype).tolist()]
+
+
+def _rounded_products(points: Points, slopes: Sequence[Fraction], dtype: SlopeType) -> NDArray[np.float64]:
+    """Return slopes times positions, (heads, m), both factors and the product rounded to `dtype`."""
+    import numpy as np
+
+    from pecli.numbers.rounding import narrow, widen
+
+    exact = points.times([Fraction(1)])
+    where = widen(narrow(exact.hi[:, 0], exact.lo[:, 0], dtype), dtype)
+    factors = np.array([float(slope) for slope in slopes])
+    # two significands of at most 24 bits: float64 holds their product
+    return widen(narrow(factors[:, None] * where, None, dtype), dtype)

@@ -1,0 +1,232 @@
+"""FIRE: a small network of the distance, relative to how far the query stands from the beginning.
+
+H heads.  The distance is key minus query; i is the query's position.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Bias, Domain, Fixed
+from pecli.encodings.bias.alibi import Mask
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
+from pecli.encodings.shared.ratios import Ratios, even_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.numbers.points import Points
+
+    Floats = NDArray[np.float64]
+
+
+@encoding(
+    family=Family.BIAS,
+    title="FIRE",
+    formula="""
+        x(i, j) = ln(c abs(j - i) + 1) / (ln(c max(threshold, i) + 1) + epsilon)
+        bias(h, i, j) = W2 max(0, W1 x + b1) + b2, row h
+    """,
+    source=Source("Li et al. 2023", "arXiv:2310.04418", "equation 8 and the reference code in its appendix"),
+    facts=Facts(
+        learned=True, bounded=False, relative="no",
+        parameters="2 * hidden + (hidden + 1) * heads + 2", cost="(heads + 1) * n * n",
+    ),
+    users="research on length generalisation",
+    example="fire:heads=2,threshold=16",
+)  # fmt: skip
+def fire(
+    *,
+    heads: Annotated[
+        int | None, Param("Number of heads (default: those of the weights; without either, x alone).", ge=1, le=1 << 16)
+    ] = None,
+    c: Annotated[Decimal, Param("Scale of the distance in the logarithm.", ge=1e-12, le=1e12)] = Decimal("0.1"),
+    threshold: Annotated[Decimal, Param("Position L up to which queries are alike.", ge=0, le=1e12)] = Decimal(512),
+    epsilon: Annotated[Decimal, Param("Added to the divisor.", ge=1e-12, le=1)] = Decimal("1e-6"),
+    hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 12)] = 32,
+    mask: Mask = "none",
+    weights: Annotated[
+        Weights, Param("File of the network (mlp.0.weight ..) and its c and threshold (default: drawn).", file=True)
+    ] = None,
+    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
+    generator: Annotated[
+        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
+    ] = GENERATOR,
+) -> Bias:
+    """Trained function of the distance as a share of the query's position.
+
+    Without heads or weights the table holds x alone.  Computed in float64 with + - x / only.
+    For keys before the query x stays below 1; for later keys, which a decoder masks, it grows.
+    """
+
+    @cache
+    def network() -> Network:
+        if weights is None:
+            return Network.drawn(heads or 0, hidden, seed, Fraction(c), Fraction(threshold))
+        return Network.read(weights, heads, hidden, Fraction(c), Fraction(threshold))
+
+    @cache
+    def ratios() -> Ratios:
+        return Ratios(network().c, network().threshold, Fraction(epsilon))
+
+    def value(queries: Points, keys: Points, chosen: range) -> Floats:
+        return network().of(ratios(), queries, keys, chosen)
+
+    def shared(queries: Points, keys: Points) -> Floats:
+        found: Floats = ratios().numerators(queries, keys) / ratios().divisors(queries)[:, None]
+        return found
+
+    def prepare() -> None:
+        if weights is not None:
+            network()
+
+    count = network().heads if weights is not None and heads is None else heads or 0
+    return Bias(
+        count, value, by="pair", causal=mask == "causal", shared=shared, fixed=_arrays(network, count, hidden),
+        prepare=prepare, domain=Domain(Fraction(0), remedy="FIRE divides by the query's position, which counts from 0"),
+    )  # fmt: skip
+
+
+def _arrays(network: Callable[[], Network], heads: int, hidden: int) -> tuple[Fixed, ...]:
+    """Return the trained values as arrays."""
+    if not heads:
+        return ()
+    return (
+        Fixed("weight1", (hidden,), ("unit",), lambda a, b: network().first[a:b]),
+        Fixed("bias1", (hidden,), ("unit",), lambda a, b: network().bias1[a:b]),
+        Fixed("weight2", (heads, hidden), ("head", "unit"), lambda a, b: network().second[a:b]),
+        Fixed("bias2", (heads,), ("head",), lambda a, b: network().bias2[a:b]),
+    )
+
+
+class Network:
+    """Linear(1, hidden), ReLU, Linear(hidden, heads): a function of one number, so it is linear between bends."""
+
+    def __init__(
+        self, first: Floats, bias1: Floats, second: Floats, bias2: Floats, c: Fraction, threshold: Fraction
+    ) -> None:
+        self.first, self.bias1, self.second, self.bias2 = first, bias1, second, bias2
+        self.c, self.threshold = c, threshold
+
+    @property
+    def heads(self) -> int:
+        """Number of heads."""
+        return len(self.second)
+
+    @classmethod
+    def drawn(cls, heads: int, hidden: int, seed: int, c: Fraction, threshold: Fraction) -> Network:
+        """Return the network before training, as torch's linear layers start: uniform within 1/sqrt(fan in)."""
+        inner = fan_in(hidden)
+        first = draw(seed, 0, 0, hidden, 1, "uniform", 1.0)[:, 0]
+        bias1 = draw(seed, 1, 0, hidden, 1, "uniform", 1.0)[:, 0]
+        second = draw(seed, 2, 0, heads, hidden, "uniform", inner)
+        return cls(first, bias1, second, draw(seed, 3, 0, heads, 1, "uniform", inner)[:, 0], c, threshold)
+
+    @classmethod
+    def read(cls, path: str, heads: int | None, hidden: int, c: Fraction, threshold: Fraction) -> Network:
+        """Return the network of a file, with its c and threshold where it has them."""
+        from pecli.encodings.shared.files import one_array, read_arrays, shaped
+
+        arrays = read_arrays(path)
+        said = f"hidden={hidden}" + (f" and heads={heads}" if heads else "")
+        first = shaped(
+            one_array(arrays, path, "0.weight", "weight1").reshape(-1), path, (hidden,), f"the first layer with {said}"
+        )
+        bias1 = shaped(one_array(arrays, path, "0.bias", "bias1"), path, (hidden,), f"the first layer with {said}")
+        second = shaped(
+            one_array(arrays, path, "2.weight", "weight2"), path, (heads, hidden), f"the second layer with {said}"
+        )
+        bias2 = shaped(one_array(arrays, path, "2.bias", "bias2"), path, (len(second),), "the second layer's bias")
+        numbers = {
+            word: Fraction(float(arrays[key].ravel()[0]))
+            for key in arrays
+            if (word := key.rpartition(".")[2]) in ("c", "init_L", "L_multiplier")
+        }
+        length = numbers.get("init_L", threshold) * numbers.get("L_multiplier", Fraction(1))
+        return cls(first, bias1, second, bias2, abs(numbers.get("c", c)), abs(length))
+
+    def of(self, ratios: Ratios, queries: Points, keys: Points, heads: range) -> Floats:
+        """Return the values, (heads, q, k)."""
+        import numpy as np
+
+        numerators, divisors = ratios.numerators(queries, keys), ratios.divisors(queries)
+        bends, slopes, offsets = self._pieces
+        step = even_step(queries, keys)
+        if step is None:
+            return np.stack(
+                [
+                    self._windows(row[None], divisor, heads)[:, 0]
+                    for row, divisor in zip(numerators, divisors, strict=True)
+                ],
+                1,
+            )
+        if divisors[0] == divisors[-1]:  # they rise with the query: these rows are windows of one vector
+            return self._windows(numerators, divisors[0], heads)
+        counts, order = self._runs(ratios, queries, keys, step, bends, divisors)
+        found = np.empty((len(heads), *numerators.shape))
+        for row, head in enumerate(heads):
+            factors = (slopes[head][order] / divisors[:, None]).ravel()
+            np.multiply(np.repeat(factors, counts).reshape(numerators.shape), numerators, out=found[row])
+            found[row] += np.repeat(np.tile(offsets[head][order], len(divisors)), counts).reshape(numerators.shape)
+        return found
+
+    def _windows(self, numerators: Floats, divisor: float, heads: range) -> Floats:
+        """Return the values of queries that are alike, (heads, q, k), as views of one vector a head."""
+        import numpy as np
+
+        bends, slopes, offsets = self._pieces
+        keys = numerators.shape[1]
+        # the first row, and what each later row begins with: the whole vector, from right to left
+        vector = np.concatenate((numerators[:0:-1, 0], numerators[0]))
+        piece = np.searchsorted(bends * divisor, vector, side="left")
+        rows = [(slopes[h] / divisor)[piece] * vector + offsets[h][piece] for h in heads]
+        return (
+            np.stack([np.lib.stride_tricks.sliding_window_view(row, keys)[::-1] for row in rows])
+            if len(rows) > 1
+            else (np.lib.stride_tricks.sliding_window_view(rows[0], keys)[None, ::-1])
+        )
+
+    def _runs(
+        self, ratios: Ratios, queries: Points, keys: Points, step: int, bends: Floats, divisors: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many keys of each query fall into each piece, (q * (2m + 1),), and the pieces in that order."""
+        import numpy as np
+
+        kept = ratios.by_distance(keys.unit * abs(step))
+        place = (queries.multiples - keys.multiples[0]) // step  # where each query stands among the keys
+        farthest = int(max(np.abs(place).max(), np.abs(len(keys) - 1 - place).max()))
+        ends = np.searchsorted(kept(0, farthest + 1), bends * divisors[:, None], side="right")  # (q, m), rising
+        cuts = np.concatenate((place[:, None] + 1 - ends[:, ::-1], place[:, None] + ends), axis=1)
+        cuts = np.clip(cuts, 0, len(keys))
+        edges = np.concatenate((np.zeros((len(place), 1), np.int64), cuts, np.full((len(place), 1), len(keys))), axis=1)
+        pieces = np.abs(np.arange(-len(bends), len(bends) + 1))
+        return np.diff(edges, axis=1).ravel(), pieces
+
+    @cached_property
+    def _pieces(self) -> tuple[Floats, Floats, Floats]:
+        """Return the bends of the function for x > 0, and slope and offset of each piece, (heads, m + 1)."""
+        import numpy as np
+
+        some = self.first != 0.0
+        bend = np.where(some, -self.bias1 / np.where(some, self.first, 1.0), 0.0)
+        bends = np.unique(bend[some & (bend > 0.0)])
+        edges = np.concatenate(([0.0], bends, [np.inf]))
+        slopes, offsets = np.zeros((self.heads, len(bends) + 1)), np.zeros((self.heads, len(bends) + 1))
+        offsets += self.bias2[:, None]
+        for unit, (w, b) in enumerate(zip(self.first.tolist(), self.bias1.tolist(), strict=True)):
+            if w > 0.0:
+                active = edges[:-1] >= bend[unit]
+            elif w < 0.0:
+                active = edges[1:] <= bend[unit]
+            else:
+                active = np.full(len(bends) + 1, b > 0.0)
+            slopes += np.where(active, self.second[:, unit, None] * w, 0.0)
+            offsets += np.where(active, self.second[:, unit, None] * b, 0.0)
+        return bends, slopes, offsets

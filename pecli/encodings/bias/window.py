@@ -1,0 +1,238 @@
+"""Windows of an image: a bias for each offset of two patches.
+
+A window has height x width patches in row order.  The offset is query minus key.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.plan import Bias, Domain, Fixed, Window
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.points import Points
+
+Grid = Annotated[tuple[int, ...], Param("Height and width in patches.", ge=1, le=1 << 12, separator="x", items=(2,))]
+Heads = Annotated[
+    int | None, Param("Number of heads (default: those of the weights; without either, no bias).", ge=1, le=1 << 16)
+]
+
+
+@encoding(
+    family=Family.BIAS,
+    title="Window bias",
+    formula="""
+        entry = (dy + h - 1)(2w - 1) + dx + w - 1, dy and dx query minus key; bias(head) = table(entry, head)
+        with cls, of T entries: T - 3 class token to patch, T - 2 patch to class token, T - 1 class token to itself
+        version 2: coordinates sign(x) log2(1 + 8 abs(x)/(h - 1)) / log2 8, y and x alike,
+        bias = 16 sigmoid(W2 max(0, W1 coordinates + b1))
+    """,
+    source=(
+        Source("Liu et al. 2021", "arXiv:2103.14030", "equation 4 and the authors' code"),
+        Source("Liu et al. 2022", "arXiv:2111.09883", "section 3.3, log-spaced continuous bias"),
+        Source("Bao et al. 2022", "arXiv:2106.08254", "the class token's entries, in the code of BEiT"),
+    ),
+    facts=Facts(
+        learned=True, beyond="ends", relative="distance", multi_scale=False, longest="prod(grid)",
+        parameters="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads",
+        cost="heads * n * n + n * n",
+    ),
+    users="Swin, Swin v2, BEiT, Data2Vec vision",
+    example="window:grid=3x4,heads=2",
+    presets=(
+        Preset(
+            "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",
+            {"swin": {"version": "1"}, "swin-v2": {"version": "2"}, "beit": {"version": "1", "cls": True}},
+        ),
+    ),
+)  # fmt: skip
+def window(
+    *,
+    grid: Grid,
+    version: Annotated[Literal["1", "2"], Param("A trained table (1), or a network of the coordinates (2).")] = "1",
+    cls: Annotated[bool, Param("A class token stands before the patches.", when=("version", ("1",)))] = False,
+    pretrained: Annotated[
+        tuple[int, ...] | None,
+        Param(
+            "Window of the training, which scales the coordinates (default: grid).",
+            ge=2,
+            le=1 << 12,
+            separator="x",
+            items=(2,),
+            when=("version", ("2",)),
+        ),
+    ] = None,
+    heads: Heads = None,
+    hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 16, when=("version", ("2",)))] = 512,
+    weights: Annotated[
+        Weights, Param("File of the table, or of the network (default: drawn from the seed).", file=True)
+    ] = None,
+    std: Annotated[
+        Std,
+        Param(
+            "Standard deviation of drawn values, cut at two deviations.",
+            ge=1e-30,
+            le=1e30,
+            when=("weights", (None,)),
+        ),
+    ] = Decimal("0.02"),
+    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
+    generator: Annotated[
+        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
+    ] = GENERATOR,
+) -> Bias:
+    """Trained number for each head and each offset of two patches of a window.
+
+    Without heads or weights the table holds the entries alone, as the array index.
+    """
+    shape = Window(grid[0], grid[1], cls)
+    remedy = f"a window of {grid[0]}x{grid[1]} has {shape.tokens} tokens: use a larger --grid"
+    domain = Domain(Fraction(0), Fraction(shape.tokens - 1), integral=True, remedy=remedy)
+    if version == "2":
+        return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
+    count, rows, prepare = _table(weights, heads, shape.entries, float(std), seed)
+
+    def value(entries: Points, chosen: range) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = rows()[entries.multiples][:, chosen.start : chosen.stop].T
+        return found
+
+    fixed = (Fixed("weight", (shape.entries, count), ("entry", "head"), lambda a, b: rows()[a:b]),) if count else ()
+    return Bias(count, value, by="entry", window=shape, fixed=fixed, prepare=prepare, domain=domain)
+
+
+def _table(
+    path: str | None, heads: int | None, entries: int, std: float, seed: int
+) -> tuple[int, Callable[[], NDArray[np.float64]], Callable[[], None]]:
+    """Return the number of heads, what gives the table (entries, heads), and what reads and checks it."""
+    if path is None:
+        count = heads or 0
+        return count, cache(lambda: draw(seed, 0, 0, entries, count, "truncated-normal", std)), lambda: None
+
+    @cache
+    def read() -> NDArray[np.float64]:
+        from pecli.encodings.shared.files import one_array, read_arrays, shaped
+
+        values = one_array(read_arrays(path), path, "relative_position_bias_table")
+        return shaped(
+            values,
+            path,
+            (entries, heads),
+            f"a window with {entries} entries" + (f" and heads={heads}" if heads else ""),
+        )
+
+    def prepare() -> None:
+        read()
+
+    return heads or read().shape[1], read, prepare
+
+
+def _continuous(
+    shape: Window, trained: tuple[int, ...], heads: int | None, hidden: int, path: str | None, std: float, seed: int,
+    domain: Domain,
+) -> Bias:  # fmt: skip
+    """Return Swin v2's bias: a network of log-spaced coordinates."""
+    if min(trained) < 2:
+        rule = "must be at least 2x2 for version=2, which divides by height - 1 and width - 1"
+        raise BadParameter("grid", "x".join(map(str, trained)), rule)
+
+    @cache
+    def coordinates() -> Doubled:
+        return _log_coordinates(shape, trained)
+
+    @cache
+    def network() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        if path is None:
+            import numpy as np
+
+            count = heads or 0
+            first = draw(seed, 0, 0, hidden, 2, "truncated-normal", std)
+            return first, np.zeros(hidden), draw(seed, 1, 0, count, hidden, "truncated-normal", std)
+        from pecli.encodings.shared.files import one_array, read_arrays, shaped
+
+        arrays = read_arrays(path)
+        said = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
+        first = shaped(one_array(arrays, path, "0.weight", "weight1"), path, (hidden, 2), said)
+        bias = shaped(one_array(arrays, path, "0.bias", "bias1"), path, (hidden,), said)
+        return first, bias, shaped(one_array(arrays, path, "2.weight", "weight2"), path, (heads, hidden), said)
+
+    @cache
+    def values() -> Doubled:
+        from pecli.numbers import elementary
+        from pecli.numbers.doubled import Doubled
+
+        found = elementary.sigmoid(elementary.doubled(_perceptron(coordinates().hi, *network())))
+        return Doubled(16.0 * found.hi, 16.0 * found.lo)
+
+    def value(entries: Points, chosen: range) -> Doubled:
+        from pecli.numbers.doubled import Doubled
+
+        every, where = values(), (slice(chosen.start, chosen.stop), entries.multiples)
+        return Doubled(every.hi[where], every.lo[where])
+
+    def rows(start: int, stop: int) -> Doubled:
+        from pecli.numbers.doubled import Doubled
+
+        return Doubled(coordinates().hi[start:stop], coordinates().lo[start:stop])
+
+    count = heads if heads is not None or path is None else len(network()[2])
+    fixed: tuple[Fixed, ...] = ()
+    if count:
+        fixed = (
+            Fixed("weight1", (hidden, 2), ("unit", "axis"), lambda a, b: network()[0][a:b]),
+            Fixed("bias1", (hidden,), ("unit",), lambda a, b: network()[1][a:b]),
+            Fixed("weight2", (count, hidden), ("head", "unit"), lambda a, b: network()[2][a:b]),
+        )
+    beside = (Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), rows),)
+    return Bias(
+        count or 0, value, by="entry", window=shape, fixed=fixed, beside=beside,
+        prepare=lambda: None if path is None else (network(), None)[1], domain=domain,
+    )  # fmt: skip
+
+
+def _log_coordinates(shape: Window, trained: tuple[int, ...]) -> Doubled:
+    """Return the coordinates of every entry, (entries, 2), y first."""
+    import numpy as np
+
+    from pecli.numbers import elementary
+    from pecli.numbers.doubled import Doubled, divide, from_decimal
+
+    scale = from_decimal([Fraction(8)])
+    eight = elementary.log(scale)
+    sides = []
+    for side, whole in zip((shape.height, shape.width), trained, strict=True):
+        sizes = elementary.log1p(from_decimal([Fraction(8 * x, whole - 1) for x in range(side)]))
+        found = divide(sizes, eight)
+        signed = (np.concatenate((0.0 - part[:0:-1], part)) for part in (found.hi, found.lo))
+        sides.append(Doubled(*signed))
+    y, x = sides
+    shapes = len(y.hi), len(x.hi)
+    return Doubled(*(
+        np.stack((np.broadcast_to(a[:, None], shapes), np.broadcast_to(b, shapes)), axis=-1).reshape(-1, 2)
+        for a, b in ((y.hi, x.hi), (y.lo, x.lo))
+    ))  # fmt: skip
+
+
+def _perceptron(
+    inputs: NDArray[np.float64], first: NDArray[np.float64], bias: NDArray[np.float64], second: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return W2 max(0, W1 x + b1), (heads, m); sums in one order, so that they are the same on every machine."""
+    import numpy as np
+
+    total = np.zeros((len(second), len(inputs)))
+    for unit in range(len(first)):
+        active = inputs[:, 0] * first[unit, 0] + inputs[:, 1] * first[unit, 1]
+        active += bias[unit]
+        total += second[:, unit, None] * np.maximum(active, 0.0)
+    return total

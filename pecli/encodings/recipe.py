@@ -1,0 +1,212 @@
+r"""Recipes: an encoding with its parameters, as text that parses back.
+
+Grammar: ``NAME[:key=value,...]``.  Items of a list are joined with ``+``
+(``sections=16+24+24``), sides of a grid with ``x``; a value with a comma, a
+colon or a quote is written in double quotes, ``\`` before a quote inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pecli.declare.encoding import Encoding, Value
+from pecli.declare.plan import Plan
+from pecli.encodings import find
+from pecli.errors import BadRecipe
+from pecli.numbers.text import shorten
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """An encoding and all its parameters, checked, defaults filled in.
+
+    Two recipes are equal when their texts are: the text is the identity.
+
+    Examples
+    --------
+    >>> Recipe.parse("sinusoidal:dim=4") == Recipe.bind("sinusoidal", dim=4, base="1e4")
+    True
+    >>> Recipe.parse("sinusoidal:dim=4").short
+    'sinusoidal:dim=4'
+    """
+
+    encoding: Encoding
+    values: Mapping[str, Value]
+
+    @classmethod
+    def bind(cls, name: str, /, **given: object) -> Recipe:
+        """Return the recipe of an encoding with these parameters, as text or typed.
+
+        Raises
+        ------
+        UnknownName
+            For an encoding or a parameter that does not exist.
+        BadParameter
+            For a value that breaks a rule, alone or beside the others.
+        """
+        return cls.over(name, given, {})
+
+    @classmethod
+    def over(cls, name: str, given: Mapping[str, object], beneath: Mapping[str, object]) -> Recipe:
+        """Return the recipe of `given`, with what it leaves out from `beneath`, such as a model's config."""
+        encoding = find(name)
+        recipe = cls(encoding, encoding.bind(given, beneath))
+        if not recipe.open_parameters:
+            _ = recipe.plan  # runs the checks that join several parameters
+        return recipe
+
+    @classmethod
+    def parse(cls, text: str) -> Recipe:
+        """Return the recipe that `text` writes; its keys are the encoding's own parameters."""
+        name, given = split_recipe(text)
+        return cls.bind(name, **given)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What the encoding's function returns for these parameters."""
+        return self.encoding.plan(self.values)
+
+    @property
+    def open_parameters(self) -> dict[str, str]:
+        """Parameters that the whole table decides and that are not given: name to "length" or "last"."""
+        return {
+            name: parameter.param.of_table
+            for name, parameter in self.encoding.parameters.items()
+            if parameter.param.of_table and self.values[name] is None and self.encoding.applies(parameter, self.values)
+        }
+
+    def resolve(self, *, length: int, last: int, whole: bool, part: str = "--start or --shard") -> Recipe:
+        """Return the recipe with what depends on the whole table filled in.
+
+        Parameters
+        ----------
+        length : int
+            Rows of the table.
+        last : int
+            Its last position, rounded up.
+        whole : bool
+            Whether these rows are the whole table; if not, the parameters must be given.
+        part : str
+            The options that made them a part, for the message.
+
+        Raises
+        ------
+        BadParameter
+            If they are open and the rows are a part only.
+        """
+        missing = self.open_parameters
+        if not missing:
+            return self
+        if not whole:
+            option = self.encoding.parameters[next(iter(missing))].option
+            rule = f"needs --{option}: {self.encoding.name} depends on the whole table, and these rows are a part of it"
+            raise BadRecipe(f"a table with {part} {rule}")
+        parameters = self.encoding.parameters
+        filled = {
+            name: parameters[name].parse(str(length if of == "length" else max(1, last + 1)))
+            for name, of in missing.items()
+        }
+        return Recipe(self.encoding, {**self.values, **filled})
+
+    @cached_property
+    def _text(self) -> str:
+        return self._format({n: v for n, v in self.values.items() if v is not None})
+
+    @property
+    def short(self) -> str:
+        """The text with only what differs from the defaults; parses back to an equal recipe."""
+        parameters = self.encoding.parameters
+        return self._format({n: v for n, v in self.values.items() if v != parameters[n].default})
+
+    def keys(self) -> dict[str, str]:
+        """Return parameter keys and texts, of those that apply and are not None."""
+        parameters = self.encoding.parameters
+        return {
+            parameters[name].option: parameters[name].text(value)
+            for name, value in self.values.items()
+            if value is not None and self.encoding.applies(parameters[name], self.values)
+        }
+
+    def _format(self, values: Mapping[str, Value]) -> str:
+        keys = self.keys()
+        options = {self.encoding.parameters[name].option for name in values}
+        return join_recipe(self.encoding.name, {k: v for k, v in keys.items() if k in options})
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Recipe.parse({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recipe) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def join_recipe(name: str, keys: Mapping[str, str]) -> str:
+    """Return the text of a name and its keys, quoting where needed."""
+    items = ",".join(f"{key}={_quote(value)}" for key, value in keys.items())
+    return f"{name}:{items}" if items else name
+
+
+def _quote(value: str) -> str:
+    if any(c in value for c in ',:"\\') or value != value.strip():
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return value
+
+
+def split_recipe(text: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the keys of a recipe's text.
+
+    Raises
+    ------
+    BadRecipe
+        If it does not follow the grammar, or gives a key twice.
+    """
+    name, colon, rest = text.partition(":")
+    keys: dict[str, str] = {}
+    if not name or (colon and not rest):
+        raise BadRecipe(f"'{shorten(text)}' is no recipe: write NAME or NAME:key=value,key=value")
+    for item in _items(rest, text):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not key or not equals:
+            raise BadRecipe(f"'{shorten(item)}' in '{shorten(text)}' is not key=value")
+        if key.replace("_", "-") in keys:
+            raise BadRecipe(f"'{shorten(text)}' gives {key} twice")
+        keys[key.replace("_", "-")] = _unquote(value.strip(), text)
+    return name, keys
+
+
+def _items(rest: str, text: str) -> list[str]:
+    """Split at commas outside quotes."""
+    if not rest:
+        return []
+    items, current, quoted, escaped = [], "", False, False
+    for c in rest:
+        if quoted and not escaped and c == "\\":
+            escaped = True
+        elif c == '"' and not escaped:
+            quoted = not quoted
+        elif c == "," and not quoted:
+            items.append(current)
+            current = ""
+            continue
+        else:
+            escaped = False
+        current += c
+    if quoted:
+        raise BadRecipe(f"'{shorten(text)}' has a quote that does not end")
+    return [*items, current]
+
+
+def _unquote(value: str, text: str) -> str:
+    if not value.startswith('"'):
+        return value
+    if len(value) < 2 or not value.endswith('"'):
+        raise BadRecipe(f"'{shorten(text)}' has text after a quoted value")
+    return value[1:-1].replace('\\"', '"').replace("\\\\", "\\")

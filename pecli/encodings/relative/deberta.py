@@ -1,0 +1,96 @@
+"""DeBERTa: relative vectors for buckets of distances, query minus key."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Relative
+from pecli.encodings.bias.buckets import WHOLE, Arithmetic, LogBuckets
+from pecli.encodings.relative.shaw import SeedOfVectors, StdOfVectors, VectorWeights, WithoutWeights, vectors
+from pecli.encodings.shared.drawn import GENERATOR
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.declare.plan import Frame
+    from pecli.numbers.points import Points
+
+    Integers = NDArray[np.int64]
+
+
+@encoding(
+    family=Family.RELATIVE,
+    title="DeBERTa",
+    formula="""
+        D = i - j, mid = floor(buckets / 2)
+        index = D where abs(D) <= mid, otherwise
+        sign(D) (mid + ceil((mid - 1) ln(abs(D)/mid) / ln((max-distance - 1)/mid)))
+        shifted: buckets added, cut to 0 .. 2 buckets - 1
+        with buckets 0 (first version): D + max-distance, cut to 0 .. 2 max-distance - 1
+    """,
+    source=(
+        Source("He et al. 2020", "arXiv:2006.03654", "equation 3"),
+        Source("He et al. 2021", "arXiv:2111.09543", "log buckets of the code of version 2 and 3"),
+    ),
+    facts=Facts(
+        learned=True, relative="distance", multi_scale=False,
+        parameters="2 * buckets * dim", cost="2 * buckets * dim + n * n",
+    ),
+    users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
+    example="deberta:buckets=8,max-distance=16,dim=4",
+)  # fmt: skip
+def deberta(
+    *,
+    buckets: Annotated[
+        int, Param("Buckets of each sign; 0 for the first version, without them.", ge=0, le=1 << 16)
+    ] = 256,
+    max_distance: Annotated[
+        int, Param("Distance at which the last bucket begins; of the first version the cut.", ge=1, lt=1 << 53)
+    ] = 512,
+    shifted: Annotated[bool | None, Param("Make every index a row of the vectors (default: with buckets 0).")] = None,
+    clamp: Annotated[bool, Param("Cut the distance below max-distance first, as the authors do.")] = False,
+    dim: Annotated[
+        int | None, Param("Width of the vectors (default: none, the index alone).", ge=1, le=1 << 20)
+    ] = None,
+    arithmetic: Arithmetic = "exact",
+    weights: Annotated[
+        VectorWeights, Param("File of the vectors (default: drawn from the seed).", file=True, when=("dim", GIVEN))
+    ] = None,
+    std: StdOfVectors = Decimal("0.02"),
+    seed: SeedOfVectors = 0,
+    generator: WithoutWeights = GENERATOR,
+) -> Relative:
+    """Trained vector for each bucket of distances.
+
+    Queries meet it as position and keys as content, and the other way round.
+    """
+    middle = buckets // 2
+    if buckets == 1:
+        raise BadParameter("buckets", buckets, "must be 0 or at least 2: half of them are exact distances")
+    if buckets and max_distance - 1 <= middle:
+        rule = f"must be above {middle + 1}: the first {middle} of buckets={buckets} are distances of their own"
+        raise BadParameter("max-distance", max_distance, rule)
+    if arithmetic != "exact" and not buckets:
+        raise BadParameter("arithmetic", arithmetic, "has no effect with buckets=0: nothing is rounded")
+    log_buckets = LogBuckets(max(1, middle), max_distance - 1, middle - 1, None, arithmetic, up=True)
+    shift = not buckets if shifted is None else shifted
+    half = buckets or max_distance
+
+    def index(distances: Points, _: Frame) -> Integers:
+        import numpy as np
+
+        distance = -distances.whole()
+        if clamp:
+            distance = np.clip(distance, -max_distance if not buckets else 1 - max_distance, max_distance - 1)
+        if buckets:
+            distance = np.sign(distance) * log_buckets.of(np.abs(distance))
+        return np.clip(distance + half, 0, 2 * half - 1) if shift else distance
+
+    if dim is None:
+        return Relative((), index, domain=WHOLE)
+    vector, prepare = vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
+    return Relative((vector,), index, prepare=prepare, domain=WHOLE)

@@ -1,0 +1,146 @@
+"""Decomposed relative vectors: two tables, one for each axis of an image, resized to its size.
+
+The distance is query minus key, in patches of the finer of the two grids.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Fixed, Relative
+from pecli.encodings.bias.window import Grid
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.encodings.shared.parameters import Dim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values = Callable[[], NDArray[np.float64]]
+
+
+@encoding(
+    family=Family.RELATIVE,
+    title="Decomposed relative vectors",
+    formula="""
+        a query at y (of q rows) and a key at y' (of k rows) take row
+        floor(y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1)) of vector_height, and likewise of vector_width
+        both tables resized linearly to 2 max(q, k) - 1 rows
+    """,
+    source=(
+        Source("Li et al. 2022", "arXiv:2112.01526", "MViTv2, section 3.2"),
+        Source("Kirillov et al. 2023", "arXiv:2304.02643", "the image encoder of SAM, as in ViTDet"),
+    ),
+    facts=Facts(
+        learned=True, relative="distance", multi_scale=False,
+        parameters="2 * dim * (sum(grid) - 1)", cost="2 * dim * (sum(grid) - 1) + sum(grid) ** 2 - 2 * prod(grid)",
+    ),
+    users="SAM, ViTDet, MViTv2",
+    example="decomposed:grid=3x4,dim=2",
+)  # fmt: skip
+def decomposed(
+    *,
+    grid: Annotated[
+        Grid, Param("Height and width of the queries in patches.", ge=1, le=1 << 12, separator="x", items=(2,))
+    ],
+    dim: Dim,
+    key_grid: Annotated[
+        tuple[int, ...] | None,
+        Param("Height and width of the keys (default: grid).", ge=1, le=1 << 12, separator="x", items=(2,)),
+    ] = None,
+    trained_grid: Annotated[
+        tuple[int, ...] | None,
+        Param(
+            "Grid that drawn tables are made for, and resized from (default: the larger of the two).",
+            ge=1,
+            le=1 << 12,
+            separator="x",
+            items=(2,),
+            when=("weights", (None,)),
+        ),
+    ] = None,
+    init: Annotated[
+        Literal["truncated-normal", "zeros"],
+        Param("Initial values (SAM and ViTDet start from zeros).", when=("weights", (None,))),
+    ] = "truncated-normal",
+    weights: Annotated[
+        Weights, Param("File with rel_pos_h and rel_pos_w (default: drawn from the seed).", file=True)
+    ] = None,
+    std: Annotated[
+        Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("init", ("truncated-normal",)))
+    ] = Decimal("0.02"),
+    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
+    generator: Annotated[
+        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
+    ] = GENERATOR,
+) -> Relative:
+    """Trained vectors for the vertical and the horizontal distance of two patches.
+
+    The table is that of the whole grid, wherever it stands.
+    """
+    keys = key_grid or grid
+    tables, indices = [], []
+    for axis, name in enumerate(("height", "width")):
+        q, k = grid[axis], keys[axis]
+        rows = 2 * max(q, k) - 1
+        trained = rows if trained_grid is None else 2 * trained_grid[axis] - 1
+        if weights is None:
+            rule: Literal["truncated-normal", "zeros"] = init
+            made: Values = cache(partial(draw, seed, axis, 0, trained, dim, rule, float(std)))
+        else:
+            made = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
+        table = cache(partial(_resized, made, rows))
+        index = cache(partial(axis_index, q, k))
+        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), partial(_rows, table)))
+        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_rows, index), dtype="int64"))
+
+    def prepare() -> None:
+        for table in tables:
+            table.values(0, 1)
+
+    return Relative((*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
+
+
+def _rows(
+    values: Callable[[], NDArray[np.float64] | NDArray[np.int64]], start: int, stop: int
+) -> NDArray[np.float64] | NDArray[np.int64]:
+    return values()[start:stop]
+
+
+def _read(path: str, name: str, dim: int) -> NDArray[np.float64]:
+    """Return a table of an axis from a file; its number of rows is free."""
+    from pecli.encodings.shared.files import one_array, read_arrays, shaped
+
+    values = one_array(read_arrays(path), path, name, name.replace("rel_pos", "vector"))
+    return shaped(values, path, (None, dim), f"{name} with dim={dim}")
+
+
+def _resized(values: Values, rows: int) -> NDArray[np.float64]:
+    """Return the table resized to `rows` by linear interpolation between the middles of rows, as torch computes it."""
+    import numpy as np
+
+    table = values()
+    have = len(table)
+    if have == rows:
+        return table
+    places = [max(Fraction(0), (Fraction(2 * i + 1, 2)) * Fraction(have, rows) - Fraction(1, 2)) for i in range(rows)]
+    low = np.array([min(int(place), have - 1) for place in places])
+    part = np.array([float(place - int(place)) for place in places])[:, None]
+    found: NDArray[np.float64] = table[low] * (1.0 - part) + table[np.minimum(low + 1, have - 1)] * part
+    return found
+
+
+def axis_index(q: int, k: int) -> NDArray[np.int64]:
+    """Return which row of an axis's table q queries and k keys take, (q, k), by exact fractions."""
+    import numpy as np
+
+    # Coordinates of the finer grid: y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1), times q k throughout.
+    queries = np.arange(q, dtype=np.int64)[:, None] * (max(k, q) * k)
+    keys = (np.arange(k, dtype=np.int64) - (k - 1)) * (max(k, q) * q)
+    return (queries - keys) // (q * k)

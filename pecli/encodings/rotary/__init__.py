@@ -1,0 +1,1 @@
+"""Position -> cos and sin that turn pairs of queries and keys."""

@@ -1,0 +1,244 @@
+"""Multimodal rotary encoding: several position streams share one series of frequencies."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Axis, Band, Domain, Waves
+from pecli.encodings.rotary.rope import rope
+from pecli.encodings.shared.coordinates import Coordinates, of_points
+from pecli.errors import BadParameter
+from pecli.numbers.text import parse_integer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
+Places = list[tuple[int, slice, slice]]
+"""Stream, columns, and which frequencies stand there."""
+
+LONGEST_SEQUENCE = 1 << 24
+T, H, W = 0, 1, 2
+
+
+def mrope(
+    *,
+    sections: Annotated[
+        tuple[int, ...],
+        Param("Pairs that turn with each stream: t, h, w (hw-alternating: h, w, t).", ge=0, le=1 << 19),
+    ],
+    section_order: Annotated[
+        Order,
+        Param(
+            "One section after the other (Qwen2-VL, GLM-4V); t everywhere, h and w at every third pair (Qwen3-VL); "
+            "h and w in turn, then t (ERNIE 4.5 VL); or over the doubled vector (Hunyuan-VL)."
+        ),
+    ] = "chunked",
+    sequence: Annotated[
+        str | None,
+        Param(
+            "Text tokens and grids of vision tokens in order, such as 4+1x2x3+7 (default: text alone).",
+            when=("streams", (None,)),
+            metavar="N+TxHxW..",
+        ),
+    ] = None,
+    time_step: Annotated[
+        Decimal,
+        Param("Positions between the frames of a grid, cut to whole ones.", ge=0, le=1e6, when=("streams", (None,))),
+    ] = Decimal(1),
+    streams: Annotated[
+        tuple[Decimal, ...] | None,
+        Param(
+            "Positions of all streams, a row for each token: a list, or a text, JSON or npy file.",
+            file=True,
+            matrix=True,
+        ),
+    ] = None,
+    **turning: Any,
+) -> Waves:
+    """Rotation by several positions of a token, such as time, row and column.
+
+    Text has the same position in all streams and is rotated as by rope.  All
+    that rope takes is taken here too.
+    """
+    plan: Waves = rope(**turning)
+    (band,) = plan.bands
+    pairs = len(band.frequencies)
+    places = _places(sections, section_order, pairs)
+    where = _tokens(sequence, time_step, streams, len(sections))
+    if where is None:
+        return plan
+    full = section_order == "streams"
+    found = [
+        Band(band.frequencies[chosen], columns, columns, axis=stream)
+        for stream, columns, chosen in places
+        if len(band.frequencies[chosen])
+    ]
+    return Waves(
+        2 * pairs if full else pairs,
+        tuple(found),
+        plan.magnitude,
+        form="full" if full else "real",
+        axes=where.axes,
+        rows=where.rows,
+        domain=where.domain,
+    )
+
+
+def _places(sections: tuple[int, ...], order: Order, pairs: int) -> Places:
+    """Return where each stream's pairs stand; of the order "streams" by columns of the doubled vector."""
+    given = "+".join(map(str, sections))
+    if sum(sections) != pairs:
+        raise BadParameter("sections", given, f"adds up to {sum(sections)}: it must be {pairs}, the pairs that rotate")
+    if order in ("interleaved", "hw-alternating") and len(sections) != 3:
+        raise BadParameter("sections", given, f"must be three numbers for section-order={order}")
+    if order == "hw-alternating":
+        h, w, _ = sections
+        if h != w:
+            raise BadParameter("sections", given, f"must begin with two equal numbers for section-order={order}")
+        return [(H, c := slice(0, 2 * h, 2), c), (W, c := slice(1, 2 * h, 2), c), (T, c := slice(2 * h, pairs), c)]
+    if order == "interleaved":
+        _, h, w = sections
+        rows, columns = range(1, min(3 * h, pairs), 3), range(2, min(3 * w, pairs), 3)
+        rest = sorted(set(range(pairs)) - set(rows) - set(columns))
+        chosen: list[tuple[int, Sequence[int]]] = [(H, rows), (W, columns), (T, rest)]
+        return [(stream, run, run) for stream, indices in chosen for run in progressions(indices)]
+    twice = 2 if order == "streams" else 1
+    found, start = Places(), 0
+    for stream, size in enumerate(sections):
+        stop = start + twice * size
+        for low, high in ((start, min(stop, pairs)), (max(start, pairs), stop)):  # the second half's frequencies again
+            if low < high:
+                found.append((stream, slice(low, high), slice(low % pairs, low % pairs + high - low)))
+        start = stop
+    return found
+
+
+def progressions(indices: Sequence[int]) -> list[slice]:
+    """Return slices that together hold ascending indices, long ones first."""
+    found = []
+    left = list(indices)
+    while left:
+        step = left[1] - left[0] if len(left) > 1 else 1
+        run = {left[0]}
+        while max(run) + step in left:
+            run.add(max(run) + step)
+        found.append(slice(left[0], max(run) + 1, step))
+        left = [i for i in left if i not in run]
+    return found
+
+
+def _tokens(
+    sequence: str | None, time_step: Decimal, streams: tuple[Decimal, ...] | None, count: int
+) -> Coordinates | None:
+    """Return the streams of each token; None where all are the position."""
+    if streams is not None:
+        if len(streams) % count:
+            rule = f"do not divide into tokens of {count} positions, one for each of the sections"
+            raise BadParameter("streams", f"{len(streams)} numbers", rule)
+        return of_points(streams, count, None)
+    if sequence is None:
+        if time_step != 1:
+            raise BadParameter("time-step", time_step, "has no effect without --sequence or with text alone")
+        return None
+    if count != 3:
+        rule = f"describes three streams, and there are {count} sections: give the positions as --streams"
+        raise BadParameter("sequence", sequence, rule)
+    runs = [_run(item, sequence) for item in sequence.lower().split("+")]
+    rows = sum(run.tokens for run in runs)
+    if rows > LONGEST_SEQUENCE:
+        raise BadParameter("sequence", sequence, f"has {rows} tokens: at most {LONGEST_SEQUENCE}")
+    last = _ends(runs, time_step)[-1]
+    domain = Domain(Fraction(0), Fraction(rows - 1), True, f"sequence={sequence} has {rows} tokens: let it end later")
+    axes = tuple(Axis(range(last), _stream(runs, time_step, stream)) for stream in (T, H, W))
+    return Coordinates(3, axes, None, rows, domain)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Text tokens (no sides), or the frames, rows and columns of a grid of vision tokens."""
+
+    tokens: int
+    sides: tuple[int, ...] = ()
+
+    def length(self, time_step: Decimal) -> int:
+        """Return how far positions go on."""
+        return max(int((self.sides[T] - 1) * time_step) + 1, *self.sides[H:]) if self.sides else self.tokens
+
+    def stream(self, number: int, time_step: Decimal) -> NDArray[np.int64]:
+        """Return its tokens' positions in one stream, from 0."""
+        import numpy as np
+
+        if not self.sides:
+            return np.arange(self.tokens, dtype=np.int64)
+        along: NDArray[np.int64] = np.indices(self.sides, dtype=np.int64)[number].reshape(-1)
+        if number == T and time_step != 1:
+            along = np.array([int(t * time_step) for t in range(self.sides[T])], np.int64)[along]
+        return along
+
+
+def _run(item: str, sequence: str) -> Run:
+    """Return what one item of a sequence says."""
+    try:
+        sides = tuple(parse_integer("sequence", side) for side in item.split("x"))
+    except BadParameter:
+        sides = ()
+    if len(sides) not in (1, 3) or min(sides) < 1:
+        raise BadParameter("sequence", sequence, f"has '{item}': an item is N text tokens or a grid TxHxW")
+    return Run(sides[0]) if len(sides) == 1 else Run(prod(sides), sides)
+
+
+def _ends(runs: Iterable[Run], time_step: Decimal) -> list[int]:
+    """Return where each run begins, and the end: one more than the largest position so far (Qwen2-VL)."""
+    return [0, *accumulate(run.length(time_step) for run in runs)]
+
+
+def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the function from tokens to their positions in one stream."""
+
+    @cache
+    def positions() -> NDArray[np.int64]:
+        import numpy as np
+
+        starts = _ends(runs, time_step)[:-1]
+        return np.concatenate([at + run.stream(stream, time_step) for run, at in zip(runs, starts, strict=True)])
+
+    return lambda rows: positions()[rows]
+
+
+def _signature() -> inspect.Signature:
+    """Return rope's parameters, and those of the streams after the width."""
+    taken = list(inspect.signature(rope, eval_str=True).parameters.values())
+    own = [p for p in inspect.signature(mrope, eval_str=True).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return inspect.Signature([taken[0], *own, *taken[1:]], return_annotation=Waves)
+
+
+mrope.__dict__["__signature__"] = _signature()
+mrope = encoding(
+    family=Family.ROTARY,
+    title="Multimodal rotary",
+    formula="""
+        w_i as rope has them, for each of its scalings
+        pair i turns by p_s w_i, where s is the stream (t, h or w) that its section belongs to
+        text: all streams have the token's position; a grid after position q: t, h, w from q + 1 each
+        text goes on after the largest position of the grid
+    """,
+    source=(
+        Source("Wang et al. 2024", "arXiv:2409.12191", "section 2.1"),
+        Source("Qwen team 2025", "Qwen3-VL's code", "interleaved"),
+        Source("Baidu 2025", "ERNIE 4.5 VL's code", "hw-alternating"),
+    ),
+    facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
+    users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
+    example="mrope:dim=8,sections=2+1+1",
+)(mrope)

@@ -1,0 +1,64 @@
+"""Trained values before training: drawn from a seed by a counter, one stream for each array."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Param
+from pecli.encodings.shared.parameters import Seed
+from pecli.numbers.decimals import CONTEXT
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
+Generator = Annotated[
+    Literal["philox4x64-10+as241"],
+    Param("How values are drawn: one Philox word each, by row and column; normal by inverse CDF."),
+]
+Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
+Std = Annotated[Decimal, Param("Standard deviation of drawn values.", gt=0, le=1e30)]
+DrawnSeed = Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)]
+
+GENERATOR: Literal["philox4x64-10+as241"] = "philox4x64-10+as241"
+TAIL = 0.022750131948179207200  # the normal distribution function at -2
+
+
+def draw(
+    seed: int, stream: int, start: int, stop: int, width: int, rule: Rule = "normal", spread: float = 1.0
+) -> NDArray[np.float64]:
+    """Return rows `start` to `stop` of drawn values, (stop - start, width).
+
+    Parameters
+    ----------
+    seed, stream : int
+        Key of the generator; each array of a table has a stream of its own.
+    rule : {"normal", "truncated-normal", "uniform", "zeros"}
+        Normal, normal within two deviations, or uniform between -1 and 1.
+    spread : float
+        Multiplies the values.
+    """
+    import numpy as np
+
+    from pecli.numbers import draws as seeded
+
+    if rule == "zeros":
+        return np.zeros((stop - start, width))
+    u = seeded.uniform(seeded.words(seed, start * width, (stop - start) * width, stream)).reshape(-1, width)
+    if rule == "uniform":
+        return (2.0 * u - 1.0) * spread
+    if rule == "truncated-normal":  # the part within two deviations: what redrawing until a value falls there gives
+        u = TAIL + u * (1.0 - 2.0 * TAIL)
+    return seeded.normal(u) * spread
+
+
+def glorot(rows: int, columns: int) -> float:
+    """Return the bound of Glorot's uniform distribution, sqrt(6 / (rows + columns))."""
+    return float(CONTEXT.sqrt(CONTEXT.divide(Decimal(6), Decimal(rows + columns))))
+
+
+def fan_in(count: int) -> float:
+    """Return 1 / sqrt(count), the bound of a linear layer's first weights."""
+    return float(CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(count))))

@@ -1,0 +1,243 @@
+"""float64 candidates to float32, float16 and bfloat16, with the first, cheap stage of the rounding test.
+
+A candidate v of known relative error is rounded; it may have been rounded wrongly only if v lies
+close to a midpoint of the narrow type.  That is read off the bits below the narrow significand:
+integers, a few passes over a block.  It flags some pairs in ten thousand, which the caller
+decides by the absolute bound and, where that fails too, exactly.  What is not flagged is right.
+
+The windows hold for normal numbers of the narrow type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.engine.layout import Layout
+from pecli.engine.scratch import Scratch
+from pecli.engine.wheel import Wheel
+from pecli.numbers.rounding import narrow
+
+Complex = NDArray[np.complex128]
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Window:
+    """How near to a midpoint is too near.
+
+    Parameters
+    ----------
+    relative : float
+        Bound on the candidates' relative error, at most 2^-30.
+
+    Attributes
+    ----------
+    bias : float
+        What the candidates come multiplied by.
+    bound : int
+        Greatest doubtful number among the bits that float32 lacks, shifted to the top.
+    """
+
+    def __init__(self, relative: float) -> None:
+        # The bias moves every candidate outwards by more than its error, so that a doubtful one
+        # lies on or beyond the midpoint, by at most twice the bias: one comparison instead of two.
+        # A unit of the last place is at least 2^-53 of the value.
+        bias = relative * 1.0625 + 2.0**-51
+        places = int(2.125 * bias * 2.0**53) + 4
+        self.bias, self.bound = 1.0 + bias, (places << 35) - (1 << 63)
+
+
+class Flags:
+    """Truth values for so many places, of which few are true.
+
+    They are looked at eight at a time as one integer, which costs a third of ``nonzero``.
+    """
+
+    def __init__(self, size: int, name: str, scratch: Scratch) -> None:
+        self._mask = scratch.get(name, -(-size // 8) * 8, np.bool_)
+        self._mask[size:] = False
+
+    def part(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Give some of them to be set."""
+        return self._mask[first : first + count]
+
+    def places(self) -> Indices:
+        """List the places of the true ones."""
+        near = (self._mask.view(np.uint64) != 0).nonzero()[0]
+        found: Indices = self._mask.reshape(-1, 8).take(near, axis=0).reshape(-1).nonzero()[0]
+        found += ((near - np.arange(near.size)) * 8)[found >> 3]
+        return found
+
+
+SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+
+
+def ordinary(magnitude: float, dtype: str) -> bool:
+    """Whether sines and cosines of 2^-12.7 and more, times this, are normal numbers of the type."""
+    if dtype == "float16":
+        return 0.42 <= abs(magnitude) <= 2.0**15
+    return 2.0**-100 <= abs(magnitude) <= 2.0**100
+
+
+def decide(
+    wheel: Wheel, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
+) -> NDArray[Any]:
+    """Round candidates by their absolute error bounds; where that fails, settle them exactly.
+
+    The second stage.
+
+    Parameters
+    ----------
+    multiples, columns : ndarray of int64
+        The pairs, (n,).
+    value : ndarray of complex128
+        Candidates of cos + i sin, (n,).
+    error : ndarray of float64 or float
+        Their bounds, for each part; broadcasts to (n, 2).
+
+    Returns
+    -------
+    ndarray
+        Stored cosines and sines, (n, 2).
+    """
+    parts = value.view(np.float64).reshape(-1, 2)
+    above, below = narrow(parts + error, None, dtype), narrow(parts - error, None, dtype)
+    bits = f"u{above.itemsize}"
+    differ = above.view(bits) != below.view(bits)
+    if differ.any():
+        for i, part in enumerate(("cos", "sin")):
+            left = differ[:, i].nonzero()[0]
+            if left.size:
+                exact = wheel.settle(multiples[left], columns[left], part, dtype)
+                above[left, i] = narrow(exact, None, dtype)
+    return above
+
+
+def put(layout: Layout, part: str, rows: Indices, columns: Indices, values: NDArray[Any]) -> None:
+    """Store single values in every output of a part that has their columns."""
+    for kind, view in layout.views():
+        if kind == part:
+            inside = columns < view.shape[1]
+            if inside.all():
+                view[rows, columns] = values
+            else:
+                view[rows[inside], columns[inside]] = values[inside]
+
+
+Store = tuple[NDArray[Any], NDArray[Any]]
+
+
+class Rounder:
+    """Rounds blocks of candidates of one shape from a scratch array into the outputs.
+
+    Parameters
+    ----------
+    z : ndarray of complex128
+        (rows, columns), contiguous: cos + i sin, or sin + i cos if ``swapped``.
+    layout : Layout
+        Outputs, of which a block takes as many rows as z has.
+    dtype : str
+        float16, bfloat16 or float32.
+    window : Window
+        The test for float32.  The others' is wide enough for any window.
+
+    Notes
+    -----
+    Every view is made here, once: between NumPy's calls the threads contend for the interpreter.
+    """
+
+    def __init__(self, z: Complex, layout: Layout, swapped: bool, dtype: str, window: Window, scratch: Scratch) -> None:
+        self.rows = len(z)
+        self._bits = z.reshape(-1).view(np.uint64)
+        self._integers = self._bits.view(np.int64)
+        self._window = window
+        self._run: Callable[[slice, NDArray[np.bool_]], None] = {
+            "float32": self._to_single,
+            "float16": self._to_half,
+            "bfloat16": self._to_brain,
+        }[dtype]
+        if dtype == "float32":
+            self._stores = _single_stores(z, layout, swapped)
+            return
+        size = 2 * z.size
+        self._wide = z.reshape(-1).view(np.float64)
+        self._single = scratch.get("single", size, np.float32)
+        self._word = self._single.view(np.uint32)
+        self._low = scratch.get("low", size, np.uint32)
+        self._stores = _half_stores(self._word.reshape(*z.shape, 2), layout, swapped)
+
+    def __call__(self, at: int, doubtful: NDArray[np.bool_]) -> None:
+        """Round the block into the rows from ``at``, and flag the doubtful parts; z is overwritten."""
+        self._run(slice(at, at + self.rows), doubtful)
+
+    def _store(self, rows: slice) -> None:
+        for source, target in self._stores:
+            np.copyto(target[rows], source, casting="unsafe")
+
+    def _to_single(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
+        """Round to float32.
+
+        The 29 bits that it lacks are 2^28 at a midpoint: shifted to the top, the most negative integer.
+        """
+        self._store(rows)
+        np.left_shift(self._bits, _35, self._bits)
+        np.less_equal(self._integers, self._window.bound, doubtful)
+
+    def _to_brain(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
+        """Round to bfloat16 by way of float32 bits x, whose rounding moves a value by half a unit at most.
+
+        The candidate errs by far less (2^-30), and midpoints are multiples of a unit of x: of a
+        doubtful value x is the midpoint itself.  Half a narrow unit is added, so that the cut low
+        bits of the doubtful are 0; the rest is truncation.
+        """
+        np.copyto(self._single, self._wide, casting="same_kind")
+        np.add(self._word, _BRAIN_HALF, self._word)
+        np.left_shift(self._word, _16, self._low)
+        np.equal(self._low, _ZERO, doubtful)
+        np.right_shift(self._word, _16, self._word)
+        self._store(rows)
+
+    def _to_half(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
+        """Do the same for float16: the exponent's offset changes from 127 to 15, the sign moves next to it."""
+        np.copyto(self._single, self._wide, casting="same_kind")
+        np.add(self._word, _HALF_HALF, self._word)
+        np.left_shift(self._word, _19, self._low)
+        np.equal(self._low, _ZERO, doubtful)
+        np.right_shift(self._word, _16, self._low)
+        np.bitwise_and(self._low, _SIGN, self._low)
+        np.right_shift(self._word, _13, self._word)
+        np.bitwise_or(self._word, self._low, self._word)
+        self._store(rows)
+
+
+_ZERO = np.uint32(0)
+_35 = np.uint64(35)
+_13, _16, _19 = np.uint32(13), np.uint32(16), np.uint32(19)
+_SIGN = np.uint32(0x8000)
+_BRAIN_HALF = np.uint32(0x8000)
+_HALF_HALF = np.uint32(0x1000 - 0x38000000 + (1 << 32))
+
+
+def _single_stores(z: Complex, layout: Layout, swapped: bool) -> list[Store]:
+    """Pair sources in z with targets, of equal columns."""
+    stores: list[Store] = []
+    if layout.pair is not None:
+        stores.append((z[:, : layout.pair.shape[1] // 2], layout.pair.view(np.complex64)))
+    for part, view in layout.singles:
+        source = z.imag if (part == "sin") != swapped else z.real
+        stores.append((source[:, : view.shape[1]], view))
+    return stores
+
+
+def _half_stores(words: NDArray[np.uint32], layout: Layout, swapped: bool) -> list[Store]:
+    stores: list[Store] = []
+    if layout.pair is not None:
+        stores.append((words.reshape(len(words), -1)[:, : layout.pair.shape[1]], layout.pair.view(np.uint16)))
+    for part, view in layout.singles:
+        source = words[:, : view.shape[1], int((part == "sin") != swapped)]
+        stores.append((source, view.view(np.uint16)))
+    return stores

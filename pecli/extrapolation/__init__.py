@@ -1,0 +1,1 @@
+"""How far does it reach? What lies past the length that training saw."""

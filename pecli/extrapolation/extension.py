@@ -1,0 +1,88 @@
+"""What a longer table made of trained rows is like, beside the rows it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Tabular
+from pecli.extrapolation.resize import trained_rows
+
+LOOKED_AT = 1 << 14
+
+
+@dataclass(frozen=True)
+class ExtensionReach:
+    """Figures of trained rows and of the longer table.
+
+    Attributes
+    ----------
+    source, way, name, dtype : str
+    shape : tuple of int
+        Of the longer table.
+    rows, new_rows : int
+    norm, new_norm : float
+        Mean length of a row.
+    step, new_step : float
+        Mean distance of neighbouring rows: what a longer table loses in resolution.
+    repeated : int
+        Rows of the longer table that equal another one (among those looked at).
+    looked_at : int
+        Rows of the longer table that the figures come from, the first ones.
+    """
+
+    source: str
+    way: str
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    rows: int
+    new_rows: int
+    norm: float
+    new_norm: float
+    step: float
+    new_step: float
+    repeated: int
+    looked_at: int
+
+
+def extension_reach(source: str, table: Tabular, longer: Tabular, way: str) -> ExtensionReach:
+    """Return the figures of a longer table beside its rows."""
+    rows, array = trained_rows(table)
+    made = longer.arrays[0]
+    count = min(made.rows, LOOKED_AT)
+    old, new = _wide(rows, array.dtype), _wide(longer.rows([made.name], 0, count)[made.name], made.dtype)
+    return ExtensionReach(
+        source=source,
+        way=way,
+        name=made.name,
+        dtype=made.dtype,
+        shape=made.shape,
+        rows=len(old),
+        new_rows=made.rows,
+        norm=_norm(old),
+        new_norm=_norm(new),
+        step=_step(old),
+        new_step=_step(new),
+        repeated=len(new) - len(np.unique(new, axis=0)),
+        looked_at=count,
+    )
+
+
+def _wide(rows: NDArray[np.generic], dtype: str) -> NDArray[np.float64]:
+    if dtype == "bfloat16":
+        from pecli.numbers.rounding import widen
+
+        rows = widen(rows, dtype)
+    return np.asarray(rows, np.float64)
+
+
+def _norm(rows: NDArray[np.float64]) -> float:
+    return float(np.sqrt((rows * rows).sum(1)).mean())
+
+
+def _step(rows: NDArray[np.float64]) -> float:
+    steps = np.diff(rows, axis=0)
+    return float(np.sqrt((steps * steps).sum(1)).mean()) if len(steps) else 0.0

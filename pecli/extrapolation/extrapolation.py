@@ -1,0 +1,272 @@
+"""What an encoding does beyond the length it was trained on: measured, and judged by rules that are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from pecli.declare.encoding import Family
+from pecli.declare.plan import Bias, Conditional, Relative, Values, Waves
+from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.errors import BadParameter, PecliError
+from pecli.extrapolation.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
+from pecli.extrapolation.scalings import RULES as TREATMENTS
+from pecli.extrapolation.scalings import Scaled, compare_scalings, scalings_of, unscaled
+from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
+
+LONGEST = 1 << 53
+RULES = {
+    "inside": "all phases, values, biases or rows that the new positions need were seen in training",
+    "falls": "no new distance gets a larger bias than training showed, and some get a smaller one",
+    "unseen": "new positions bring phases, values, biases or rows that training never showed",
+    "untrained": "new positions have rows, but rows that training never touched",
+    "ends": "new positions have no value",
+    "fixed": "the encoding's own parameters fix the length, as a grid does: a longer table is another encoding",
+    "nothing": "no positions enter: the causal mask alone carries order",
+}
+ARC = (
+    "training on positions 0 .. T-1 shows a frequency w the phases from 0 up to T w, all of the circle where T w is a "
+    "turn or more; a test position is outside where its phase lies beyond"
+)
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """What happens between the training length and the test length.
+
+    Attributes
+    ----------
+    source : str
+        As the user named it.
+    recipe, encoding, family : str
+        Resolved; empty for a table of trained rows from a file.
+    train, test : int
+        Lengths.
+    verdict : str
+        A key of `RULES`.
+    finding : str
+        The verdict's figures, as a sentence.
+    remedy : str
+        What reaches the test length; empty where nothing is needed.
+    waves, bias, index, values
+        Figures, by the kind of plan; None where they do not apply.
+    scalings : tuple of Scaled
+        The context extensions asked for.
+    """
+
+    source: str
+    recipe: str
+    encoding: str
+    family: str
+    train: int
+    test: int
+    verdict: str = ""
+    finding: str = ""
+    remedy: str = ""
+    waves: WaveReach | None = None
+    bias: BiasReach | None = None
+    index: IndexReach | None = None
+    values: ValueReach | None = None
+    scalings: tuple[Scaled, ...] = ()
+
+
+def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:
+    """Return the rules of the words that occur in these reports."""
+    found = {report.verdict: RULES[report.verdict] for report in reports}
+    if any(report.waves for report in reports):
+        found["phases"] = ARC
+    if any(report.scalings for report in reports):
+        found |= {name: f"a pair that {rule}" for name, rule in TREATMENTS.items()}
+    return found
+
+
+def check_lengths(train: int, test: int) -> None:
+    """Raise BadParameter unless the test length lies above the training length."""
+    if test <= train:
+        rule = f"must be above the training length {train}: nothing lies beyond it otherwise"
+        raise BadParameter("test-len", test, rule)
+
+
+def trained_length(recipe: Recipe) -> int | None:
+    """Return the training length that a recipe itself states."""
+    for name in ("max_len", "original_max", "max_position"):
+        value = recipe.values.get(name)
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def extrapolate(
+    source: str, recipe: Recipe, train: int, test: int, *, scalings: Sequence[str] = (), factor: Decimal | None = None,
+    strict: bool = False, threshold: float = 0.01, tuned: bool = False,
+) -> Extrapolation:  # fmt: skip
+    """Return what happens to a recipe between two lengths.
+
+    Parameters
+    ----------
+    source : str
+        What to call it.
+    recipe : Recipe
+        A scaling in it is taken to be added after training, unless `tuned`.
+    train, test : int
+        Lengths.
+    scalings : sequence of str
+        Context extensions to put beside each other.
+    factor : Decimal, optional
+        Of those; test/train by default.
+    strict : bool
+        Whether a scaling that cannot be made is an error.
+    threshold : float
+        Weight down to which a key counts as reached by a bias.
+    tuned : bool
+        Whether training used the recipe's own scaling.
+    """
+    check_lengths(train, test)
+    resolved = _resolved(recipe, train, test)
+    plan = resolved.plan
+    made = Extrapolation(source, str(resolved), recipe.encoding.name, recipe.encoding.family.word, train, test)
+    if scalings:
+        found = compare_scalings(resolved, scalings, train, test, factor, strict=strict)
+        made = replace(made, scalings=found)
+    rows = getattr(plan, "rows", None)
+    if rows is not None:
+        finding = f"its own parameters fix its {rows} rows"
+        return replace(made, verdict="fixed", finding=finding, remedy="give a larger grid, or more points")
+    if recipe.encoding.family is Family.NONE:
+        return replace(made, verdict="nothing", finding="it has no values to run out of")
+    last = _last_position(resolved, test)
+    if last < test - 1:
+        return _ended(made, recipe, last)
+    if isinstance(plan, Waves):
+        return _of_waves(made, resolved, plan, tuned)
+    if isinstance(plan, Bias | Relative):
+        return _of_distances(made, plan, threshold, resolved.values.get("apply") == "multiply")
+    if isinstance(plan, Conditional):
+        return _of_content(made, plan, resolved.values.get("dim"))
+    return _of_values(made, recipe, plan)
+
+
+def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
+    """Fill in what depends on the table: the trained length where the rows were trained or normalised by it."""
+    wanted = recipe.open_parameters
+    absolute = recipe.encoding.family is Family.ABSOLUTE
+    filled = {name: train if of == "length" and absolute else test for name, of in wanted.items()}
+    return Recipe(recipe.encoding, {**recipe.values, **filled}) if filled else recipe
+
+
+def _last_position(recipe: Recipe, test: int) -> int:
+    """Return the last position below the test length that has a value."""
+    domain = getattr(recipe.plan, "domain", None)
+    high = None if domain is None else domain.high
+    return test - 1 if high is None else min(test - 1, int(high))
+
+
+def _ended(made: Extrapolation, recipe: Recipe, last: int) -> Extrapolation:
+    learned = recipe.encoding.facts.learned
+    finding = f"the last position with a value is {last}; positions {last + 1} to {made.test - 1} have none"
+    remedy = "--extend makes a longer table of a trained one" if learned else "a wider --dim holds more positions"
+    return replace(made, verdict="ends", finding=finding, remedy=remedy)
+
+
+def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> Extrapolation:
+    plain = recipe if tuned else unscaled(recipe)
+    before = plain.plan
+    assert isinstance(before, Waves)
+    if not plan.bands:
+        return replace(made, verdict="inside", finding="its phases are no products of one frequency and a position")
+    reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain is recipe else None)
+    return _judged(replace(made, waves=reach), reach, bool(scalings_of(recipe)))
+
+
+def _judged(made: Extrapolation, reach: WaveReach, scales: bool) -> Extrapolation:
+    outside = [pair for pair in reach.pairs if pair.outside]
+    count = len(reach.pairs)
+    if not outside:
+        finding = f"all {count} frequencies stay on phases that training showed"
+        return replace(made, verdict="inside", finding=finding)
+    first = min(pair.first for pair in outside if pair.first is not None)
+    finding = (
+        f"{len(outside)} of {count} frequencies bring unseen phases, the first at position {first}; "
+        f"{100 * reach.inside:.1f} % of the new phases were seen"
+    )
+    remedy = f"dividing all frequencies by {reach.smallest_factor:.4g}"
+    if reach.smallest_base is not None:
+        remedy += f", or a base of {reach.smallest_base:.6g},"
+    remedy += " keeps every phase inside" + ("; --scaling all compares the ways" if scales else "")
+    return replace(made, verdict="unseen", finding=finding, remedy=remedy)
+
+
+def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, multiplies: bool) -> Extrapolation:
+    index = index_reach(plan, made.train, made.test)
+    if isinstance(plan, Relative) and plan.waves is not None:
+        frequencies = plan.waves
+        reach = wave_reach(frequencies, made.train, made.test)
+        return _judged(replace(made, waves=reach, index=index), reach, False)
+    bias = None
+    if isinstance(plan, Bias) and (plan.value is not None or plan.shared is not None):
+        plan.prepare()
+        bias = bias_reach(plan, made.train, made.test, threshold, multiplies=multiplies)
+    if index is not None:
+        made = replace(made, bias=bias, index=index)
+        if index.new:
+            finding = f"{index.new} rows are used by new distances only"
+            return replace(made, verdict="unseen", finding=finding, remedy="train on longer sequences")
+        finding = f"all distances from {index.shared_from} share one row; it needs no longer table"
+        return replace(made, verdict="inside", finding=finding)
+    assert bias is not None
+    above, below = (max(getattr(head, side) for head in bias.heads) for side in ("above", "below"))
+    if above:
+        heads = sum(head.above > 0 for head in bias.heads)
+        most = max(head.new[1] - head.trained[1] for head in bias.heads)
+        finding = (
+            f"{heads} of {len(bias.heads)} heads give new distances a larger bias than training, by up to {most:.3g}"
+        )
+        return replace(made, bias=bias, verdict="unseen", finding=finding)
+    if below:
+        within = sum(head.window < made.train for head in bias.heads)
+        finding = (
+            f"{within} of {len(bias.heads)} heads already gave less than {100 * threshold:g} % of the nearest key's "
+            "weight to keys within the training length; it needs no longer table"
+        )
+        return replace(made, bias=bias, verdict="falls", finding=finding)
+    return replace(made, bias=bias, verdict="inside", finding="no new bias occurs; it needs no longer table")
+
+
+def _of_content(made: Extrapolation, plan: Conditional, dim: object) -> Extrapolation:
+    if plan.base is None:
+        finding = "values come from neighbouring rows of the content, at any length"
+        return replace(made, verdict="inside", finding=finding)
+    name, keys = split_recipe(plan.base)
+    under = extrapolate(made.source, Recipe.bind(name, **{"dim": dim, **keys}), made.train, made.test)
+    return replace(under, recipe=made.recipe, encoding=made.encoding, family=made.family,
+                   finding=f"its positions are {plan.base}: {under.finding}")  # fmt: skip
+
+
+def _of_values(made: Extrapolation, recipe: Recipe, plan: Values) -> Extrapolation:
+    if recipe.encoding.facts.learned:
+        finding = f"rows {made.train} to {made.test - 1} exist and keep their initial values"
+        remedy = "train them, or use --extend on the trained rows"
+        return replace(made, verdict="untrained", finding=finding, remedy=remedy)
+    try:
+        reach = value_reach(plan, made.train, made.test)
+    except PecliError as error:
+        return replace(made, verdict="ends", finding=str(error))
+    if not reach.outside:
+        finding = "every column stays in the range it had in training"
+        return replace(made, values=reach, verdict="inside", finding=finding)
+    low, high = reach.trained
+    finding = (
+        f"{reach.outside} of {reach.columns} columns leave the range they had in training, from position "
+        f"{reach.first}; training saw {low:.4g} to {high:.4g}, the new positions {reach.test[0]:.4g} to "
+        f"{reach.test[1]:.4g}"
+    )
+    return replace(made, values=reach, verdict="unseen", finding=finding)
+
+
+def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
+    """Return what happens to trained rows in a file."""
+    check_lengths(rows, test)
+    finding = f"its rows end at position {rows - 1}; positions {rows} to {test - 1} have none"
+    remedy = "--extend linear, cubic, nearest, tile or hierarchical makes a longer table"
+    return Extrapolation(source, "", "", "absolute", rows, test, "ends", finding, remedy)

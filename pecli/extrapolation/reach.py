@@ -1,0 +1,276 @@
+"""What biases, relative vectors and plain values do beyond the training length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.plan import Bias, Frame, Relative, Values
+from pecli.extrapolation.waves import Curve, sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+
+ALL = 1 << 16
+"""Up to so many distances all are looked at; beyond that a sample, with the ends of a window found by bisection."""
+
+INDEXED = 1 << 20
+COLUMNS = 4096
+QUERIES = 24
+MARGIN = 1e-3
+"""A bias counts as above those in training where it exceeds them by more than this share of their range."""
+
+
+@dataclass(frozen=True)
+class HeadReach:
+    """One head's bias for keys behind the query.
+
+    Attributes
+    ----------
+    head : int
+        From 1.
+    trained : (float, float)
+        Smallest and largest bias at distances of the training length.
+    new : (float, float)
+        The same at the new distances, of a query at the end of the test length.
+    last : float
+        Bias at the largest distance of the test length.
+    window : int
+        Farthest distance whose key weighs at least the threshold, against the key that weighs most.
+    shared : int
+        How many distances, up to the last, have the value of the last.
+    below, above : float
+        Share of the new distances whose bias lies below, above all that training showed.
+    """
+
+    head: int
+    trained: tuple[float, float]
+    new: tuple[float, float]
+    last: float
+    window: int
+    shared: int
+    below: float
+    above: float
+
+
+@dataclass(frozen=True)
+class BiasReach:
+    """What the heads do between two lengths.
+
+    Attributes
+    ----------
+    threshold : float
+        Weight, relative to the largest, down to which a key counts as reached.
+    multiplies : bool
+        Whether the bias is a factor of the weight itself; else a key weighs its exponential.
+    sampled : bool
+        Whether some distances only were looked at.
+    heads : tuple of HeadReach
+    curves : tuple of Curve
+        Bias against distance, by head.
+    """
+
+    threshold: float
+    multiplies: bool
+    sampled: bool
+    heads: tuple[HeadReach, ...]
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class IndexReach:
+    """How distances map to rows of a trained table, for keys behind the query.
+
+    Attributes
+    ----------
+    rows_trained, rows_test : int
+        Different rows that the distances of either length use.
+    new : int
+        Rows that only the test length uses: never trained.
+    shared : int
+        How many distances, up to the last, use the row of the last.
+    shared_from : int
+        The first of them.
+    """
+
+    rows_trained: int
+    rows_test: int
+    new: int
+    shared: int
+    shared_from: int
+
+
+@dataclass(frozen=True)
+class ValueReach:
+    """How the columns of a table of values leave the range that they had in training.
+
+    Attributes
+    ----------
+    sampled : bool
+        Whether some positions only were looked at.
+    columns, outside : int
+        Columns, and those that leave their range.
+    first : int or None
+        First position that was looked at where one does.
+    trained, test : (float, float)
+        Smallest and largest value in training, and at the new positions.
+    """
+
+    sampled: bool
+    columns: int
+    outside: int
+    first: int | None
+    trained: tuple[float, float]
+    test: tuple[float, float]
+
+
+def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplies: bool = False) -> BiasReach:
+    """Return what a bias does between two lengths; `multiplies` where it is a factor of the weight, not a logit."""
+    import numpy as np
+
+    sampled = test > ALL
+    distances = np.array(sorted({*sample(test, COLUMNS), train - 1, train}) if sampled else range(test), np.int64)
+    heads, curves = [], []
+    shown = sample(len(distances))
+    for head in range(max(1, plan.heads)):
+        row = _row(plan, head)
+        values = row(test - 1, distances)
+        seen = distances[distances < train]
+        if plan.by == "pair" or plan.value is None:  # what training saw depends on the query too
+            known = np.concatenate([row(q, seen[seen <= q]) for q in sample(train, QUERIES)])
+        else:
+            known = values[: len(seen)]
+        top = float(values.max())
+        limit = top * threshold if multiplies else top + math.log(threshold)
+        heads.append(_head(head, row, distances, values, known, train, test, limit))
+        curves.append(Curve(tuple(distances[shown].tolist()), tuple(values[shown].tolist())))
+    return BiasReach(threshold, multiplies, sampled, tuple(heads), tuple(curves))
+
+
+def _row(plan: Bias, head: int) -> Row:
+    """Return a function of a query and distances that gives one head's bias relative to no other key, (m,)."""
+    import numpy as np
+
+    from pecli.numbers.points import Points
+
+    def values(query: int, distances: NDArray[np.int64]) -> NDArray[np.float64]:
+        if plan.value is None or plan.by == "pair":
+            keys, at = Points(query - distances), Points(np.array([query], np.int64))
+            if plan.value is None:
+                assert plan.shared is not None
+                return _plain(plan.shared(at, keys)).reshape(-1)
+            return _plain(plan.value(at, keys, range(head, head + 1))).reshape(-1)
+        where = query - distances if plan.by == "key" else -distances
+        found = _plain(plan.value(Points(where), range(head, head + 1))).reshape(-1)
+        if plan.by == "key":  # a softmax does not feel what all keys share: relative to the query's own key
+            found = found - _plain(plan.value(Points(np.array([query], np.int64)), range(head, head + 1))).reshape(-1)
+        return found
+
+    return values
+
+
+def _head(
+    head: int, row: Row, distances: NDArray[np.int64], values: NDArray[np.float64], known: NDArray[np.float64],
+    train: int, test: int, limit: float,
+) -> HeadReach:  # fmt: skip
+    import numpy as np
+
+    window = _last(row, test, distances, values >= limit, lambda v: v >= limit)
+    last = float(values[-1])
+    other = _last(row, test, distances, values != last, lambda v: v != last)
+    new = values[distances >= train]
+    low, high = float(known.min()), float(known.max())
+    below, above = float(np.mean(new < low)), float(np.mean(new > high + MARGIN * (high - low)))
+    return HeadReach(
+        head + 1, (low, high), (float(new.min()), float(new.max())), last, window, test - 1 - other, below, above
+    )
+
+
+def _last(
+    row: Row, test: int, distances: NDArray[np.int64], holds: NDArray[np.bool_], test_one: Callable[[float], bool]
+) -> int:
+    """Return the farthest distance of which something holds, -1 where of none; between samples by bisection."""
+    import numpy as np
+
+    where = np.nonzero(holds)[0]
+    if not len(where):
+        return -1
+    i = int(where[-1])
+    low = int(distances[i])
+    high = int(distances[i + 1]) if i + 1 < len(distances) else low + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if test_one(float(row(test - 1, np.array([middle], np.int64))[0])):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | None:
+    """Return how distances share rows of a trained table, None where there is no such index."""
+    import numpy as np
+
+    if plan.index is None:
+        return None
+    from pecli.numbers.points import Points
+
+    distances = np.arange(min(test, INDEXED), dtype=np.int64)
+    if test > INDEXED:  # every index known is constant far beyond its largest distance
+        distances = np.append(distances, np.array([d for d in sample(test, COLUMNS) if d >= INDEXED], np.int64))
+    points = Points(-distances)
+    rows = plan.index(points) if isinstance(plan, Bias) else plan.index(points, Frame(test, test, 1))
+    seen, used = np.unique(rows[distances < train]), np.unique(rows)
+    other = np.nonzero(rows != rows[-1])[0]
+    start = int(distances[other[-1]]) + 1 if len(other) else 0
+    return IndexReach(len(seen), len(used), len(np.setdiff1d(used, seen)), test - start, start)
+
+
+def value_reach(plan: Values, train: int, test: int) -> ValueReach:
+    """Return how columns leave the range that they had in training."""
+    import numpy as np
+
+    from pecli.numbers.points import Points
+
+    sampled = test > COLUMNS
+    positions = sample(test, COLUMNS)
+    if sampled:  # where bits turn over
+        powers = {p for k in range(test.bit_length()) for p in ((1 << k) - 1, 1 << k) if p < test}
+        positions = sorted({*positions, *powers, train - 1, train})
+    where = np.array(positions, np.int64)
+    values = _plain(plan.at(Points(where)))
+    known, new = values[where < train], values[where >= train]
+    low, high = known.min(0), known.max(0)
+    off = (new < low) | (new > high)
+    rows = np.nonzero(off.any(1))[0]
+    return ValueReach(
+        sampled=sampled,
+        columns=values.shape[1],
+        outside=int(off.any(0).sum()),
+        first=int(where[where >= train][rows[0]]) if len(rows) else None,
+        trained=(float(known.min()), float(known.max())),
+        test=(float(new.min()), float(new.max())),
+    )
+
+
+def _plain(values: Any) -> NDArray[np.float64]:
+    """Return kernel values as float64, for figures."""
+    import numpy as np
+
+    return np.asarray(getattr(values, "hi", values), np.float64)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as "0-20, 22"."""
+    parts: list[list[int]] = []
+    for n in numbers:
+        if parts and n == parts[-1][1] + 1:
+            parts[-1][1] = n
+        else:
+            parts.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

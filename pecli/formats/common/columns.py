@@ -1,0 +1,198 @@
+"""A table as rows and columns: what Parquet, Arrow and csv have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.facts import KEY, facts_json
+from pecli.formats.common.format import Options, Rules, numbered
+from pecli.formats.common.pump import Buffer, Ordered, Task, fill, groups
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
+GROUP_ROWS = 4096
+SCALARS = 65_536  # rows of a group where a row is one value
+STEMS = {"pe": "d", "bias": "b"}  # of the names of single values
+PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+class Columns:
+    """The columns of a table: those that number the rows, then its arrays.
+
+    Attributes
+    ----------
+    arrays : list of Array
+        Arrays of equal length.
+    keys : tuple of (name, dtype)
+        Columns that number the rows: positions, or head and query.
+    """
+
+    def __init__(self, table: Tabular, rules: Rules) -> None:
+        rules.check(table)
+        self.table, self.arrays = table, rules.one_group(table)
+        first = self.arrays[0]
+        self.lead = first.shape[: first.lead]
+        self.numbered = numbered(table)
+        self.kind = self.numbered[1] if self.numbered else "int64"
+        names = _distinct(first.axes[: first.lead], {array.name for array in self.arrays})
+        self.keys = tuple((name, self.kind if name == names[-1] else "int64") for name in names)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.arrays[0].rows
+
+    def numbers(self, start: int, stop: int) -> list[NDArray[Any]]:
+        """Return the key columns of rows `start` to `stop`."""
+        import numpy as np
+
+        if not self.lead:
+            return []
+        indices = [np.ascontiguousarray(i, np.int64) for i in np.unravel_index(np.arange(start, stop), self.lead)]
+        last = indices[-1]
+        if self.numbered and len(last):
+            low = int(last.min())
+            positions = self.table.position(low, int(last.max()) + 1)
+            assert positions is not None
+            indices[-1] = np.ascontiguousarray(positions[last - low], self.kind)
+        elif self.arrays[0].axes[len(self.lead) - 1] == "distance":
+            indices[-1] = last - (self.lead[-1] - 1) // 2  # from -(n - 1) to n - 1
+        return indices
+
+    def group_rows(self) -> int:
+        """Return how many rows a group has: at most `GROUP_BYTES` of values, or one row."""
+        size = sum(array.row_bytes for array in self.arrays)
+        most = GROUP_ROWS if any(array.row_shape for array in self.arrays) else SCALARS
+        return max(1, min(most, GROUP_BYTES // max(1, size)))
+
+
+def _distinct(names: tuple[str, ...], taken: set[str]) -> list[str]:
+    """Return names for the keys that no array has."""
+    found: list[str] = []
+    for name in names:
+        while name in taken:
+            name = f"{name}_index"
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def arrow_type(dtype: str) -> pa.DataType:
+    """Return the Arrow type of a value that is not complex."""
+    import pyarrow as pa
+
+    names = {"float16": "float16", "float32": "float32", "float64": "float64", "bool": "bool_"}
+    kind: pa.DataType = getattr(pa, names.get(dtype, dtype))()
+    return kind
+
+
+def array_type(array: Array) -> pa.DataType:
+    """Return the type of a column of rows: lists of fixed size, one level for each axis; complex values as pairs."""
+    import pyarrow as pa
+
+    kind = arrow_type(PARTS.get(array.dtype, array.dtype))
+    for size in reversed(row_axes(array)):
+        kind = pa.list_(pa.field("element", kind, nullable=False), size)
+    return kind
+
+
+def row_axes(array: Array) -> tuple[int, ...]:
+    """Return the shape of a row, with an axis of real and imaginary part where it is complex."""
+    return (*array.row_shape, 2) if array.dtype in PARTS else array.row_shape
+
+
+def schema(columns: Columns, wide: bool = False) -> pa.Schema:
+    """Return the Arrow schema, nothing nullable, with the recipe and the shapes under the key ``pecli``."""
+    import pyarrow as pa
+
+    fields = [pa.field(name, arrow_type(dtype), nullable=False) for name, dtype in columns.keys]
+    for array in columns.arrays:
+        if wide and array.row_shape:
+            kind = arrow_type(PARTS.get(array.dtype, array.dtype))
+            fields += [pa.field(name, kind, nullable=False) for name in wide_names(array)]
+        else:
+            fields.append(pa.field(array.name, array_type(array), nullable=False))
+    facts = facts_json(columns.table, rows=columns.rows)
+    return pa.schema(fields, {KEY: facts})
+
+
+def wide_names(array: Array, stem: str | None = None) -> list[str]:
+    """Return a name for each value of a row: d0, d1 .. for ``pe``, cos0, cos1 .. for ``cos``; _re, _im for parts."""
+    names = [stem or STEMS.get(array.name, array.name)]
+    for level, size in enumerate(array.row_shape):
+        names = [f"{name}{'_' if level else ''}{index}" for name in names for index in range(size)]
+    if array.dtype in PARTS:
+        names = [f"{name}_{part}" for name in names for part in ("re", "im")]
+    return names
+
+
+def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Wrap values without a copy; ``pa.array`` would import pandas where it is installed."""
+    import numpy as np
+    import pyarrow as pa
+
+    if pa.types.is_fixed_size_list(kind):
+        inner = arrow_array(values.reshape(-1, *values.shape[2:]), kind.value_type)
+        return pa.FixedSizeListArray.from_buffers(kind, len(values), [None], children=[inner])
+    if values.dtype == np.bool_:
+        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def parts(values: NDArray[Any]) -> NDArray[Any]:
+    """Return complex values as pairs of real and imaginary part; others as they are."""
+    if values.dtype.kind != "c":
+        return values
+    real = values.real.dtype
+    pairs: NDArray[np.floating[Any]] = values.view(real).reshape(*values.shape, 2)
+    return pairs
+
+
+@contextmanager
+def batches(columns: Columns, wide: bool, options: Options) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Give the table's rows in order, as record batches of one row group each, computed ahead by threads.
+
+    A batch is good until the next is asked for.
+    """
+    plan = schema(columns, wide)
+    rows = columns.group_rows()
+
+    def make(task: Task, buffer: Buffer) -> tuple[pa.RecordBatch, int]:
+        values = fill(columns.table, task, buffer)
+        return _batch(columns, plan, wide, task, values), sum(v.nbytes for v in values.values())
+
+    size = rows * sum(array.row_bytes for array in columns.arrays)
+    with Ordered(groups(columns.arrays, rows), make, options.threads, size) as results:
+        yield _reported(results, options)
+
+
+def _reported(results: Iterator[tuple[pa.RecordBatch, int]], options: Options) -> Iterator[pa.RecordBatch]:
+    for batch, size in results:
+        yield batch
+        options.progress(size)
+
+
+def _batch(
+    columns: Columns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]
+) -> pa.RecordBatch:
+    import numpy as np
+    import pyarrow as pa
+
+    numbers = columns.numbers(task.start, task.stop)
+    found = [arrow_array(column, arrow_type(dtype)) for column, (_, dtype) in zip(numbers, columns.keys, strict=True)]
+    for array in columns.arrays:
+        rows = parts(values[array.name])
+        if wide and array.row_shape:
+            kind = arrow_type(PARTS.get(array.dtype, array.dtype))
+            turned = np.ascontiguousarray(rows.reshape(len(rows), -1).T)
+            found += [arrow_array(column, kind) for column in turned]
+        else:
+            found.append(arrow_array(rows, array_type(array)))
+    return pa.RecordBatch.from_arrays(found, schema=plan)

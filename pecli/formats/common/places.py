@@ -1,0 +1,120 @@
+"""Files whose every byte has a known place before the first is computed: npy, plain HDF5, safetensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.format import BLOCK_BYTES, Draft, Options, numbered, raw_bytes
+from pecli.formats.common.pump import Buffer, Ordered, Task, fill, place, tasks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pecli.formats.common.output import Output
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything stands in a file.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the file.
+    literals : tuple of (offset, bytes)
+        Headers and the like; a later one is written over an earlier one.
+    offsets : mapping of str to int
+        Where the values of each array begin, in C order.
+    """
+
+    size: int
+    literals: tuple[tuple[int, bytes], ...]
+    offsets: Mapping[str, int]
+
+    def draft(self, table: Tabular, options: Options) -> Draft:
+        """Return how `table` is written so."""
+
+        def write(output: Output) -> None:
+            if output.regular:
+                for offset, data in self.literals:
+                    output.put(data, offset)
+                place(table, output, self.offsets, self.size, options)
+            else:
+                self._send(table, output, options)
+
+        return Draft(write, self.size, self.size)
+
+    def _send(self, table: Tabular, output: Output, options: Options) -> None:
+        """Write everything in the order of the file; arrays that belong together are computed one after the other."""
+        pieces: list[tuple[int, bytes | Array]] = list(_merged(self.literals))
+        pieces += [(offset, table.array(name)) for name, offset in self.offsets.items()]
+        for offset, piece in sorted(pieces, key=lambda entry: entry[0]):
+            output.write(bytes(offset - output.tell()))
+            if isinstance(piece, bytes):
+                output.write(piece)
+            else:
+                for values in in_order(table, piece, options):
+                    output.write(raw_bytes(values))
+        output.write(bytes(self.size - output.tell()))
+
+
+def in_order(table: Tabular, array: Array, options: Options) -> Iterator[NDArray[Any]]:
+    """Yield the values of one array in order; each is good until the next is asked for."""
+
+    def make(task: Task, buffer: Buffer) -> NDArray[Any]:
+        return fill(table, task, buffer)[array.name]
+
+    with Ordered(tasks([array]), make, options.threads, max(BLOCK_BYTES, array.row_bytes)) as results:
+        for values in results:
+            yield values
+            options.progress(values.nbytes)
+
+
+def _merged(literals: tuple[tuple[int, bytes], ...]) -> list[tuple[int, bytes]]:
+    """Return the same bytes as pieces that do not overlap."""
+    spans: list[list[int]] = []
+    for start, stop in sorted((offset, offset + len(data)) for offset, data in literals):
+        if spans and start <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], stop)
+        else:
+            spans.append([start, stop])
+    merged = []
+    for start, stop in spans:
+        piece = bytearray(stop - start)
+        for offset, data in literals:
+            if start <= offset < stop:
+                piece[offset - start : offset - start + len(data)] = data
+        merged.append((start, bytes(piece)))
+    return merged
+
+
+class Positioned(Tabular):
+    """A table with one array more, ``position``: the positions of its rows."""
+
+    def __init__(self, table: Tabular, rows: int, dtype: str) -> None:
+        self.table, self.recipe, self.metadata = table, table.recipe, table.metadata
+        self.arrays = (*table.arrays, Array("position", (rows,), dtype, ("position",)))
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        rest = dict(out)
+        place = rest.pop("position", None)
+        if place is not None:
+            place[...] = self.table.position(start, stop)
+        if rest:
+            self.table.fill(start, stop, rest)
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
+        return self.table.position(start, stop)
+
+
+def with_positions(table: Tabular) -> Tabular:
+    """Add the positions of the rows as an array, where they are known."""
+    found = numbered(table)
+    if found is None or any(array.name == "position" for array in table.arrays):
+        return table
+    return Positioned(table, *found)

@@ -1,0 +1,243 @@
+"""One way to write a file safely: whole or not at all.
+
+A regular file is written under a hidden name beside its place and renamed over
+it when its bytes are on the disk, so that an interrupt, a kill or a full disk
+leaves the old file as it was.  A symbolic link keeps pointing where it pointed.
+Devices, FIFOs and standard output are written straight.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pecli.errors import PecliError, WouldOverwrite, WriteFailed
+from pecli.formats.common.output import Output
+
+STANDARD = "-"
+_OWN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes that a file takes, or, where that is not known, takes at least."""
+
+    size: int = 0
+    exact: bool = True
+
+    def __str__(self) -> str:
+        return f"{'' if self.exact else 'at least '}{self.size:,} bytes"
+
+
+@contextlib.contextmanager
+def open_output(path: str, *, clobber: bool = True, need: Need = Need()) -> Iterator[Output]:
+    """Open `path` for writing; on a clean exit the file stands there whole, on any other nothing is left.
+
+    Parameters
+    ----------
+    path : str
+        A path, or "-" for standard output.
+    clobber : bool
+        Whether a file of this name may be replaced.
+    need : Need
+        Bytes that will be written, for the message of a full disk.
+
+    Raises
+    ------
+    WouldOverwrite
+        If the file exists and `clobber` is off.
+    WriteFailed
+        If the system refuses.
+    BrokenPipe
+        If the reader of a pipe has gone.
+    """
+    with _explained(path, need):
+        if is_stream(path):
+            with _stream(path) as output:
+                try:
+                    yield output
+                except BaseException:
+                    output.abandon()
+                    raise
+        else:
+            with _replacement(path, clobber) as output:
+                yield output
+
+
+def is_stream(path: str) -> bool:
+    """Whether `path` is written straight: standard output, a device, a FIFO."""
+    if path == STANDARD or path == "/dev/stdout" or path == "/dev/stderr" or _OWN_DESCRIPTOR.fullmatch(path):
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
+    """Raise if a file that needs so much cannot stand at `path`, before a byte is written."""
+    if is_stream(path):
+        return
+    with _explained(path, need):
+        place = _Place(path, clobber)
+        free = _free(place.folder)
+        if free is not None and need.size > free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        limit = _file_limit()
+        if limit is not None and need.size > limit:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+
+class _Place:
+    """Where a regular file goes, checked."""
+
+    def __init__(self, path: str, clobber: bool) -> None:
+        if "\0" in path:
+            raise WriteFailed(repr(path), "a path cannot contain a null character: name another file")
+        if os.path.isdir(path):
+            raise WriteFailed(path, "is a folder: name a file in it")
+        if path.endswith(os.sep) or not path:
+            raise WriteFailed(path or "''", "ends without a file name: add one")
+        self.real = os.path.realpath(path)
+        self.folder, self.name = os.path.split(self.real)
+        if not os.path.isdir(self.folder):
+            raise WriteFailed(path, f"the folder {self.folder} does not exist: make it first, or name another")
+        if not os.access(self.folder, os.W_OK | os.X_OK):
+            raise WriteFailed(
+                path, f"the folder {self.folder} cannot be written: change its permissions, or name another"
+            )
+        self.mode: int | None = None
+        with contextlib.suppress(FileNotFoundError):
+            self.mode = stat.S_IMODE(os.stat(self.real).st_mode)
+        if self.mode is not None:
+            if not clobber:
+                raise WouldOverwrite(path)
+            if not os.access(self.real, os.W_OK):
+                raise WriteFailed(path, "is write-protected: change its permissions, or name another file")
+
+
+@contextlib.contextmanager
+def _replacement(path: str, clobber: bool) -> Iterator[Output]:
+    place = _Place(path, clobber)
+    # Names are limited to 255 bytes: the hidden one must not be longer than the file's own allows.
+    stem = os.fsdecode(os.fsencode(place.name)[:200])
+    hidden = os.path.join(place.folder, f".{stem}.{os.urandom(4).hex()}.tmp")
+    descriptor = -1
+    output = None
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(hidden, flags, 0o666 if place.mode is None else place.mode)  # the system applies the umask
+        output = Output(path, descriptor, regular=True)
+        yield output
+        if place.mode is not None and hasattr(os, "fchmod"):
+            os.fchmod(descriptor, place.mode)
+        os.fsync(descriptor)
+        _move(hidden, place.real, clobber, path)
+        _sync_folder(place.folder)
+    except BaseException:
+        if output is not None:
+            output.abandon()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(hidden)
+        raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _move(hidden: str, real: str, clobber: bool, path: str) -> None:
+    if clobber or not hasattr(os, "link"):
+        os.replace(hidden, real)
+        return
+    try:
+        os.link(hidden, real)  # unlike a rename it fails where somebody was faster
+    except FileExistsError:
+        raise WouldOverwrite(path) from None
+    except OSError:  # a file system without hard links
+        os.replace(hidden, real)
+    else:
+        os.unlink(hidden)
+
+
+def _sync_folder(folder: str) -> None:
+    with contextlib.suppress(OSError):  # not every file system lets a directory be opened or synced
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _stream(path: str) -> Iterator[Output]:
+    if path in (STANDARD, "/dev/stdout"):
+        sys.stdout.flush()
+        try:
+            descriptor = sys.stdout.fileno()
+        except (OSError, ValueError):  # standard output was replaced by an object in memory
+            yield Output("standard output", -1, regular=False, send=sys.stdout.buffer.write)
+        else:
+            yield Output("standard output", descriptor, regular=False)
+        return
+    own = _OWN_DESCRIPTOR.fullmatch(path)
+    if path == "/dev/stderr" or own:  # opened by name it would start at the beginning of a redirected file
+        yield Output(path, int(own[1]) if own else 2, regular=False)
+        return
+    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        yield Output(path, descriptor, regular=False)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _explained(path: str, need: Need) -> Iterator[None]:
+    try:
+        yield
+    except PecliError:
+        raise
+    except OSError as error:
+        raise WriteFailed("standard output" if path == STANDARD else path, _reason(error, path, need)) from error
+
+
+def _reason(error: OSError, path: str, need: Need) -> str:
+    folder = os.path.dirname(os.path.realpath(path))
+    remedy = "free some space, or write elsewhere"
+    match error.errno:
+        case errno.ENOSPC:
+            free = _free(folder)
+            if is_stream(path) or free is None:
+                return "no space is left on the device: write elsewhere"
+            return f"the disk is full: {need} are needed and {free:,} are free in {folder}; {remedy}"
+        case errno.EDQUOT:
+            return f"the disk quota is used up: {need} are needed; {remedy}"
+        case errno.EFBIG:
+            return f"{need} are needed, more than a file may have here (ulimit -f, or the file system): write elsewhere"
+        case errno.EROFS:
+            return f"the file system of {folder} is read-only: write elsewhere"
+    return f"cannot be written ({error.strerror or error}): name another file"
+
+
+def _free(folder: str) -> int | None:
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return usage.free if usage.total else None  # /proc and the like count no space
+
+
+def _file_limit() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return None if soft == resource.RLIM_INFINITY else soft

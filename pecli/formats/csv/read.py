@@ -1,0 +1,188 @@
+"""Reading csv files of any origin: commas, semicolons, tabs or blanks; with a line of names or without."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pecli.formats.common.column_table import ColumnTable
+from pecli.formats.common.decimals import is_number, is_whole, parse
+from pecli.formats.common.gathered import Column, labels_of
+from pecli.formats.common.stored import RawFile, Source
+from pecli.formats.csv.types import cell_fault, column_types
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PIECE = 1 << 20
+LONGEST_LINE = 16 << 20
+VALUES_AT_ONCE = 1 << 16  # Python's text of a value takes sixty bytes
+SAMPLE_ROWS = 64
+SAMPLE_VALUES = 20_000
+MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
+
+
+class CsvTable(ColumnTable):
+    """An open csv file; its rows are found by the places of every so many lines, taken on opening."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self._file = source, RawFile(source)
+        try:
+            at, first, after = self._first_line()
+            self._separator = next((mark for mark in ",;\t" if mark in first), None)
+            self._names = self._header(first)
+            named = not all(is_number(name) for name in self._names)
+            if not named:
+                self._names = [f"array{index}" for index in range(len(self._names))]
+            self._places_of = {name: index for index, name in enumerate(self._names)}
+            if len(self._places_of) < len(self._names):
+                raise source.bad("has two columns of one name: give each its own")
+            self._stride = max(1, VALUES_AT_ONCE // len(self._names))
+            self._end = self._last_byte()
+            self._places, self._count = self._lines(after if named else at)
+            if not self._count:
+                raise source.bad("has no rows of numbers")
+            self._types = self._infer()
+            columns = [Column(name, dtype) for name, dtype in self._types.items()]
+            super().__init__(source, "csv", columns, self._count, {})
+        except BaseException:
+            self.close()
+            raise
+
+    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return entries `start` to `stop` of the named columns."""
+        import numpy as np
+
+        found = {name: np.empty(stop - start, self._types[name]) for name in names}
+        by_type: dict[str, list[str]] = {}
+        for name in found:
+            by_type.setdefault(self._types[name], []).append(name)
+        for first, rows in self._rows(start, stop):
+            for dtype, alike in by_type.items():
+                values = self._parsed(first, rows, alike, dtype)
+                for index, name in enumerate(alike):
+                    found[name][first - start : first - start + len(rows)] = values[:, index]
+        return found
+
+    def _parsed(self, first: int, rows: list[list[str]], names: list[str], dtype: str) -> NDArray[Any]:
+        places = [self._places_of[name] for name in names]
+        try:
+            values = parse([row[place] for row in rows for place in places], dtype)
+        except (ValueError, OverflowError):
+            for number, row in enumerate(rows, first):
+                for name, place in zip(names, places, strict=True):
+                    fault = cell_fault(row[place], number, name, dtype)
+                    if fault:
+                        raise self.source.bad(fault) from None
+            raise
+        return values.reshape(len(rows), len(names))
+
+    def _rows(self, start: int, stop: int) -> Iterator[tuple[int, list[list[str]]]]:
+        """Yield rows as text, some at a time, with the number of the first."""
+        for mark in range(start // self._stride, -(-stop // self._stride)):
+            first = mark * self._stride
+            end = self._places[mark + 1] if mark + 1 < len(self._places) else self._end
+            data = self._file.read(self._places[mark], end - self._places[mark])
+            try:
+                lines = data.decode().split("\n")
+            except UnicodeDecodeError:
+                raise self.source.bad("is no text in UTF-8") from None
+            low, high = max(start, first), min(stop, first + self._stride)
+            rows = [line.split(self._separator) for line in lines[low - first : high - first]]
+            for index, row in enumerate(rows):
+                if len(row) != len(self._names):
+                    raise self.source.bad(
+                        f"has {len(row)} values in row {low + index} and {len(self._names)} columns: it is damaged"
+                    )
+            yield low, rows
+
+    def _line(self, at: int) -> tuple[str, int]:
+        """Return the line that begins at a place, and where the next begins."""
+        data = b""
+        while b"\n" not in data and at + len(data) < self.source.size:
+            if len(data) > LONGEST_LINE:
+                raise self.source.bad("has a line of more than 16 MiB: it is no table")
+            data += self._file.read(at + len(data), min(PIECE, self.source.size - at - len(data)))
+        line = data.split(b"\n", 1)[0]
+        try:
+            return line.removeprefix(MARK).decode().strip("\r"), at + len(line) + 1
+        except UnicodeDecodeError:
+            raise self.source.bad("is no text in UTF-8") from None
+
+    def _first_line(self) -> tuple[int, str, int]:
+        """Return the first line that is neither blank nor a comment: its place, its text, the next place."""
+        at = 0
+        while at < self.source.size:
+            line, after = self._line(at)
+            if "\r" in line:
+                raise self.source.bad("ends its lines with carriage returns alone: save it with newlines")
+            if line.strip() and not line.startswith("#"):
+                return at, line, after
+            at = after
+        raise self.source.bad("has no rows of numbers")
+
+    def _header(self, line: str) -> list[str]:
+        if self._separator is None:
+            return line.split()
+        try:
+            return [name.strip() for name in next(csv.reader([line], delimiter=self._separator))]
+        except csv.Error:  # a name of more than 128 KiB
+            raise self.source.bad("has a first line that names no columns: it is no table, or damaged") from None
+
+    def _last_byte(self) -> int:
+        """Return where the last line ends, blank ones left out."""
+        end = self.source.size
+        while end:
+            low = max(0, end - PIECE)
+            text = self._file.read(low, end - low).rstrip()
+            if text:
+                return low + len(text)
+            end = low
+        return 0
+
+    def _lines(self, begin: int) -> tuple[list[int], int]:
+        """Return where every so many lines begin, and how many lines there are."""
+        import numpy as np
+
+        places, count = ([begin], 1) if begin < self._end else ([], 0)
+        for low in range(begin, self._end, PIECE):
+            piece = np.frombuffer(self._file.read(low, min(PIECE, self._end - low)), np.uint8)
+            starts = np.flatnonzero(piece == ord("\n")) + low + 1
+            first = -count % self._stride
+            places += starts[first :: self._stride].tolist()
+            count += len(starts)
+        return places, count
+
+    def _infer(self) -> dict[str, str]:
+        """Return the type of each column that holds numbers, from the first and the last rows."""
+        count = max(1, min(SAMPLE_ROWS, SAMPLE_VALUES // len(self._names), self._count))
+        rows: dict[int, list[str]] = {}
+        for start, stop in ((0, count), (self._count - count, self._count)):
+            for first, part in self._rows(start, stop):
+                rows.update(enumerate(part, first))
+        types = column_types(self.source, self._names, rows, {})
+        doubtful = [name for name, dtype in types.items() if dtype == "int64" and name not in labels_of(self._names)]
+        if doubtful and len(rows) < self._count:
+            fractions = self._fractions(doubtful)
+            if fractions:
+                types = column_types(self.source, self._names, rows, fractions)
+        return types
+
+    def _fractions(self, names: Sequence[str]) -> dict[str, str]:
+        """Return a number that is no integer, for each column that has one though its first and last rows have none."""
+        left = {name: self._places_of[name] for name in names}
+        found: dict[str, str] = {}
+        for _, rows in self._rows(0, self._count):
+            for name, place in list(left.items()):
+                text = next((row[place] for row in rows if not is_whole(row[place]) and is_number(row[place])), None)
+                if text is not None:
+                    found[name] = text
+                    del left[name]
+            if not left:
+                break
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

@@ -1,0 +1,56 @@
+"""Writing csv: a row for each position, a column for each value, shortest decimals."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.columns import PARTS, Columns, parts, wide_names
+from pecli.formats.common.decimals import shortest
+from pecli.formats.common.format import Draft, Options
+from pecli.formats.common.output import Output
+from pecli.formats.common.pump import Buffer, Ordered, Task, fill, tasks
+from pecli.formats.csv import RULES
+
+BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
+
+
+def draft(table: Tabular, options: Options) -> Draft:
+    """Write line after line."""
+    columns = Columns(table, RULES)
+    values = sum(array.rows * max(1, array.row_bytes // 16) for array in columns.arrays)
+    return Draft(lambda output: _write(columns, output, options), None, 2 * values)
+
+
+def value_names(array: Array) -> list[str]:
+    """Return the columns of an array: pe0, pe1 ..; b0, b1 .. for a bias."""
+    if not array.row_shape and array.dtype not in PARTS:
+        return [array.name]
+    return wide_names(array, None if array.name == "bias" else array.name)
+
+
+def _write(columns: Columns, output: Output, options: Options) -> None:
+    names = [name for name, _ in columns.keys]
+    for array in columns.arrays:
+        names += value_names(array)
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\n").writerow(names)
+    output.write(head.getvalue().encode())
+
+    def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:
+        values = fill(columns.table, task, buffer)
+        cells = [shortest(column) for column in columns.numbers(task.start, task.stop)]
+        rows = task.stop - task.start
+        blocks = [[[text] for text in column] for column in cells]
+        for array in columns.arrays:
+            texts = shortest(parts(values[array.name]))
+            width = len(texts) // rows
+            blocks.append([texts[row * width : (row + 1) * width] for row in range(rows)])
+        lines = [",".join([cell for block in blocks for cell in block[row]]) for row in range(rows)]
+        return ("\n".join(lines) + "\n").encode(), sum(v.nbytes for v in values.values())
+
+    with Ordered(tasks(columns.arrays, BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
+        for text, size in results:
+            output.write(text)
+            options.progress(size)

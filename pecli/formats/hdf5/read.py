@@ -1,0 +1,244 @@
+"""Reading HDF5 files of any origin."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import ITEM_BYTES, Array, storage
+from pecli.formats.common.facts import plain
+from pecli.formats.common.stored import RawFile, Source, StoredTable, reading, stored_array
+from pecli.formats.hdf5.types import file_type, stored_type
+
+if TYPE_CHECKING:
+    import h5py
+    from h5py import h5d
+    from numpy.typing import NDArray
+
+MOST_DATASETS = 10_000
+LARGEST_CHUNK = 256 << 20
+LONGEST_FACT = 1 << 20
+
+
+class Hdf5Table(StoredTable):
+    """An open HDF5 file; datasets in groups are called by their paths."""
+
+    def __init__(self, source: Source) -> None:
+        self._raw = RawFile(source)
+        self._lock = threading.Lock()
+        self._file = _opened(source)
+        try:
+            with reading(source, "cannot be read as HDF5"):
+                self._datasets: dict[str, h5py.Dataset] = {}
+                arrays = []
+                for name, dataset in _walk(source, self._file):
+                    array = _described(source, name, dataset)
+                    if array is not None:
+                        self._datasets[name] = dataset
+                        arrays.append(array)
+                self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
+                recipe, metadata = _facts(self._file)
+            super().__init__(source, "hdf5", arrays, recipe, metadata)
+        except BaseException:
+            self.close()
+            raise
+        self.take_positions("position")
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        offset = self._offsets[array.name]
+        if offset is not None:
+            self._raw.values(offset + start * array.row_bytes, storage(array.dtype), out)
+            return
+        at = 0
+        for box in boxes(array.shape[: array.lead], start, stop):
+            count = math.prod(part.stop - part.start for part in box)
+            with self._lock:
+                self._read_box(array, box, out[at : at + count])
+            at += count
+
+    def _read_box(self, array: Array, box: tuple[slice, ...], out: NDArray[Any]) -> None:
+        import numpy as np
+        from h5py import h5s
+
+        dataset = self._datasets[array.name]
+        values = out if out.flags.c_contiguous and out.dtype == storage(array.dtype) else np.empty(out.shape, out.dtype)
+        with reading(self.source, f"cannot be read at '{array.name}'"):
+            space = dataset.id.get_space()
+            if array.shape:
+                first = tuple(part.start for part in box) + (0,) * len(array.row_shape)
+                space.select_hyperslab(first, tuple(part.stop - part.start for part in box) + array.row_shape)
+            dataset.id.read(h5s.create_simple((values.size,)), space, values.reshape(-1), file_type(array.dtype))
+        if values is not out:
+            out[...] = values
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+        self._file.close()
+
+
+def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice, ...]]:
+    """Split elements `start` to `stop` of an array, counted in C order, into boxes, in order."""
+    if start >= stop:
+        return
+    if len(shape) <= 1:
+        yield (slice(start, stop),) * len(shape)
+        return
+    inner = math.prod(shape[1:])
+    first, last = -(-start // inner), stop // inner
+    if first > last:  # within one element of the first axis
+        first = last
+        for box in boxes(shape[1:], start - first * inner, stop - first * inner):
+            yield slice(first, first + 1), *box
+        return
+    if start < first * inner:
+        for box in boxes(shape[1:], start - (first - 1) * inner, inner):
+            yield slice(first - 1, first), *box
+    if first < last:
+        yield slice(first, last), *(slice(0, size) for size in shape[1:])
+    for box in boxes(shape[1:], 0, stop - last * inner):
+        yield slice(last, last + 1), *box
+
+
+def _opened(source: Source) -> h5py.File:
+    import h5py
+
+    with reading(source, "cannot be opened as HDF5"):
+        return h5py.File(source.path, "r", locking=False)
+
+
+def _walk(
+    source: Source, group: h5py.Group, seen: set[Any] | None = None, path: str = ""
+) -> Iterator[tuple[str, h5py.Dataset]]:
+    """Yield every dataset; refuse links that lead out of the file or in circles."""
+    import h5py
+
+    seen = {_identity(group)} if seen is None else seen
+    for name in group:
+        if name != _text(name):
+            raise source.bad(f"has the name '{path}{_text(name)}', which is no UTF-8: rename it with h5copy")
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            kind = "an external link" if isinstance(link, h5py.ExternalLink) else "a soft link"
+            raise source.bad(f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5copy")
+        with reading(source, f"cannot be read at '{path}{name}'"):
+            item = group[name]
+        identity = _identity(item)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        if len(seen) > MOST_DATASETS:
+            raise source.bad(f"holds more than {MOST_DATASETS:,} objects: name a smaller file")
+        if isinstance(item, h5py.Group):
+            yield from _walk(source, item, seen, f"{path}{name}/")
+        elif isinstance(item, h5py.Dataset):
+            yield f"{path}{name}", item
+
+
+def _identity(item: h5py.Group | h5py.Dataset) -> Any:
+    from h5py import h5o
+
+    info = h5o.get_info(item.id)
+    return info.fileno, info.addr
+
+
+def _described(source: Source, name: str, dataset: h5py.Dataset) -> Array | None:
+    """Describe a dataset of numbers, having checked that the file can hold what it says; None for other data."""
+    dtype = stored_type(dataset.id)
+    if dtype is None or dataset.shape is None:
+        return None
+    shape = tuple(int(size) for size in dataset.shape)
+    array = stored_array(name, shape, dtype, _labels(dataset))
+    _check_storage(source, name, dataset.id, array)
+    return array
+
+
+def _labels(dataset: h5py.Dataset) -> list[str]:
+    """Return the names of the axes.
+
+    Read as the attribute that they are: the library's own way to a label was
+    seen to abort the process where the attribute has more entries than axes.
+    """
+    from h5py import h5a, h5t
+
+    if not h5a.exists(dataset.id, b"DIMENSION_LABELS"):
+        return []
+    held = h5a.open(dataset.id, b"DIMENSION_LABELS")
+    kind = held.get_type()
+    if held.shape != (len(dataset.shape),) or not isinstance(kind, h5t.TypeStringID):
+        return []
+    if held.get_storage_size() > LONGEST_FACT:
+        return []
+    labels = dataset.attrs["DIMENSION_LABELS"]
+    return [_text(label) for label in labels]
+
+
+def _check_storage(source: Source, name: str, dataset: h5d.DatasetID, array: Array) -> None:
+    from h5py import h5d, h5z
+
+    plan = dataset.get_create_plist()
+    layout = plan.get_layout()
+    if layout == h5d.VIRTUAL:
+        raise source.bad(
+            f"holds '{name}' as a virtual dataset of other files, which are not opened: copy it with h5repack"
+        )
+    if plan.get_external_count():
+        raise source.bad(f"keeps '{name}' in other files, which are not opened: copy it with h5repack")
+    held = dataset.get_storage_size()
+    if layout == h5d.CONTIGUOUS:
+        offset = dataset.get_offset()
+        if array.bytes and (offset is None or offset + held > source.size):
+            raise source.bad(
+                f"says {array.bytes:,} bytes for '{name}' and does not hold them: it is truncated; make it again"
+            )
+    if layout != h5d.CHUNKED:
+        return
+    for index in range(plan.get_nfilters()):
+        code = plan.get_filter(index)[0]
+        if not h5z.filter_avail(code):
+            raise source.bad(
+                f"compresses '{name}' with filter {code}, which is not installed: repack it with h5repack -f GZIP=1"
+            )
+    chunk = plan.get_chunk()
+    if math.prod(chunk) * ITEM_BYTES[array.dtype] > LARGEST_CHUNK:
+        raise source.bad(f"has chunks of {math.prod(chunk):,} values in '{name}': repack it with h5repack -l")
+    expected = math.prod(-(-size // part) for size, part in zip(array.shape, chunk, strict=True))
+    if held > source.size or dataset.get_num_chunks() < expected:
+        raise source.bad(
+            f"lacks chunks of '{name}', which would read as zeros: it was not written to its end; make it again"
+        )
+
+
+def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:
+    """Return where the values stand, if they stand in the file as in memory; then HDF5's lock is not needed."""
+    kind = dataset.id.get_type()
+    plain = bool(kind == file_type(dtype))
+    return dataset.id.get_offset() if plain and dataset.chunks is None else None
+
+
+def _text(held: str | bytes) -> str:
+    """Return a name or a text of the file, which h5py gives as bytes where it is no UTF-8."""
+    return held.decode(errors="backslashreplace") if isinstance(held, bytes) else plain(held)
+
+
+def _facts(file: h5py.File) -> tuple[str | None, dict[str, str]]:
+    """Return the recipe and the other texts and numbers at the root."""
+    from h5py import h5a
+
+    facts = {}
+    for name in file.attrs:
+        try:
+            held = h5a.open(file.id, name if isinstance(name, bytes) else name.encode())
+            if held.get_storage_size() > LONGEST_FACT:  # a damaged file may say gigabytes
+                continue
+            value: Any = file.attrs[name]
+        except (OSError, RuntimeError, TypeError, ValueError, UnicodeDecodeError):
+            continue
+        if isinstance(value, bytes):
+            value = _text(value)
+        if getattr(value, "ndim", 0) == 0 and len(text := str(value)) <= LONGEST_FACT:
+            facts[_text(name)] = text
+    return facts.pop("pecli_recipe", None), facts

@@ -1,0 +1,126 @@
+"""Writing HDF5: one dataset per array, a dimension scale of positions, the recipe as an attribute.
+
+A plain file is planned by the library itself: it writes its structures into
+memory, with the datasets allocated but empty, and tells where their values
+belong.  So several threads write the values, the file can go to a pipe, and a
+full disk never reaches the HDF5 library, which crashes on a file that it cannot
+close.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.facts import plain
+from pecli.formats.common.format import Draft, Options
+from pecli.formats.common.output import Output
+from pecli.formats.common.places import Layout, Positioned, with_positions
+from pecli.formats.common.pump import apart
+from pecli.formats.hdf5 import RULES
+from pecli.formats.hdf5.chunks import chunk_shape, chunks
+from pecli.formats.hdf5.images import Image, Shielded, spooled
+from pecli.formats.hdf5.types import file_type
+
+if TYPE_CHECKING:
+    import h5py
+
+PAGE = 4096  # larger datasets begin at a page, which suits writing and memory mapping
+
+
+def draft(table: Tabular, options: Options) -> Draft:
+    """Plan a contiguous file, or a compressed one."""
+    RULES.check(table)
+    table = with_positions(table)
+    if options.compress:
+        least = sum(array.bytes for array in table.arrays) // 1100  # no deflate does better than 1 : 1032
+        return Draft(lambda output: _write_compressed(table, output, options), None, least)
+    return plain_layout(table).draft(table, options)
+
+
+def plain_layout(table: Tabular) -> Layout:
+    """Return the places of everything in an uncompressed file, as the library chooses them."""
+    image = Image()
+
+    def build() -> dict[str, int | None]:
+        with _open(image) as file:
+            datasets = {array.name: _create(file, array, compress=False) for array in table.arrays}
+            _describe(table, file, datasets)
+            return {name: dataset.id.get_offset() for name, dataset in datasets.items()}
+
+    offsets = apart(build, lambda: None)
+    return Layout(image.size, tuple(image.writes), {name: at for name, at in offsets.items() if at is not None})
+
+
+def _open(file: io.RawIOBase) -> h5py.File:
+    import h5py
+
+    return h5py.File(file, "w", libver="earliest", alignment_threshold=16 * PAGE, alignment_interval=PAGE)
+
+
+def _create(file: h5py.File, array: Array, *, compress: bool) -> h5py.Dataset:
+    """Create an empty dataset that keeps no times."""
+    import h5py
+    from h5py import h5d, h5p, h5s
+
+    plan = h5p.create(h5p.DATASET_CREATE)
+    plan.set_obj_track_times(False)
+    plan.set_fill_time(h5d.FILL_TIME_NEVER)
+    if compress and array.shape:
+        plan.set_chunk(chunk_shape(array))
+        plan.set_shuffle()
+        plan.set_deflate(1)
+    else:
+        plan.set_layout(h5d.CONTIGUOUS)
+        plan.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    parent = file
+    *groups, name = array.name.split("/")
+    for group in groups:
+        parent = parent.require_group(group)
+    space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
+    return h5py.Dataset(h5d.create(parent.id, name.encode(), file_type(array.dtype), space, plan))
+
+
+def _describe(table: Tabular, file: h5py.File, datasets: Mapping[str, h5py.Dataset]) -> None:
+    """Write attributes and labels, and attach the positions to the axis that they number."""
+    facts = {"pecli_recipe": table.recipe, **table.metadata}
+    for key, value in facts.items():
+        if value is not None:
+            file.attrs[plain(key)] = plain(value)
+    positions = datasets.get("position") if isinstance(table, Positioned) else None
+    if positions is not None:
+        positions.make_scale("position")
+    numbered = table.arrays[0].axes[table.arrays[0].lead - 1] if table.arrays[0].lead else None
+    for array in table.arrays:
+        dataset = datasets[array.name]
+        if dataset is positions:
+            continue
+        for axis, label in enumerate(array.axes):
+            dataset.dims[axis].label = label
+            if positions is not None and label == numbered and array.shape[axis] == positions.shape[0]:
+                dataset.dims[axis].attach_scale(positions)
+
+
+def _write_compressed(table: Tabular, output: Output, options: Options) -> None:
+    if not output.regular:
+        with spooled(output) as local:
+            _write_compressed(table, local, options)
+        return
+    shielded = Shielded(output)
+
+    def write() -> None:
+        with _open(shielded) as file:
+            datasets = {array.name: _create(file, array, compress=True) for array in table.arrays}
+            _describe(table, file, datasets)
+            for array in table.arrays:
+                if not array.shape:
+                    datasets[array.name][()] = table.read(array.name)  # one value, no chunk
+                    continue
+                for start, data in chunks(table, array, options):
+                    datasets[array.name].id.write_direct_chunk(start, data)
+                    shielded.check()
+
+    apart(write, shielded.stop)
+    shielded.check()

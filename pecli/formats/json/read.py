@@ -1,0 +1,96 @@
+"""Reading JSON: pecli's own, or nested lists, or an object of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import ITEM_BYTES, Array
+from pecli.formats.common.columns import PARTS
+from pecli.formats.common.decimals import infer, parse
+from pecli.formats.common.facts import axes_of, plain
+from pecli.formats.common.stored import Source, StoredTable, safe_shape, stored_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST = 256 << 20  # of a file, since JSON must be read whole
+
+
+class JsonTable(StoredTable):
+    """A JSON file, read whole: pecli's own, or nested lists, or an object of them."""
+
+    def __init__(self, source: Source) -> None:
+        if source.size > LARGEST:
+            raise source.bad(f"has {source.size:,} bytes, and JSON is read whole up to {LARGEST:,}: use another format")
+        try:
+            with open(source.path, encoding="utf-8-sig") as file:
+                content = json.load(file, parse_float=str, parse_int=str, parse_constant=str)
+        except (ValueError, RecursionError) as error:
+            raise source.bad("is no JSON: it is truncated or damaged; make it again") from error
+        facts = content if isinstance(content, dict) else {}
+        held = facts.get("arrays", facts) if isinstance(content, dict) else {"array": content}
+        self._values: dict[str, NDArray[Any]] = {}
+        arrays = (
+            [array for name, value in held.items() for array in self._array(source, plain(name), value)]
+            if isinstance(held, dict)
+            else []
+        )
+        metadata = facts.get("metadata")
+        recipe = facts.get("recipe")
+        super().__init__(
+            source,
+            "json",
+            arrays,
+            recipe if isinstance(recipe, str) else None,
+            {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {},
+        )
+        self.take_positions("position")
+
+    def _array(self, source: Source, name: str, value: Any) -> Iterator[Array]:
+        about = value if isinstance(value, dict) else {}
+        nested = about.get("values") if about else value
+        if not isinstance(nested, list):
+            return
+        shape, texts = _flat(source, name, nested)
+        stated = about.get("dtype")
+        if stated is not None and (not isinstance(stated, str) or stated not in ITEM_BYTES or stated == "bfloat16"):
+            raise source.bad(f"says '{name}' to be of type '{stated}', which JSON has not: it is damaged")
+        try:
+            dtype = str(stated or infer(texts))
+            values = parse(texts, PARTS.get(dtype, dtype))
+        except ValueError:
+            raise source.bad(f"holds something that is no number in '{name}'") from None
+        except OverflowError as error:
+            raise source.bad(f"holds '{str(error)[:40]}' in '{name}', which is beyond the largest {dtype}") from None
+        if dtype in PARTS:
+            if shape[-1] != 2:
+                raise source.bad(f"holds complex values in '{name}' that are no pairs: it is damaged")
+            shape, values = shape[:-1], values.view(dtype)
+        if about.get("shape", list(map(str, shape))) != list(map(str, shape)):
+            raise source.bad(f"says another shape for '{name}' than its lists have: it is damaged")
+        array = stored_array(name, shape, dtype, axes_of({"arrays": {name: about}}, name))
+        self._values[name] = values.reshape(array.rows, *array.row_shape)
+        yield array
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Copy rows of one array."""
+        out[...] = self._values[array.name][start:stop]
+
+
+def _flat(source: Source, name: str, nested: list[Any]) -> tuple[tuple[int, ...], list[str]]:
+    """Return the shape of nested lists and their leaves; lists of unequal length are refused."""
+    shape: list[int] = []
+    level: list[Any] = [nested]
+    while level and all(isinstance(entry, list) for entry in level):
+        sizes = {len(entry) for entry in level}
+        if len(sizes) != 1:
+            raise source.bad(f"has lists of unequal length in '{name}': make them equal")
+        shape.append(sizes.pop())
+        level = [leaf for entry in level for leaf in entry]
+    if any(not isinstance(leaf, str) for leaf in level):
+        raise source.bad(f"mixes numbers with other things in '{name}'")
+    if safe_shape(shape) is None:
+        raise source.bad(f"has {len(shape)} levels of lists in '{name}', and 32 are the most: it is no table")
+    return tuple(shape), level

@@ -1,0 +1,66 @@
+"""Writing JSON, row after row."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.columns import parts, row_axes
+from pecli.formats.common.decimals import json_texts
+from pecli.formats.common.facts import plain, plain_facts
+from pecli.formats.common.format import Draft, Options
+from pecli.formats.common.output import Output
+from pecli.formats.common.places import with_positions
+from pecli.formats.common.pump import Buffer, Ordered, Task, fill, tasks
+from pecli.formats.json import RULES
+
+BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
+
+
+def draft(table: Tabular, options: Options) -> Draft:
+    """Write row after row."""
+    RULES.check(table)
+    values = sum(array.bytes // 16 for array in table.arrays)
+    return Draft(lambda output: _write(with_positions(table), output, options), None, 2 * values)
+
+
+def _write(table: Tabular, output: Output, options: Options) -> None:
+    recipe = None if table.recipe is None else plain(table.recipe)
+    facts = {"recipe": recipe, "metadata": dict(sorted(plain_facts(table.metadata).items()))}
+    head = json.dumps(facts, ensure_ascii=False, allow_nan=False)
+    output.write(f'{head[:-1]}, "arrays": {{'.encode())
+    for index, array in enumerate(table.arrays):
+        about = {"dtype": array.dtype, "shape": array.shape, "axes": array.axes}
+        text = json.dumps(about, ensure_ascii=False)
+        comma = "," if index else ""
+        output.write(f'{comma}\n{json.dumps(array.name)}: {text[:-1]}, "values": '.encode())
+        _write_values(table, array, output, options)
+        output.write(b"}")
+    output.write(b"\n}}\n")
+
+
+def _write_values(table: Tabular, array: Array, output: Output, options: Options) -> None:
+    if not array.rows:
+        output.write(b"[]")
+        return
+    shape = row_axes(array)
+    spans = [math.prod(array.shape[level : array.lead]) for level in range(array.lead)]  # rows within each bracket
+
+    def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:
+        values = fill(table, task, buffer)[array.name]
+        texts = json_texts(parts(values))
+        for size in reversed(shape):
+            texts = [f"[{','.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
+        lines = []
+        for row, text in enumerate(texts, task.start):
+            opened = sum(row % span == 0 for span in spans)
+            closed = sum((row + 1) % span == 0 for span in spans)
+            comma = "" if row + 1 == array.rows else ","
+            lines.append(f"{'[' * opened}{text}{']' * closed}{comma}")
+        return "\n".join(["", *lines]).encode(), values.nbytes
+
+    with Ordered(tasks([array], BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
+        for text, size in results:
+            output.write(text)
+            options.progress(size)

@@ -1,0 +1,186 @@
+"""Reading npz files of any origin."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import zipfile
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array
+from pecli.formats.common.facts import axes_of, parse_object, texts
+from pecli.formats.common.format import raw_bytes
+from pecli.formats.common.stored import RawFile, Source, StoredTable, dtype_name, reading, stored_array
+from pecli.formats.npy.read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
+from pecli.formats.npz import RECIPE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
+LOCAL_HEADER = 30
+END_RECORD = 22  # bytes, without the comment
+LARGEST_TURNED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
+PIECE = 1 << 20
+
+
+class NpzTable(StoredTable):
+    """An open npz file; members that are no npy are left alone."""
+
+    def __init__(self, source: Source) -> None:
+        self._raw = RawFile(source)
+        self._members: dict[str, NpyArray | _Deflated] = {}
+        with reading(source, "cannot be opened as npz"):
+            self._archive = zipfile.ZipFile(source.path)
+        try:
+            if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
+                raise source.bad("goes on behind the end of its archive: it is damaged; make it again")
+            members = self._archive.infolist()
+            facts = next((self._facts(source, info) for info in members if info.filename == RECIPE), {})
+            for info in members:
+                if info.filename.endswith(".npy") and not info.is_dir():
+                    self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
+            self._refuse_pickles(source)
+            arrays = [
+                stored_array(name, member.array.shape, member.array.dtype, axes_of(facts, name))
+                for name, member in self._members.items()
+            ]
+            metadata = texts(facts)
+            super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
+        except BaseException:
+            self.close()
+            raise
+        self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
+        self.take_positions("position")
+
+    def _open(self, source: Source, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
+        name = info.filename.removesuffix(".npy")
+        if info.flag_bits & 1:
+            raise source.bad(f"encrypts '{name}': save it without a password")
+        if info.compress_type == zipfile.ZIP_DEFLATED:
+            if info.file_size > BEST_DEFLATE * info.compress_size + PIECE:
+                raise source.bad(f"says {info.file_size:,} bytes for '{name}', more than it can hold: it is damaged")
+            return _Deflated(self._archive, source, info, name)
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise source.bad(f"compresses '{name}' in a way that npz has not: save it with numpy.savez")
+        local = self._raw.read(info.header_offset, LOCAL_HEADER)
+        lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+        start = info.header_offset + LOCAL_HEADER + lengths
+        return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
+
+    def _facts(self, source: Source, info: zipfile.ZipInfo) -> dict[str, Any]:
+        if info.file_size > PIECE or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            return {}
+        with reading(source, f"cannot be read at '{RECIPE}'"):
+            return parse_object(self._archive.read(info))
+
+    def _refuse_pickles(self, source: Source) -> None:
+        if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
+            raise source.bad(
+                "is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy"
+            )
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        self._members[array.name].fill(array, start, stop, out)
+
+    def close(self) -> None:
+        """Close the file."""
+        for member in self._members.values():
+            if isinstance(member, _Deflated):
+                member.close()
+        self._archive.close()
+        self._raw.close()
+
+
+class _Deflated:
+    """A compressed member, read forwards; going back starts it again."""
+
+    def __init__(self, archive: zipfile.ZipFile, source: Source, info: zipfile.ZipInfo, name: str) -> None:
+        self._archive, self._source, self._info = archive, source, info
+        self._lock = threading.Lock()
+        self._stream: IO[bytes] | None = None
+        self._at = 0
+        self._turned: NDArray[Any] | None = None
+        try:
+            self._parse(source, name)
+        except BaseException:
+            self.close()
+            raise
+
+    def _parse(self, source: Source, name: str) -> None:
+        size = self._info.file_size
+        with self._reading():
+            head = self._read(min(size, 12 + LONGEST_HEADER))
+        try:
+            self._dtype, fortran, shape, self._start = parse_header(head)
+        except ValueError as error:
+            raise source.bad(f"'{name}' {error}") from None
+        kind = dtype_name(self._dtype)
+        assert kind is not None
+        self.array = stored_array(name, shape, kind)
+        held = size - self._start
+        if self.array.bytes > held:
+            raise source.bad(
+                f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged"
+            )
+        refuse_more(source, held - self.array.bytes)
+        if fortran and len(shape) > 1:
+            if held > LARGEST_TURNED:
+                raise source.bad(f"holds '{name}' compressed in Fortran order, {held:,} bytes: save it in C order")
+            self._turned = self._raw(0, math.prod(shape)).reshape(shape[::-1]).T
+
+    def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of the array, as `array` divides it into rows."""
+        if self._turned is not None:
+            out[...] = self._turned.reshape(array.rows, *array.row_shape)[start:stop]
+        else:
+            out[...] = self._raw(start * array.row_bytes, out.size).reshape(out.shape)
+
+    def _raw(self, offset: int, count: int) -> NDArray[Any]:
+        """Return so many values from an offset behind the header."""
+        import numpy as np
+
+        raw = np.empty(count, self._dtype)
+        view = raw_bytes(raw)
+        with self._lock, self._reading():
+            self._seek(self._start + offset)
+            while view:
+                data = self._read(min(PIECE, len(view)))
+                view[: len(data)] = data
+                view = view[len(data) :]
+        return raw
+
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        return reading(self._source, f"cannot be read at '{self._info.filename}'")
+
+    def _seek(self, target: int) -> None:
+        if target < self._at:
+            self.close()
+        for size in self._pieces(target):
+            self._read(size)
+
+    def close(self) -> None:
+        """Close the stream, which holds the archive open."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _pieces(self, target: int) -> Iterator[int]:
+        self._opened()
+        while self._at < target:
+            yield min(PIECE, target - self._at)
+
+    def _opened(self) -> IO[bytes]:
+        if self._stream is None:
+            self._stream, self._at = self._archive.open(self._info), 0
+        return self._stream
+
+    def _read(self, size: int) -> bytes:
+        data = self._opened().read(size)
+        if not data and size:
+            raise EOFError
+        self._at += len(data)
+        return data

@@ -1,0 +1,88 @@
+"""Reading safetensors files of any origin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array, storage
+from pecli.formats.common.facts import KEY, axes_of, parse_object, plain, texts
+from pecli.formats.common.stored import RawFile, Source, StoredTable, safe_shape, stored_array
+from pecli.formats.safetensors import CODES, LENGTH_BYTES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DTYPES = {code: dtype for dtype, code in CODES.items()}
+LONGEST_HEADER = 100_000_000  # the limit of the format's own reader
+
+
+class SafetensorsTable(StoredTable):
+    """An open safetensors file; tensors of types that NumPy lacks are left out."""
+
+    def __init__(self, source: Source) -> None:
+        self._file = RawFile(source)
+        header, self._start = self._header(source)
+        held = source.size - self._start
+        facts = header.pop("__metadata__", {})
+        own = parse_object(facts.get(KEY, "")) if isinstance(facts, dict) and isinstance(facts.get(KEY), str) else {}
+        self._offsets: dict[str, int] = {}
+        arrays = []
+        for name, entry in ((plain(name), entry) for name, entry in header.items()):
+            array = self._described(source, name, entry, held, axes_of(own, name))
+            if array is not None:
+                arrays.append(array)
+        self._check_places(source, header, held)
+        metadata = texts(own) if own else texts(facts if isinstance(facts, dict) else {})
+        super().__init__(source, "safetensors", arrays, metadata.pop("recipe", None) if own else None, metadata)
+
+    def _header(self, source: Source) -> tuple[dict[str, Any], int]:
+        length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")
+        if length > min(LONGEST_HEADER, source.size - LENGTH_BYTES):
+            raise source.bad(
+                f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged"
+            )
+        header = parse_object(self._file.read(LENGTH_BYTES, length))
+        if not header:
+            raise source.bad("has a header that is no JSON object: it is damaged; make it again")
+        return header, LENGTH_BYTES + length
+
+    def _described(self, source: Source, name: str, entry: object, held: int, axes: list[str]) -> Array | None:
+        """Check one entry of the header against the file."""
+        if not isinstance(entry, dict):
+            raise source.bad(f"describes '{name}' by something that is no object: it is damaged")
+        shape, offsets = safe_shape(entry.get("shape")), safe_shape(entry.get("data_offsets"))
+        if shape is None or offsets is None or len(offsets) != 2:
+            raise source.bad(f"gives '{name}' a shape or a place that cannot be: it is damaged")
+        first, last = offsets
+        if last > held:
+            raise source.bad(f"says {last:,} bytes of values and holds {held:,}: it is truncated; make it again")
+        dtype = DTYPES.get(str(entry.get("dtype")))
+        if dtype is None:
+            return None
+        array = stored_array(name, shape, dtype, axes)
+        if last - first != array.bytes:
+            raise source.bad(
+                f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"
+            )
+        self._offsets[name] = self._start + first
+        return array
+
+    @staticmethod
+    def _check_places(source: Source, header: dict[str, Any], held: int) -> None:
+        """Refuse tensors that overlap or leave bytes between or behind them, as the format's own reader does."""
+        end, last = 0, "the header"
+        for first, stop, name in sorted((*entry["data_offsets"], name) for name, entry in header.items()):
+            if first != end:
+                what = "overlaps" if first < end else f"leaves {first - end:,} bytes behind"
+                raise source.bad(f"gives '{name}' a place that {what} {last}: it is damaged")
+            end, last = stop, f"'{name}'"
+        if end != held:
+            raise source.bad(f"has {held - end:,} bytes behind its tensors: it is damaged; make it again")
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        self._file.values(self._offsets[array.name] + start * array.row_bytes, storage(array.dtype), out)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

@@ -1,0 +1,1 @@
+"""What does it hold? Statistics, properties, facts and verification of a table."""

@@ -1,0 +1,135 @@
+"""What holds of numbers for each query and key: whether the distance alone decides, range, symmetry, heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.measures.readings import readings
+from pecli.measures.samples import Floats, take
+
+if TYPE_CHECKING:
+    from pecli.inspection.properties import Property
+
+HEADS = 8
+SIDE = 512  # queries and keys
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """The corner of an array of queries and keys, for some heads."""
+
+    array: Array
+    values: Floats
+    heads: int
+    queries: int
+    keys: int
+
+
+def matrices_of(table: Tabular) -> list[Matrices]:
+    """Return what of a table has a query and a key for its last two axes."""
+    return [_corner(table, array) for array in table.arrays if _is_matrix(table, array)]
+
+
+def _is_matrix(table: Tabular, array: Array) -> bool:
+    if array.axes[-2:] == ("query", "key"):
+        return True
+    named = array.name == "bias" or array.name.startswith("index")
+    if len(array.shape) == 3:  # a file that does not name its axes
+        square = array.shape[1] == array.shape[2] and (named or len(table.arrays) == 1)
+        return square and next(readings(take(table, SIDE)), None) is None  # two may be cosines and sines
+    return named and len(array.shape) == 2 and array.shape[0] == array.shape[1]
+
+
+def _corner(table: Tabular, array: Array) -> Matrices:
+    """Read the first queries and keys of some heads."""
+    from pecli.measures.floats import floats
+
+    heads = array.shape[0] if len(array.shape) == 3 else 1
+    queries, keys = array.shape[-2:]
+    rows = min(queries, SIDE)
+    chosen = sorted({round(h * (heads - 1) / max(1, min(HEADS, heads) - 1)) for h in range(min(HEADS, heads))})
+    found = []
+    for head in chosen:
+        first = head * queries
+        if array.lead == 2 or heads == 1:
+            raw = table.rows([array.name], first, first + rows)[array.name].reshape(rows, keys)
+        else:
+            raw = table.rows([array.name], head, head + 1)[array.name].reshape(queries, keys)[:rows]
+        found.append(floats(raw[:, :SIDE], array.dtype).astype(np.float64))
+    return Matrices(array, np.stack(found), heads, queries, keys)
+
+
+def bias_properties(matrices: list[Matrices]) -> list[Property]:
+    """Return what was measured of each array."""
+    from pecli.inspection.properties import Property
+
+    found: list[Property] = []
+    for m in matrices:
+        n, q, k = m.values.shape
+        name = m.array.name
+        text = f"{name}: {n} of {m.heads} heads, {q} of {m.queries} queries, {k} of {m.keys} keys"
+        found.append(Property("measured on", None, text, {"array": name, "heads": n, "queries": q, "keys": k}))
+        found += [_range(m), _distance(m)]
+        if q == k and q > 1:
+            found.append(_symmetric(m))
+        if n > 1:
+            found.append(_heads(m))
+    return found
+
+
+def _range(m: Matrices) -> Property:
+    """Return the range, and whether far keys have larger sizes than near ones."""
+    from pecli.inspection.properties import Property
+
+    finite = m.values[np.isfinite(m.values)]
+    low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
+    figures = {"minimum": low, "maximum": high, "masked": int(np.isinf(m.values).sum())}
+    rows, columns = (np.arange(side) for side in m.values.shape[1:])
+    distance = np.abs(columns[None, :] - rows[:, None])
+    limit = int(distance.max())
+    sizes = np.where(np.isfinite(m.values), np.abs(m.values), 0.0).max(axis=0)
+    near, far = (float(sizes[where].max(initial=0.0)) for where in (distance <= limit // 2, distance > limit // 2))
+    figures["growth"] = growth = far / near if near else 1.0
+    text = (
+        f"values from {low:.6g} to {high:.6g}; beyond distance {limit // 2} sizes reach {growth:.3g} times those within"
+    )
+    if figures["masked"]:
+        text += f"; {figures['masked']:,} are infinite (masked)"
+    return Property("bounded", growth < 1.5, text, figures)
+
+
+def _distance(m: Matrices) -> Property:
+    """Return how much values of one distance differ along the diagonals."""
+    from pecli.inspection.properties import Property
+
+    with np.errstate(invalid="ignore"):
+        steps = m.values[:, 1:, 1:] - m.values[:, :-1, :-1]
+    same = (m.values[:, 1:, 1:] == m.values[:, :-1, :-1]) | np.isnan(m.values[:, 1:, 1:])
+    off = float(np.abs(np.where(same, 0.0, steps)).max(initial=0.0))
+    share = float(same.mean()) if same.size else 1.0
+    text = f"neighbours along a diagonal (the same key - query) differ by {off:.3g} at most, {share:.2%} are equal"
+    return Property("depends on key - query alone", bool(same.all()), text, {"difference": off, "equal": share})
+
+
+def _symmetric(m: Matrices) -> Property:
+    """Return whether query and key may change places."""
+    from pecli.inspection.properties import Property
+
+    turned = m.values.swapaxes(1, 2)
+    same = (m.values == turned) | (np.isnan(m.values) & np.isnan(turned))
+    text = f"{float(same.mean()):.2%} of the values are the same with query and key exchanged"
+    return Property("symmetric", bool(same.all()), text, {"equal": float(same.mean())})
+
+
+def _heads(m: Matrices) -> Property:
+    """Return whether heads differ."""
+    from pecli.inspection.properties import Property
+
+    flat = m.values.reshape(len(m.values), -1)
+    different = len(np.unique(flat, axis=0))
+    text = f"{different} of {len(flat)} heads have values of their own"
+    return Property("heads differ", different == len(flat), text, {"different": different, "heads": len(flat)})

@@ -1,0 +1,102 @@
+"""What a model's config says of its positions, key by key."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pecli.declare.plan import Waves
+from pecli.models import Key, Reading
+from pecli.sources.configs import of_layer
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """One frequency of a table.
+
+    Attributes
+    ----------
+    index : int
+        Its pair.
+    radians : float
+        Radians per position.
+    wavelength : float
+        Positions per turn; infinite for a frequency of 0.
+    turns : float or None
+        Turns within the positions that the model declares, None where it declares none.
+    """
+
+    index: int
+    radians: float
+    wavelength: float
+    turns: float | None
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """The encoding of one kind of layer, and its frequencies where it oscillates."""
+
+    name: str
+    encoding: str
+    recipe: str
+    layout: str
+    pairing: str
+    length: int | None
+    first: int
+    magnitude: float
+    frequencies: tuple[Frequency, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ConfigReport:
+    """Everything that ``pecli inspect config.json`` prints."""
+
+    path: str
+    model_type: str
+    stack: str
+    layers: tuple[LayerReport, ...]
+    used: tuple[Key, ...]
+    ignored: tuple[Key, ...]
+    warnings: tuple[str, ...]
+    faults: tuple[str, ...]
+    parts: tuple[ConfigReport, ...] = ()
+
+
+def report(reading: Reading) -> ConfigReport:
+    """Return the report of a reading, kind of layer by kind of layer.
+
+    Layers of one recipe stand together, by all their names.
+    """
+    names: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for name, layer in reading.layers.items():
+        names.setdefault((layer.encoding, tuple(sorted(layer.params.items()))), []).append(name)
+    layers = tuple(_layer(reading, ", ".join(group), group[0]) for group in names.values())
+    return ConfigReport(
+        reading.path, reading.model_type, reading.stack, layers, reading.used, reading.ignored, reading.warnings,
+        reading.faults, tuple(report(part) for part in reading.parts.values()),
+    )  # fmt: skip
+
+
+def _layer(reading: Reading, name: str, key: str) -> LayerReport:
+    layer = reading.layers[key]
+    recipe = of_layer(reading, layer, {}).recipe
+    if recipe.open_parameters:  # what the whole table decides is, for a model, the length it declares
+        length = layer.length or 1
+        recipe = recipe.resolve(length=length, last=length - 1, whole=True)
+    plan = recipe.plan
+    frequencies: tuple[Frequency, ...] = ()
+    magnitude = 1.0
+    if isinstance(plan, Waves):
+        magnitude = float(plan.magnitude)
+        radians = [float(w) * (2 * math.pi if band.turns else 1) for band in plan.bands for w in band.frequencies]
+        frequencies = tuple(_frequency(i, w, layer.length) for i, w in enumerate(radians))
+    return LayerReport(
+        name, recipe.encoding.name, recipe.short, layer.layout, layer.pairing, layer.length, layer.first, magnitude,
+        frequencies, layer.notes,
+    )  # fmt: skip
+
+
+def _frequency(index: int, radians: float, length: int | None) -> Frequency:
+    wavelength = 2 * math.pi / abs(radians) if radians else math.inf
+    return Frequency(index, radians, wavelength, None if length is None else length / wavelength)

@@ -1,0 +1,73 @@
+"""What holds of pairs that turn: their size, scores by distance, how independent they are, what a shift does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pecli.measures.readings import Reading
+
+PLACES = 64  # of query and key positions whose scores are compared
+DISTANCES = (0, 1, 3, 10, 50)
+SEED = 7
+ALIKE = 0.5  # mean product of two oscillations, above which they are not called independent
+
+Measured = tuple[str, bool | None, str, dict[str, Any]]
+
+
+def turning_properties(reading: Reading) -> Iterator[Measured]:
+    """Yield name, verdict, text and figures of each property."""
+    size = reading.magnitude
+    spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
+    word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {size:.6g}"
+    text = f"the norm of a vector that is rotated so is {word}, within {spread:.1e}"
+    good = abs(size - 1) < 1e-3 and spread < 0.02
+    yield "norm preserved", good, text, {"magnitude": size, "spread": spread}
+    off = score_spread(reading)
+    text = f"scores of one rotated query and key at the same m - n differ by {off:.1e} of their size at most"
+    yield "score depends on m - n alone", off < 0.02, text, {"spread": off}
+    yield _orthogonal(reading)
+
+
+def score_spread(reading: Reading) -> float:
+    """Return how much scores of one distance differ over positions, relative to the size of query and key."""
+    rng = np.random.default_rng(SEED)
+    m = reading.first.shape[1]
+    q, k = (rng.standard_normal(m) + 1j * rng.standard_normal(m) for _ in range(2))
+    turning = reading.first + 1j * reading.second
+    n, worst = len(turning), 0.0
+    scale = float(np.linalg.norm(q) * np.linalg.norm(k)) * reading.magnitude**2
+    for distance in (d for d in DISTANCES if d < n // 2):
+        at = np.linspace(0, n - 1 - distance, min(PLACES, n - distance)).astype(int)
+        scores = ((turning[at + distance] * q) * (turning[at] * k).conj()).real.sum(axis=1)
+        worst = max(worst, float(np.ptp(scores)) / scale)
+    return worst
+
+
+def _orthogonal(reading: Reading) -> Measured:
+    """Return how far the pairs' oscillations are from orthogonal over the rows."""
+    turning = reading.turning
+    gram = np.abs(turning.conj().T @ turning) / len(turning)
+    gram[np.diag_indices_from(gram)] = 0.0
+    pairs = max(1, gram.size - len(gram))
+    alike = float((gram > ALIKE).sum() / pairs)
+    mean = float(gram.sum() / pairs)
+    text = (
+        f"over {len(turning)} rows the mean product of two pairs' oscillations is {mean:.3f} "
+        f"(0: orthogonal); {alike:.1%} of them, the slow ones among each other, exceed {ALIKE}"
+    )
+    return "orthogonal frequencies", None, text, {"mean": mean, "largest": float(gram.max(initial=0)), "alike": alike}
+
+
+def pair_shift(reading: Reading, shift: int) -> float:
+    """Return how badly one 2 x 2 matrix for each pair takes row p to row p + shift.
+
+    Fitted on every other row and measured on the rest, relative to the size of the pairs; 0 means
+    PE(p + k) = M_k PE(p) for every p.
+    """
+    pairs = np.stack([reading.first, reading.second], axis=-1).swapaxes(0, 1)  # (m, n, 2)
+    before, after = pairs[:, :-shift], pairs[:, shift:]
+    matrices = np.linalg.pinv(before[:, ::2], rcond=1e-6) @ after[:, ::2]
+    return float(np.abs(before[:, 1::2] @ matrices - after[:, 1::2]).max() / reading.magnitude)

@@ -1,0 +1,170 @@
+"""The head and the tail of a table's arrays, for a person to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pecli.declare.tabular import Array, Tabular
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows and columns of one array, or of one head of it.
+
+    Attributes
+    ----------
+    array : Array
+        What it is a part of.
+    title : str
+        The array's name, with the head where it has heads.
+    row_axis, column_axis : str
+        What rows and columns are.
+    row_labels : list of str
+        Position, query or index of each row; None stands for rows left out.
+    column_labels : list of str
+        Index of each column; None stands for columns left out.
+    cells : list of list
+        Values as Python numbers, None where left out.
+    """
+
+    array: Array
+    title: str
+    row_axis: str
+    column_axis: str
+    row_labels: list[str | None]
+    column_labels: list[str | None]
+    cells: list[list[Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what --json prints of it."""
+        return {
+            "name": self.array.name,
+            "shape": self.array.shape,
+            "dtype": self.array.dtype,
+            "title": self.title,
+            "rows": self.row_labels,
+            "columns": self.column_labels,
+            "values": self.cells,
+        }
+
+
+def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2) -> list[Part]:
+    """Return the visible parts of every array, at most `rows` x `columns` each.
+
+    Of an array with heads, the first `heads` of them.
+    """
+    return [part for array in table.arrays for part in _parts(table, array, rows, columns, heads)]
+
+
+def _parts(table: Tabular, array: Array, rows: int, columns: int, heads: int) -> list[Part]:
+    shape = array.shape
+    if len(shape) == 0:
+        return [_part(table, array, array.name, 0, 1, rows, columns)]
+    if array.axes[:1] == ("head",) and len(shape) > 1 and array.lead == 2:
+        per_head = shape[1]
+        if len(shape) == 2:  # values by distance: a head is a row
+            return [_by_head(table, array, rows, columns)]
+        return [
+            _part(table, array, f"{array.name}, head {h + 1} of {shape[0]}", h * per_head, per_head, rows, columns)
+            for h in range(min(heads, shape[0]))
+        ]
+    return [_part(table, array, array.name, 0, array.rows, rows, columns)]
+
+
+def _pick(count: int, limit: int) -> list[int | None]:
+    """Return indices of the head and the tail, None between them where some are left out."""
+    if count <= limit:
+        return list(range(count))
+    tail = limit // 3
+    return [*range(limit - tail), None, *range(count - tail, count)]
+
+
+def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows: int, columns: int) -> Part:
+    picked = _pick(count, rows)
+    width = 1
+    for side in array.row_shape:
+        width *= side
+    shown = _pick(width, columns)
+    labels: list[str | None] = []
+    cells: list[list[Any]] = []
+    for row in picked:
+        if row is None:
+            labels.append(None)
+            cells.append([None] * len(shown))
+            continue
+        values = _numbers(table, array, first + row, width)
+        labels.append(_label(table, array, row))
+        cells.append([None if c is None else values[c] for c in shown])
+    column_axis = array.axes[array.lead] if len(array.axes) > array.lead else ""
+    column_labels: list[str | None] = (
+        [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
+    )
+    row_axis = array.axes[array.lead - 1] if array.axes else ""
+    return Part(array, title, row_axis, column_axis, labels, column_labels, cells)
+
+
+def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
+    """Return an array (heads, m) of single values with a row per head, columns around the middle."""
+    heads, m = array.shape
+    picked = _pick(heads, rows)
+    distance, zero = _distances(table, array)
+    half = max(1, columns // 2)
+    middle = min(max(half, zero), max(half, m - 1 - half))
+    shown = [c for c in range(middle - half, middle + half + 1) if 0 <= c < m]
+    cells: list[list[Any]] = []
+    for head in picked:
+        if head is None:
+            cells.append([None] * len(shown))
+        else:
+            values = table.rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
+            cells.append(widened(values, array.dtype))
+    labels = [None if h is None else str(h + 1) for h in picked]
+    return Part(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
+
+
+def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]:
+    """Return the distance of each place of an array (heads, m), and the place nearest distance 0.
+
+    They are evenly spaced, so that a few of them tell all: m may be a thousand million.
+    """
+    m = array.shape[1]
+    if array != table.arrays[0]:  # a decay beside a rotary table: 0, 1, 2, ..
+        return (lambda c: c), 0
+    ends = [table.position(c, c + 1) for c in (0, m - 1)]
+    if any(end is None or len(end) != 1 for end in ends):
+        return (lambda c: c - m // 2), m // 2
+    first, last = (end[0] for end in ends if end is not None)
+    zero = 0 if last == first else round(float(-first / (last - first)) * (m - 1))
+
+    def at(place: int) -> Any:
+        numbers = table.position(place, place + 1)
+        assert numbers is not None
+        return numbers.tolist()[0]
+
+    return at, min(max(zero, 0), m - 1)
+
+
+def _numbers(table: Tabular, array: Array, row: int, width: int) -> list[Any]:
+    values = table.rows([array.name], row, row + 1)[array.name].reshape(width)
+    return widened(values, array.dtype)
+
+
+def widened(values: Any, dtype: str) -> list[Any]:
+    """Return values as Python numbers, bfloat16 from its bits."""
+    if dtype == "bfloat16":
+        from pecli.numbers.rounding import widen
+
+        values = widen(values, dtype)
+    return list(values.tolist())
+
+
+def _label(table: Tabular, array: Array, row: int) -> str:
+    if array.axes[array.lead - 1 : array.lead] == ("position",):
+        positions = table.position(row, row + 1)
+        if positions is not None:
+            return str(positions[0])
+    if array.axes[array.lead - 1 : array.lead] == ("head",):
+        return str(row + 1)
+    return str(row)

@@ -1,0 +1,222 @@
+"""Worked examples of rotations: angles, matrices, and why a score depends on the distance alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.plan import Waves
+from pecli.encodings.recipe import Recipe
+from pecli.lessons.lesson import Equation, Grid, Item, Matrix, Step, few, joined, off_by, short, table_at, text_of
+from pecli.lessons.values import rows
+from pecli.lessons.waves import PAIRS, Pair, coordinates, frequency_step, pairs_of
+from pecli.numbers.positions import Positions
+from pecli.tables.table import Table
+
+QUERY = (1.0, 2.0, -1.0, 1.0)
+KEY = (2.0, 1.0, 1.0, -1.0)
+SHIFTS = (0, 1, 10, 100)
+
+
+def rotation(recipe: Recipe, positions: Positions | None, length: int | None) -> list[Step]:
+    """Work out rotations of two positions, and that their product depends on the distance alone."""
+    at = few(positions, _default(recipe))
+    m, n = (at[0], at[1]) if len(at) > 1 else (at[0], at[0] + 2)
+    table = table_at(recipe, [m, n], length)
+    plan = table.plan
+    if not isinstance(plan, Waves) or plan.form != "real" or plan.cross is not None or not plan.bands:
+        return rows(recipe, positions, length)
+    scaled = recipe.keys().get("scaling", "none") != "none"
+    pairs = _spread(plan) if scaled else _shown(plan)
+    cos, sin = (table.read(name) for name in ("cos", "sin"))
+    names = text_of(m), text_of(n)
+    found = [_frequencies(recipe, plan, pairs), _angles(plan, pairs, (m, n))]
+    size = float(plan.magnitude)
+    if size != 1:
+        note = f"the scaling multiplies every cos and sin by {short(size)}: R = {short(size)} times a rotation"
+        found.append(Step(f"Step {len(found) + 1}: a magnitude", [note]))
+    places = [p.cos for p in pairs]
+    turning = [_turns(cos[row], sin[row], places) for row in (0, 1)]
+    found.append(
+        Step(
+            f"Step {len(found) + 1}: a rotation for each pair, [ cos -sin; sin cos ]", _matrices(names, places, turning)
+        )
+    )
+    found.append(_apply(len(found) + 1, names[0], turning[0], plan.width))
+    found.append(_difference(len(found) + 1, table.source, plan, (m, n), turning, places))
+    if not plan.axes:
+        found.append(_scores(len(found) + 1, table.source, plan, (m, n)))
+    return [*found, *_beside(len(found) + 1, table, names)]
+
+
+def _default(recipe: Recipe) -> tuple[int, int]:
+    """Return two positions; of a grid, such that every coordinate differs where it can."""
+    rows_of_grid = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
+    return (1, 3) if rows_of_grid is None else (1 % rows_of_grid, max(1, rows_of_grid - 2) % rows_of_grid)
+
+
+def _shown(plan: Waves) -> list[Pair]:
+    """Return the pairs to work out: the first ones of each axis, at most four."""
+    axes = max(1, len({band.axis for band in plan.bands}))
+    found: list[Pair] = []
+    for pair in pairs_of(plan):
+        if pair.cos is not None and sum(p.axis == pair.axis for p in found) < max(1, PAIRS // axes):
+            found.append(pair)
+    return found[:PAIRS]
+
+
+def _spread(plan: Waves) -> list[Pair]:
+    """Return pairs from the fastest to the slowest: a scaling treats them differently."""
+    every = [pair for pair in pairs_of(plan) if pair.cos is not None]
+    return [every[i] for i in sorted({round(k * (len(every) - 1) / (PAIRS - 1)) for k in range(PAIRS)})]
+
+
+def _frequencies(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
+    keys = recipe.keys()
+    if recipe.encoding.name == "rope" and keys.get("scaling", "none") != "none" and "base" in keys:
+        return _scaled(keys, plan, pairs)
+    if recipe.encoding.name != "rope" or "base" not in keys:
+        step = frequency_step(plan, pairs)
+        return step if len({p.axis for p in pairs}) == 1 else Step(step.title.replace("position", "unit"), step.items)
+    count = len(plan.frequencies)
+    lines = [f"w_{p.index} = {keys['base']}^(-{2 * p.index}/{2 * count}) = {short(p.frequency)}" for p in pairs]
+    if count > len(pairs):
+        lines.append(
+            f".. to w_{count - 1} = {short(float(plan.frequencies[-1]))}; the first {len(pairs)} are worked out here"
+        )
+    return Step("Step 1: a frequency for each pair, in radians per position", lines)
+
+
+def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step:
+    """Return frequencies beside those without the scaling."""
+    base, count = float(keys["base"]), len(plan.frequencies)
+    rows_of: list[list[str | float]] = []
+    for p in pairs:
+        plain = base ** (-p.index / count)
+        rows_of.append(
+            [p.index, plain, p.frequency, p.frequency / plain, 2 * np.pi / p.frequency if p.frequency else "never"]
+        )
+    return Step(
+        f"Step 1: a frequency for each pair, in radians per position, scaled by {keys['scaling']}",
+        [
+            Grid(
+                ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"], rows_of, False
+            ),
+            f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest",
+        ],
+    )
+
+
+def _angles(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
+    lines = []
+    for p, where in zip(at, coordinates(plan, at), strict=True):
+        if plan.axes:
+            lines.append(f"position {text_of(p)} has the coordinates {', '.join(map(short, where))}")
+        for pair in pairs:
+            angle = short(where[pair.axis] * pair.frequency)
+            lines.append(
+                f"position {text_of(p)}, pair {pair.cos}: {short(where[pair.axis])} x {short(pair.frequency)} = {angle}"
+            )
+    return Step("Step 2: angles, position times frequency" if not plan.axes else "Step 2: angles", lines)
+
+
+def _turns(cos: NDArray[Any], sin: NDArray[Any], places: Sequence[int | None]) -> list[NDArray[np.float64]]:
+    return [np.array([[cos[i], -sin[i]], [sin[i], cos[i]]], np.float64) for i in places]
+
+
+def _matrices(
+    names: Sequence[str], places: Sequence[int | None], turning: Sequence[Sequence[NDArray[np.float64]]]
+) -> list[Item]:
+    """Return the matrices of both positions, those of one pair side by side."""
+    found: list[Item] = []
+    for i, place in enumerate(places):
+        found.append(Equation([Matrix(f"R_{names[k]}, pair {place}", turning[k][i].tolist()) for k in (0, 1)]))
+    return found
+
+
+def _apply(number: int, name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Step:
+    c, s = (f"{float(turning[0][row, 0]):.3f}" for row in (0, 1))
+    lines: list[Item] = [
+        f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
+        f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),
+        "and so on for each pair; nothing else of the query, and nothing of the values, is turned",
+        "which two numbers are a pair is a convention: the paper takes q_2i and q_2i+1,",
+        f"rotate_half takes q_i and q_i+{width}, its cos and sin are two equal halves: not to be mixed",
+    ]
+    return Step(f"Step {number}: turn a query at position {name}; a key in the same way", lines)
+
+
+def _difference(
+    number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction], turning: Sequence[Sequence[NDArray[np.float64]]],
+    places: Sequence[int | None],
+) -> Step:  # fmt: skip
+    """Multiply R_m transposed and R_n, and set the rotation by the difference beside it."""
+    m, n = at
+    square = float(plan.magnitude) ** 2
+    if plan.axes:  # a difference of rows of a grid is no row of it: its coordinates may be negative
+        angles = [_angle(turning[1][i]) - _angle(turning[0][i]) for i in range(len(places))]
+        cos, sin = np.cos(angles), np.sin(angles)
+        target = [np.array([[c, -s], [s, c]]) for c, s in zip(cos, sin, strict=True)]
+        name = "turn by the difference"
+    else:
+        row = table_at(recipe, [n - m])
+        target = _turns(row.read("cos")[0], row.read("sin")[0], places)
+        target = [t / float(plan.magnitude) for t in target]
+        name = f"R_{text_of(n - m)}"
+    items: list[Item] = []
+    worst = 0.0
+    for i, right in enumerate(target):
+        a, b = turning[0][i], turning[1][i]
+        worst = max(worst, float(np.abs(a.T @ b / square - right).max()))
+        over = f" / {short(square)}" if square != 1 else ""
+        terms: list[Matrix | str] = [
+            Matrix(f"R_{text_of(m)}^T", a.T.tolist()), Matrix(f"R_{text_of(n)}", b.tolist()), f"{over} =".strip(),
+            Matrix(name, right.tolist()),
+        ]  # fmt: skip
+        items.append(Equation(terms))
+    items.append(f"the largest difference between the two sides is {off_by(worst)}")
+    what = "the turn by the difference of coordinates" if plan.axes else f"R_(n-m) = R_{text_of(n - m)}"
+    return Step(f"Step {number}: R_m^T R_n is {what}", items)
+
+
+def _angle(matrix: NDArray[np.float64]) -> float:
+    return float(np.arctan2(matrix[1, 0], matrix[0, 0]))
+
+
+def _scores(number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
+    """Compute scores of one query and key at several positions of the same distance, and one of another."""
+    m, n = at
+    count = min(plan.width, 2)
+    q, k = (np.array(v[: 2 * count]).reshape(-1, 2) @ np.array([1, 1j]) for v in (QUERY, KEY))
+    pairs = [(m + s, n + s) for s in SHIFTS] + [(m, n + 1)]
+    table = table_at(recipe, [p for pair in pairs for p in pair])
+    turning = (table.read("cos") + 1j * table.read("sin"))[:, :count]
+    rows: list[list[str | float]] = []
+    for i, (a, b) in enumerate(pairs):
+        score = ((turning[2 * i] * q).conj() * (turning[2 * i + 1] * k)).real.sum()
+        rows.append([text_of(a), text_of(b), text_of(b - a), float(score)])
+    same = [float(r[3]) for r in rows[: len(SHIFTS)]]
+    items: list[Item] = [
+        f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = (R_m q) . (R_n k)",
+        Grid(["m", "n", "n - m", "score"], rows, False),
+        f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most, another distance differs",
+    ]
+    return Step(f"Step {number}: the score depends on n - m alone", items)
+
+
+def _beside(number: int, table: Table, names: Sequence[str]) -> list[Step]:
+    """Return what the table holds beside cos and sin."""
+    found: list[Step] = []
+    for array in table.arrays:
+        if array.name in ("cos", "sin") or array.rows != 2 or len(array.row_shape) != 1:
+            continue
+        values = table.read(array.name)[:, :PAIRS].tolist()
+        head = ["position", *(f"pair {i}" for i in range(len(values[0])))]
+        note = [f"the query is multiplied by {array.name}, the key divided by it"] if array.name == "scale" else []
+        grid = Grid(head, [[name, *row] for name, row in zip(names, values, strict=True)], False)
+        found.append(Step(f"Step {number + len(found)}: {array.name}, a number for each pair", [grid, *note]))
+    return found

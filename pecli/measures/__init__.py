@@ -1,0 +1,1 @@
+"""Pure measurements of arrays: samples, rhythms, spectra, profiles, units in the last place."""

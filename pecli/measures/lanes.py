@@ -1,0 +1,191 @@
+"""Lanes: arrays of two tables brought side by side, to be read in blocks of rows.
+
+A pair of cosines and sines is stacked in an npy file, and lies in two arrays
+elsewhere; a lane is either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array, Tabular
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Rows `first` and following of one array of a table, seen as an array of its own.
+
+    Attributes
+    ----------
+    table : Tabular
+        What is read.
+    array : Array
+        The array in it.
+    name : str
+        What the lane is called: the array's name, or that of the part.
+    shape : tuple of int
+        The lane's own shape.
+    lead : int
+        How many of its axes count as rows.
+    first : int
+        The array's row at which the lane begins.
+    """
+
+    table: Tabular
+    array: Array
+    name: str
+    shape: tuple[int, ...]
+    lead: int
+    first: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return math.prod(self.shape[: self.lead])
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Shape of a row."""
+        return self.shape[self.lead :]
+
+    @property
+    def row_size(self) -> int:
+        """Values of a row."""
+        return math.prod(self.row_shape)
+
+    @property
+    def dtype(self) -> str:
+        """Type of the values."""
+        return self.array.dtype
+
+    @property
+    def plain_shape(self) -> tuple[int, ...]:
+        """Shape without axes of length 1."""
+        return tuple(side for side in self.shape if side != 1)
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows `start` to `stop` into `out`, (stop - start, *row_shape) of the storage type."""
+        self.table.fill(self.first + start, self.first + stop, {self.array.name: out})
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows `start` to `stop`."""
+        return self.table.rows([self.array.name], self.first + start, self.first + stop)[self.array.name]
+
+
+def lane_of(table: Tabular, array: Array) -> Lane:
+    """Return the lane of a whole array."""
+    return Lane(table, array, array.name, array.shape, array.lead)
+
+
+def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[Lane]:
+    """Return the parts along the first axis as lanes; ``(2, n, m)`` is cosines and sines in an npy file."""
+    shape, lead = array.shape[1:], array.lead - 1
+    rows = math.prod(shape[:lead])
+    return [Lane(table, array, name, shape, lead, index * rows) for index, name in enumerate(names)]
+
+
+def is_stack(array: Array, parts: int = 2) -> bool:
+    """Whether the first axis of an array may number whole arrays of equal shape."""
+    return len(array.shape) >= 3 and array.shape[0] == parts and array.lead >= 2
+
+
+def pair_lanes(a: Tabular, b: Tabular) -> tuple[list[tuple[Lane, Lane]], list[str], list[str]]:
+    """Match the arrays of two tables by name; a sole one on both sides needs none, a stack is taken apart.
+
+    Returns
+    -------
+    list of (Lane, Lane)
+        What can be compared.
+    list of str, list of str
+        Names that one side alone has.
+    """
+    left, right = _lanes(a, b), _lanes(b, a)
+    if len(left) == len(right) == 1:
+        return [(left[0], right[0])], [], []
+    others = {lane.name: lane for lane in right}
+    pairs = [(lane, others[lane.name]) for lane in left if lane.name in others]
+    named = {lane.name for lane, _ in pairs}
+    return pairs, [x.name for x in left if x.name not in named], [x.name for x in right if x.name not in named]
+
+
+def _lanes(table: Tabular, other: Tabular) -> list[Lane]:
+    if len(table.arrays) == 1 and len(other.arrays) > 1 and is_stack(table.arrays[0], len(other.arrays)):
+        return unstacked(table, table.arrays[0], [array.name for array in other.arrays])
+    return [lane_of(table, array) for array in table.arrays]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Rows of two lanes that stand for each other, and how much of each row both have."""
+
+    left: int
+    right: int
+    rows: int
+    cut: tuple[slice, ...]
+
+
+def strips(left: Lane, right: Lane) -> Iterator[Strip] | None:
+    """Return the rows that two lanes have in common; None where their shapes cannot be laid over each other."""
+    if left.shape == right.shape and left.lead == right.lead:
+        return iter([Strip(0, 0, left.rows, ())])
+    if len(left.shape) != len(right.shape) or left.lead != right.lead:
+        return None
+    return _overlap(left, right)
+
+
+def _overlap(left: Lane, right: Lane) -> Iterator[Strip]:
+    common = [min(pair) for pair in zip(left.shape, right.shape, strict=True)]
+    cut = tuple(slice(0, side) for side in common[left.lead :])
+    if left.lead == 0:
+        yield Strip(0, 0, 1, cut)
+        return
+    for index in product(*(range(side) for side in common[: left.lead - 1])):
+        yield Strip(_row(left, (*index, 0)), _row(right, (*index, 0)), common[left.lead - 1], cut)
+
+
+def _row(lane: Lane, index: Sequence[int]) -> int:
+    row = 0
+    for side, i in zip(lane.shape[: lane.lead], index, strict=True):
+        row = row * side + i
+    return row
+
+
+def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
+    """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree."""
+    if left.plain_shape != right.plain_shape or (left.shape == right.shape and left.lead == right.lead):
+        return left, right
+    width = max(left.row_size, right.row_size)
+    return _regrouped(left, width), _regrouped(right, width)
+
+
+def _regrouped(lane: Lane, width: int) -> Lane:
+    """Return the lane without axes of length 1, in rows of `width` values."""
+    shape, rows = lane.plain_shape, math.prod(lane.shape) // max(1, width)
+    lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
+    if lead is None:
+        shape, lead = (rows, width), 1
+    return Regrouped(lane.table, lane.array, lane.name, shape, lead, lane.first, lane.row_shape)
+
+
+@dataclass(frozen=True)
+class Regrouped(Lane):
+    """A lane whose rows hold several of the array's own; the values are the same."""
+
+    inner: tuple[int, ...] = ()
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows into `out`."""
+        times = self.row_size // math.prod(self.inner)
+        super().fill(start * times, stop * times, out.reshape(-1, *self.inner))
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows."""
+        times = self.row_size // math.prod(self.inner)
+        return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)

@@ -1,0 +1,138 @@
+"""A bounded part of a table, as float64, and how coarse its values are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.measures.lanes import Lane, is_stack, lane_of, unstacked
+
+HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
+HEAD_ROWS = 4096
+RESOLUTION = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The first rows of one lane, complex values as two planes.
+
+    Attributes
+    ----------
+    name : str
+        Of the lane; for complex values "re" and "im".
+    values : (n, ...) float64
+        NaN and infinity included.
+    rows : int
+        Rows of the whole lane.
+    """
+
+    name: str
+    values: Floats
+    rows: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What identification works on.
+
+    Attributes
+    ----------
+    table : Tabular
+        The whole.
+    planes : list of Plane
+        The head of each array; a stack (2, n, m) is taken apart.
+    dtype : str
+        Type in the file.
+    grain : str
+        The coarsest type that holds every value seen.
+    """
+
+    table: Tabular
+    planes: list[Plane]
+    lanes: list[Lane]
+    dtype: str
+    grain: str
+    stacked: bool = False
+    positions: Floats | None = field(default=None)
+
+    @property
+    def resolution(self) -> float:
+        """Half a unit in the last place of a value of size 1, relative."""
+        return RESOLUTION[self.grain]
+
+
+def take(table: Tabular, rows: int = HEAD_ROWS, *, unstack: bool = True) -> Sample:
+    """Read the first rows of every array of numbers; a stack of two is cosines and sines, unless told otherwise."""
+    arrays = [array for array in table.arrays if array.bytes]
+    stacked = len(arrays) == 1 and unstack and _is_pair(arrays[0])
+    lanes = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [lane_of(table, a) for a in arrays]
+    planes = [plane for lane in lanes for plane in _planes(lane, rows)]
+    dtype = arrays[0].dtype if arrays else "float32"
+    return Sample(table, planes, lanes, dtype, grain(planes, dtype), stacked, _positions(table, planes))
+
+
+def _is_pair(array: Array) -> bool:
+    return is_stack(array) and array.shape[-1] != 2 and array.name not in ("bias", "index")
+
+
+def _planes(lane: Lane, rows: int) -> list[Plane]:
+    from pecli.measures.floats import floats
+
+    count = max(2, min(lane.rows, rows, HEAD_VALUES // max(1, lane.row_size)))
+    raw = lane.read(0, min(count, lane.rows))
+    if raw.dtype.kind == "c":
+        parts = (("re", raw.real), ("im", raw.imag))
+        return [Plane(name, part.astype(np.float64), lane.rows) for name, part in parts]
+    return [Plane(lane.name, floats(raw, lane.dtype).astype(np.float64), lane.rows)]
+
+
+def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:
+    if not planes:
+        return None
+    try:
+        found = table.position(0, len(planes[0].values))
+    except (IndexError, ValueError):
+        return None
+    return None if found is None else found.astype(np.float64)
+
+
+def grain(planes: list[Plane], dtype: str) -> str:
+    """Return the coarsest floating type that holds every value of the planes exactly."""
+    order = ["bfloat16", "float16", "float32", "float64"]
+    if dtype in ("bfloat16", "float16"):
+        return dtype
+    for kind in order[: 2 if dtype in ("float32", "complex64") else 3]:
+        if all(holds(plane.values, kind) for plane in planes):
+            return kind
+    return "float32" if dtype in ("float32", "complex64") else "float64"
+
+
+def holds(values: Floats, kind: str) -> bool:
+    """Whether a type holds every value exactly."""
+    return bool(np.array_equal(rounded(values, kind), values, equal_nan=True))
+
+
+def rounded(values: Floats, kind: str) -> Floats:
+    """Return values rounded to a type, as float64."""
+    if kind == "float64":
+        return values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind != "bfloat16":
+            return values.astype(kind).astype(np.float64)
+        return round_bfloat16(values)
+
+
+def round_bfloat16(values: Floats) -> Floats:
+    """Return float64 values rounded to bfloat16, half to even.
+
+    Adding and subtracting 2^45 + 1 times the value (Dekker's splitting) keeps
+    its first 8 bits, rounded to nearest; exponents of bfloat16 are float32's.
+    """
+    big = values * (2.0**45 + 1)
+    found = big - (big - values)
+    return np.where(np.isfinite(big), found, values)

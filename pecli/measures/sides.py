@@ -1,0 +1,75 @@
+"""The sides of a grid, from the columns that repeat along it and those that stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pecli.measures.samples import Floats
+
+LEAST = 0.15  # share of the columns that must follow each side of a grid
+MOST_GRIDS = 3
+STILL = 1e-6  # change of a value that is no change
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Sides of a grid that the columns follow, and rows before and after it."""
+
+    sides: tuple[int, ...]
+    prefix: int = 0
+    suffix: int = 0
+    shares: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The sides as an option takes them."""
+        return "x".join(map(str, self.sides))
+
+
+def grids(values: Floats, blank: Floats) -> list[Grid]:
+    """Return the grids that columns follow, best first; `blank` is a row without a coordinate."""
+    prefix = _blank_rows(values, blank)
+    suffix = _blank_rows(values[prefix:][::-1], blank) if prefix < len(values) else 0
+    found = []
+    for before, after in {(prefix, 0), (prefix, suffix), (max(0, prefix - 1), 0), (0, 0)}:
+        body = values[before : len(values) - after]
+        found += [Grid(g.sides, before, after, g.shares) for g in _sides(body)]
+    return sorted(found, key=lambda g: -g.shares)[:MOST_GRIDS]
+
+
+def _blank_rows(values: Floats, blank: Floats) -> int:
+    same = (values == blank).all(axis=1)
+    return int((~same).argmax()) if not same.all() else 0
+
+
+def _sides(body: Floats) -> Iterator[Grid]:
+    """Yield sides HxW and TxHxW with the share of columns that follow each axis alone."""
+    n = len(body)
+    varying = np.ptp(body, axis=0) > STILL
+    if not varying.any() or n < 4:
+        return
+    columns = body[:, varying]
+    scale = 1e-6 * np.abs(columns).max()
+    for width in (w for w in range(2, n) if n % w == 0):
+        rows = columns.reshape(n // width, width, -1)
+        along = (np.ptp(rows, axis=0) <= scale).all(axis=0)  # the same in every row: the column counts
+        down = (np.ptp(rows, axis=1) <= scale).all(axis=0)  # the same along a row: the row counts
+        share = float(min(along.mean(), down.mean()))
+        if share >= LEAST and float((along | down).mean()) > 0.9:
+            yield Grid((n // width, width), shares=share)
+            yield from _frames(columns, n, width, float(along.mean()))
+
+
+def _frames(columns: Floats, n: int, width: int, along: float) -> Iterator[Grid]:
+    """Yield the frames that rows of a grid may be divided into."""
+    for height in (h for h in range(2, n // width) if (n // width) % h == 0):
+        cube = columns.reshape(n // width // height, height, width, -1)
+        within_row = (np.ptp(cube, axis=2) <= STILL).all(axis=(0, 1))
+        over_frames = (np.ptp(cube, axis=0) <= STILL).all(axis=(0, 1))
+        by_frame = float((np.ptp(cube, axis=(1, 2)) <= STILL).all(axis=0).mean())
+        by_row = float((within_row & over_frames).mean())
+        if min(by_frame, by_row) >= LEAST / 2 and by_frame + by_row + along > 0.9:
+            yield Grid((n // width // height, height, width), shares=min(by_frame, by_row, along) + 0.5)

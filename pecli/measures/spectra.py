@@ -1,0 +1,249 @@
+"""The shape of a table's frequencies: which rule gives them, with which numbers.
+
+Frequencies were measured with an error; a rule is looked for whose values lie
+within it, with parameters as short as possible.  A geometric series is a line
+in the logarithm.  A scaled one is a line at its fast end, the same line lowered
+by the factor at its slow end, and a ramp between: linear in the index (YaRN's
+code) or in the frequency (YaRN's paper, Llama 3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.numbers.shortest import digits, shortest
+
+Floats = NDArray[np.float64]
+
+LEVELS = {"exact": 0.0, "float64": 2.0**-45, "float32": 2.0**-20, "float16": 2.0**-10, "bfloat16": 2.0**-7.4}
+"""What each arithmetic does to a frequency, relative; float32 powers and exponentials err by up to nine units."""
+
+_BASES = (
+    "10000 500000 1000000 100 100000 5000000 10000000 1000 50000 160000 150000 250000 20000 8000000 50000000"
+    " 100000000 200000 600000 40000 20"
+)
+COMMON_BASES = tuple(Decimal(base) for base in _BASES.split())
+"""Bases that models have, the most usual first."""
+USUAL_BASE = Decimal(10000)
+LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
+SHORT = 4  # digits of a number that somebody chose
+SAFETY = 4.0  # standard errors within which a measured frequency is believed
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """A rule for frequencies.
+
+    Attributes
+    ----------
+    keys : dict of str
+        Parameters of the encoding that give it.
+    step : Fraction
+        Distance of neighbouring rows in positions.
+    frequencies : (m,) float64
+        Radians per position.
+    cost : float
+        Digits that had to be chosen: fewer are more likely meant.
+    factor : float or None
+        Of a scaling, for its magnitude.
+    determined : bool
+        Whether the rule stands out; a list of numbers fits anything.
+    """
+
+    keys: dict[str, str]
+    step: Fraction
+    frequencies: Floats
+    cost: float
+    factor: float | None = None
+    determined: bool = True
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Frequencies in radians a row, and what they may be off by, relative.
+
+    Parameters
+    ----------
+    steps, errors : (m,) float64
+        Above 0.
+    half : float
+        What the exponent i is divided by: half the width, fractional for an odd one.
+    """
+
+    steps: Floats
+    errors: Floats
+    half: float
+    logs: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "logs", np.log(self.steps))
+
+    def at(self, level: str) -> Measured:
+        """Return the same with the error of an arithmetic."""
+        errors = SAFETY * self.errors / self.steps + LEVELS[level] + 4e-15
+        if level == "float16":  # its smallest numbers have few digits
+            errors = errors + 2.0**-24 / self.steps
+        return Measured(self.steps, errors, self.half)
+
+    def fits(self, frequencies: Floats, step: float) -> bool:
+        """Whether a rule's values lie within the errors (which are relative here)."""
+        if (frequencies <= 0).any() or step <= 0:
+            return False
+        return bool((np.abs(self.logs - np.log(frequencies) - math.log(step)) <= self.errors).all())
+
+
+@dataclass(frozen=True)
+class Line:
+    """ln theta_i = top - slope i over some pairs, and how far both may be off."""
+
+    top: float
+    slope: float
+    top_error: float
+    slope_error: float
+    misfit: float
+
+
+def fit_line(logs: Floats, errors: Floats, first: int, stop: int) -> Line:
+    """Fit pairs `first` to `stop` by least squares; the misfit is in errors."""
+    i = np.arange(first, stop, dtype=np.float64)
+    y, e = logs[first:stop], errors[first:stop]
+    if len(i) < 2:
+        return Line(float(y[0]), 0.0, float(e[0]), math.inf, 0.0)
+    weights = (e.min() / e) ** 2
+    total = weights.sum()
+    middle = (weights @ i) / total
+    spread = weights @ (i - middle) ** 2
+    slope = -(weights @ ((i - middle) * y)) / spread
+    top = (weights @ y) / total + slope * middle
+    # Two ends that are off by their whole error in opposite directions turn the line by this much;
+    # independent errors by less.
+    unit = e.min() / math.sqrt(spread)
+    unit_top = e.min() * math.sqrt(1 / total + middle**2 / spread)
+    misfit = float((np.abs(y - top + slope * i) / e).max())
+    return Line(float(top), float(slope), unit_top, unit, misfit)
+
+
+def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iterator[Spectrum]:
+    """Yield geometric series: base and step; `shifts` are those of the exponent's denominator."""
+    m = len(measured.steps)
+    if m == 1:
+        for step, cost in steps_near(float(measured.logs[0]), float(measured.errors[0])):
+            yield Spectrum({}, step, np.ones(1), cost, determined=cost <= SHORT)
+        return
+    line = fit_line(measured.logs, measured.errors, 0, m)
+    if line.misfit > 1.0 or line.slope < -line.slope_error:
+        return
+    for shift in shifts:
+        half = measured.half - shift
+        if half <= 0:
+            continue
+        yield from _based(measured, line, half, {"shift": str(shift).removesuffix(".0")} if shift else {})
+
+
+def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) -> Iterator[Spectrum]:
+    i = np.arange(len(measured.steps), dtype=np.float64)
+    seen: set[tuple[Decimal, Fraction]] = set()
+    for width in (1.0, 3.0, 0.3):
+        spread = min(width * line.slope_error * half, 0.7)
+        if line.slope * half > LARGEST_LOG:
+            return
+        middle = math.exp(line.slope * half)
+        base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
+        if not 1e-6 <= base <= 1e30:
+            continue
+        exponents = i / half * math.log(float(base))
+        # with the base settled the step is the mean of what is left, and only that
+        rest = measured.logs + exponents
+        weights = measured.errors.min() ** 2 / measured.errors**2
+        top = float(weights @ rest / weights.sum())
+        for step, step_cost in steps_near(top, float(measured.errors.min()) * width):
+            if (base, step) in seen:
+                continue
+            seen.add((base, step))
+            frequencies = np.exp(-exponents)
+            if measured.fits(frequencies, float(step)):
+                own = {**keys, **({} if base == USUAL_BASE else {"base": text(base)})}
+                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (0.5 if keys else 0)
+                sure = len(exponents) > 3 or digits(base) <= SHORT  # two or three pairs follow many a base
+                yield Spectrum(own, step, frequencies, cost, determined=sure)
+
+
+def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
+    """Return what a distance of rows may be, with its cost: a short decimal, or one over a short decimal."""
+    value = math.exp(log)
+    spread = max(error, 1e-15)  # the whole of the value, and nothing is known
+    if not 0 < spread < 1:
+        return []
+    plain = shortest(value * (1 - spread), value * (1 + spread))
+    if plain == 1:
+        return [(Fraction(1), 0.0)]
+    inverse = shortest((1 - spread) / value, (1 + spread) / value)
+    found = [(Fraction(plain), float(digits(plain)))]
+    if digits(inverse) < digits(plain):
+        found.insert(0, (1 / Fraction(inverse), digits(inverse) + 0.5))
+    return found
+
+
+def ntk(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
+    """Yield NTK readings of a geometric series whose base is no short number."""
+    if "shift" in found.keys or measured.half <= 1:
+        return
+    base = Decimal(found.keys.get("base", "10000"))
+    if digits(base) <= 3:
+        return
+    line = fit_line(measured.logs, measured.errors, 0, len(measured.steps))
+    if not 0 < line.slope * measured.half < LARGEST_LOG:
+        return
+    exponent = (measured.half - 1) / measured.half
+    middle, spread = math.exp(line.slope * measured.half), min(line.slope_error * measured.half, 0.7)
+    for common in COMMON_BASES:
+        ratio = (middle / float(common)) ** exponent
+        factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
+        if factor <= 1 or digits(factor) > 3:
+            continue
+        grown = float(common) * float(factor) ** (1 / exponent)
+        i = np.arange(len(measured.steps))
+        frequencies = np.exp(-i / measured.half * math.log(grown))
+        if measured.fits(frequencies, float(found.step)):
+            keys = {"scaling": "ntk", "factor": text(factor), **({} if common == 10000 else {"base": text(common)})}
+            cost = digits(factor) + digits(common) + (0 if found.step == 1 else 1)
+            yield Spectrum(keys, found.step, frequencies, cost, float(factor))
+
+
+def text(value: Decimal) -> str:
+    """Return a decimal as recipes write it."""
+    from pecli.numbers.text import number_text
+
+    return number_text(value)
+
+
+STEPS = (1, 2, 3, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000, 1024, 2000, 4096, 10000)
+
+
+def supposed(measured: Floats, errors: Floats, half: float, shifts: tuple[float, ...]) -> Iterator[Spectrum]:
+    """Yield usual series whose steps, whole turns left out, are the measured ones: all pairs may have gone around.
+
+    Parameters
+    ----------
+    measured, errors : (m,) float64
+        Steps modulo a turn, and what they may be off by, in radians a row.
+    """
+    i = np.arange(len(measured))
+    for shift in shifts:
+        if half - shift <= 0:
+            continue
+        for base in COMMON_BASES:
+            frequencies = np.exp(-i / (half - shift) * math.log(float(base)))
+            for step in STEPS:
+                rest = frequencies * step - measured
+                if (np.abs(rest - 2 * np.pi * np.round(rest / (2 * np.pi))) <= errors * (1 + step * frequencies)).all():
+                    keys = {} if base == 10000 else {"base": text(base)}
+                    keys |= {"shift": "1"} if shift else {}
+                    yield Spectrum(keys, Fraction(step), frequencies, digits(base) + 2.0)

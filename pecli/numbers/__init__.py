@@ -1,0 +1,1 @@
+"""Exact text and numbers; knows no encoding."""

@@ -1,0 +1,315 @@
+"""Exact positions: a range, or a list as written.
+
+A position is a multiple of a unit, both exact: ``0.1`` is 1 times 1/10, the
+binary value in an npy file a whole number times a power of two.  The engine
+multiplies integers, so nothing is rounded before the phase is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+from pecli.errors import BadFile, BadParameter
+from pecli.numbers.text import number_text, parse_integer, parse_number, shorten, split_list
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any format
+LARGEST_MULTIPLE = 1 << 63
+LISTED = 1000  # a longer list stands in a file's position array, not in its recipe
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows (of the requested slice) whose positions are multiples of one unit."""
+
+    rows: slice | NDArray[np.int64]
+    unit: Fraction
+    multiples: range | NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """n exact positions, each below 2^53 in size.
+
+    Made by :meth:`arange`, :meth:`listed` or :meth:`parse`.
+
+    Attributes
+    ----------
+    count : int
+        How many.
+    start, step : Fraction or None
+        Of a range; None for a list.
+    """
+
+    count: int
+    start: Fraction | None = None
+    step: Fraction | None = None
+    _segments: tuple[Segment, ...] = ()
+
+    @classmethod
+    def arange(cls, count: int, start: Decimal | Fraction | int = 0, step: Decimal | Fraction | int = 1) -> Positions:
+        """Return start, start + step, ... (count of them).
+
+        Raises
+        ------
+        BadParameter
+            If count is below 1, step is 0, or a position reaches 2^53 in size.
+        """
+        if count < 1:
+            raise BadParameter("len", count, "must be at least 1")
+        first, by = Fraction(start), Fraction(step)
+        if by == 0:
+            raise BadParameter("step", step, "must not be 0: every row would be the same")
+        last = first + by * (count - 1)
+        if abs(first) >= LIMIT:
+            raise BadParameter("start", start, "must lie below 2^53 in size")
+        if abs(last) >= LIMIT:
+            rule = f"from {fraction_text(first)} by {fraction_text(by)} reaches beyond 2^53: use fewer rows"
+            raise BadParameter("len", count, rule)
+        made = cls(count, first, by)
+        if max(abs(first), abs(last)) / made.unit >= LARGEST_MULTIPLE:
+            raise BadParameter("step", step, "has too many decimals for positions of this size: use fewer digits")
+        return made
+
+    @classmethod
+    def listed(cls, values: Sequence[Any] | NDArray[Any]) -> Positions:
+        """Return the positions of a list: exact numbers, or an array's binary values, (n,)."""
+        segments = _segments_of(values)
+        made = cls(sum(len(s.multiples) for s in segments), None, None, segments)
+        for end in (made.lowest, made.highest):
+            if abs(end) >= LIMIT:
+                raise BadParameter("positions", fraction_text(end), "must lie below 2^53 in size")
+        return made
+
+    @classmethod
+    def parse(cls, text: str) -> Positions:
+        """Return the positions of a list ``0,5,9.5`` (or ``0+5+9.5``), or of ``@FILE``."""
+        if text.startswith("@"):
+            return cls.listed(read_positions(text[1:]))
+        return cls.listed([parse_number("positions", item) for item in split_list(text, "+")])
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The unit of a range: all its positions are whole multiples of it."""
+        assert self.start is not None
+        assert self.step is not None
+        return Fraction(1, lcm(self.start.denominator, self.step.denominator))
+
+    @property
+    def is_range(self) -> bool:
+        """Whether they are evenly spaced by construction."""
+        return self.step is not None
+
+    @cached_property
+    def lowest(self) -> Fraction:
+        """The smallest position."""
+        if self.start is not None and self.step is not None:
+            return min(self.start, self.start + self.step * (self.count - 1))
+        return min(int(min(s.multiples)) * s.unit for s in self._segments)
+
+    @cached_property
+    def highest(self) -> Fraction:
+        """The largest position."""
+        if self.start is not None and self.step is not None:
+            return max(self.start, self.start + self.step * (self.count - 1))
+        return max(int(max(s.multiples)) * s.unit for s in self._segments)
+
+    @cached_property
+    def integral(self) -> bool:
+        """Whether all are whole numbers."""
+        if self.is_range:
+            return self.unit.denominator == 1
+        return all(s.unit.denominator == 1 for s in self._segments)
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are 0, 1, 2, ... as a table's own rows are."""
+        return self.start == 0 and self.step == 1
+
+    def part(self, start: int, stop: int) -> Positions:
+        """Return rows `start` to `stop` of them."""
+        if self.start is not None and self.step is not None:
+            return Positions(stop - start, self.start + start * self.step, self.step)
+        return Positions(stop - start, None, None, tuple(self.segments(start, stop)))
+
+    def segments(self, start: int, stop: int) -> Iterator[Segment]:
+        """Yield rows `start` to `stop` in parts that share a unit; their rows count from `start`."""
+        if self.start is not None and self.step is not None:
+            first, by = int(self.start / self.unit), int(self.step / self.unit)
+            yield Segment(slice(0, stop - start), self.unit, range(first + start * by, first + stop * by, by))
+            return
+        import numpy as np
+
+        for segment in self._segments:
+            if isinstance(segment.rows, slice):  # a list in one unit
+                yield Segment(slice(0, stop - start), segment.unit, segment.multiples[start:stop])
+                continue
+            low, high = np.searchsorted(segment.rows, (start, stop))
+            if low < high:
+                yield Segment(segment.rows[low:high] - start, segment.unit, segment.multiples[low:high])
+
+    def numbers(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows `start` to `stop` as int64, or as the nearest float64 where fractional."""
+        import numpy as np
+
+        out = np.empty(stop - start, np.int64 if self.integral else np.float64)
+        for segment in self.segments(start, stop):
+            multiples = segment.multiples
+            if isinstance(multiples, range):
+                multiples = np.arange(multiples.start, multiples.stop, multiples.step, dtype=np.int64)
+            if segment.unit.denominator == 1:
+                out[segment.rows] = multiples * int(segment.unit)
+            elif segment.unit.denominator < LIMIT and np.abs(multiples).max(initial=0) < LIMIT:
+                out[segment.rows] = multiples / segment.unit.denominator  # one correctly rounded division
+            else:
+                out[segment.rows] = [float(int(m) * segment.unit) for m in multiples]
+        return out
+
+    def keys(self) -> dict[str, str]:
+        """Return what stands for them in a recipe: len, start and step, or positions."""
+        if self.start is not None and self.step is not None:
+            keys = {"len": str(self.count)}
+            if self.start != 0:
+                keys["start"] = fraction_text(self.start)
+            if self.step != 1:
+                keys["step"] = fraction_text(self.step)
+            return keys
+        if self.count > LISTED:
+            return {"positions": "@position"}
+        return {"positions": "+".join(fraction_text(p) for p in self)}
+
+    def __iter__(self) -> Iterator[Fraction]:
+        """Yield every position exactly; for short tables."""
+        found: list[tuple[int, Fraction]] = []
+        for s in self.segments(0, self.count):
+            rows = range(self.count) if isinstance(s.rows, slice) else s.rows
+            found += [(int(r), int(m) * s.unit) for r, m in zip(rows, s.multiples, strict=True)]
+        return iter([p for _, p in sorted(found, key=lambda pair: pair[0])])
+
+
+def fraction_text(value: Fraction) -> str:
+    """Return the decimal that `value` is exactly; every position is one."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest, twos, fives = value.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        return str(value)
+    places = max(twos, fives)
+    scaled = value.numerator * 2 ** (places - twos) * 5 ** (places - fives)
+    return number_text(Decimal((int(scaled < 0), tuple(map(int, str(abs(scaled)))), -places)))
+
+
+def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
+    """Read positions from a text file (one a line), an npy file, or standard input ("-").
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read, is empty, or a line is no number.
+    """
+    import sys
+
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as stream:
+                data = stream.read()
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    if path == "-":
+        path = "standard input"
+    if data.startswith(b"\x93NUMPY"):
+        return _npy_positions(path, data)
+    try:
+        words = data.decode("utf-8-sig").split()
+    except UnicodeDecodeError:
+        raise BadFile(path, "is neither text with one position a line nor an npy file") from None
+    if not words:
+        raise BadFile(path, "is empty: a file of positions has one a line")
+    found = []
+    for number, word in enumerate(words, 1):
+        try:
+            found.append(parse_number("position", word))
+        except BadParameter as error:
+            why = error.rule if error.rule.startswith("is too") else "not a position"
+            raise BadFile(path, f"item {number} is '{shorten(word, 30)}', {why.removeprefix('is ')}") from None
+    return found
+
+
+def _npy_positions(path: str, data: bytes) -> NDArray[Any]:
+    import io
+
+    import numpy as np
+
+    try:
+        values = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise BadFile(path, f"is not a readable npy file: {error}") from error
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
+        raise BadFile(path, f"holds {values.dtype} of shape {values.shape}: positions are one row of numbers")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise BadFile(path, "holds a position that is not finite")
+    if np.abs(values.astype(np.float64)).max() >= LIMIT:
+        raise BadFile(path, "holds a position of 2^53 or more")
+    return np.asarray(values)
+
+
+def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
+    """Split a list by the finest unit its items need, only where one unit for all would overflow."""
+    import numpy as np
+
+    if len(values) == 0:
+        raise BadParameter("positions", "''", "must list at least one position")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        return (Segment(slice(0, len(values)), Fraction(1), values.astype(np.int64)),)
+    exact = [Fraction(v.item() if isinstance(v, np.generic) else v) for v in values]
+    units = [Fraction(1, p.denominator) for p in exact]
+    distinct = set(units)
+    finest = Fraction(1, lcm(*(unit.denominator for unit in distinct)))
+    largest = max(abs(p) for p in exact)
+    if largest / finest < LARGEST_MULTIPLE:
+        return (Segment(slice(0, len(exact)), finest, np.array([int(p / finest) for p in exact], np.int64)),)
+    out = []
+    for unit in sorted(distinct):
+        rows = np.array([i for i, u in enumerate(units) if u == unit], np.int64)
+        multiples = [int(exact[i] / unit) for i in rows]
+        if max(map(abs, multiples)) >= LARGEST_MULTIPLE:
+            worst = fraction_text(max((exact[i] for i in rows), key=abs))
+            raise BadParameter("positions", worst, "has too many digits: a position has at most 18")
+        out.append(Segment(rows, unit, np.array(multiples, np.int64)))
+    return tuple(out)
+
+
+def parse_shard(text: str, length: int) -> tuple[int, int]:
+    """Return the rows (start, stop) that ``K/N`` takes of a table of `length` rows.
+
+    Raises
+    ------
+    BadParameter
+        If it is not K/N with 0 <= K < N, or the part has no rows.
+    """
+    index, _, parts = str(text).partition("/")
+    try:
+        k, n = parse_integer("shard", index), parse_integer("shard", parts)
+    except BadParameter:
+        raise BadParameter("shard", text, "must be K/N, such as 0/16") from None
+    if n < 1 or not 0 <= k < n:
+        raise BadParameter("shard", text, "must be K/N with K from 0 to N - 1")
+    start, stop = k * length // n, (k + 1) * length // n
+    if start == stop:
+        raise BadParameter("shard", text, f"has no rows: a table of {length} rows makes at most {length} parts")
+    return start, stop

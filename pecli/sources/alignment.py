@@ -1,0 +1,202 @@
+"""A recipe's table, made to stand beside another one: what its text does not say is taken from there."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.encoding import Family
+from pecli.declare.tabular import DTYPES, Array, Tabular
+from pecli.errors import PecliError
+from pecli.measures.lanes import pair_lanes
+from pecli.numbers.positions import Positions
+from pecli.sources.sources import Source
+from pecli.tables.layouts import LAYOUTS
+from pecli.tables.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LOOK_ROWS = 16  # rows that decide between layouts of equal shape
+POSITION_BLOCK = 1 << 18
+
+
+def table_like(source: Source, other: Tabular) -> Table:
+    """Return the table of a recipe with the length, positions, type and layout of `other`.
+
+    What the recipe's text gives stays.  Between layouts of one shape, such as
+    two equal halves and neighbours, the first rows decide.
+    """
+    assert source.recipe is not None
+    options = dict(_type(source, other)) | _rows(source, other)
+    tried: list[tuple[float, Table]] = []
+    problem: PecliError | None = None
+    for extra in _forms(source, other):
+        try:
+            made = source.open(**options, **extra)
+        except PecliError as error:
+            problem = problem or error
+            continue
+        assert isinstance(made, Table)
+        tried.append((_misfit(made, other), made))
+        if tried[-1][0] == 0:
+            break
+    if not tried:
+        assert problem is not None
+        raise problem
+    return min(tried, key=lambda item: item[0])[1]
+
+
+def _type(source: Source, other: Tabular) -> dict[str, str]:
+    if "dtype" in source.given or not other.arrays:
+        return {}
+    dtype = {"complex64": "float32", "complex128": "float64"}.get(other.arrays[0].dtype, other.arrays[0].dtype)
+    return {"dtype": dtype} if dtype in DTYPES else {"dtype": "float64"}
+
+
+def _rows(source: Source, other: Tabular) -> dict[str, Any]:
+    """Return the positions that the recipe's text leaves open."""
+    assert source.recipe is not None
+    given = source.given
+    if "positions" in given:
+        return {}
+    recipe = source.recipe
+    if not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None and "len" not in given:
+        return {}
+    length = length_of(other, recipe.encoding.family)
+    listed = None if given.keys() & {"len", "start", "step"} else positions_of(other)
+    if listed is not None and listed.count != length:  # a bias by distance counts those
+        listed = None
+    if listed is not None:
+        return {"positions": listed} if not listed.is_range else _range_options(listed)
+    return {} if "len" in given else {"length": length}
+
+
+def _range_options(positions: Positions) -> dict[str, Any]:
+    found: dict[str, Any] = {"length": positions.count}
+    if positions.start:
+        found["start"] = positions.start
+    if positions.step != 1:
+        found["step"] = positions.step
+    return {k: (int(v) if getattr(v, "denominator", 1) == 1 else float(v)) for k, v in found.items()}
+
+
+def length_of(table: Tabular, family: Family) -> int:
+    """Return the number of positions that a table of this family has."""
+    array = table.arrays[0]
+    shape = [side for side in array.shape if side != 1] or [1]
+    if family is Family.BIAS:
+        if len(shape) == 2 and shape[1] % 2 and array.axes[-1:] != ("key",):
+            return (shape[1] + 1) // 2
+        return shape[-1] if len(shape) > 1 else 1
+    if len(shape) > 2 and shape[0] == 2 and shape[-1] != 2:
+        return shape[1]  # cosines and sines, stacked
+    if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
+        return table.array("index").shape[0]
+    return shape[0]
+
+
+def positions_of(table: Tabular) -> Positions | None:
+    """Return the positions that a file gives to its rows; a list only where they are not evenly spaced."""
+    import numpy as np
+
+    axes = table.arrays[0]
+    rows = axes.shape[axes.lead - 1] if axes.lead else 0
+    with contextlib.suppress(PecliError):
+        first = table.position(0, min(2, rows))
+        if first is None or len(first) == 0:
+            return None
+        step = first[1] - first[0] if rows > 1 else 1
+        for start in range(0, rows, POSITION_BLOCK):
+            stop = min(start + POSITION_BLOCK, rows)
+            some = table.position(start, stop)
+            if some is None or not np.array_equal(some, first[0] + step * np.arange(start, stop)):
+                return _listed(table, rows)
+        if step == 0 or first.dtype.kind != "i":
+            return _listed(table, rows)
+        return Positions.arange(rows, int(first[0]), int(step))
+    return None
+
+
+def _listed(table: Tabular, rows: int) -> Positions | None:
+    every = table.position(0, rows)
+    return None if every is None else Positions.listed(every)
+
+
+def _forms(source: Source, other: Tabular) -> list[dict[str, str]]:
+    """Return the layouts or forms to try, those first that the shapes allow."""
+    assert source.recipe is not None
+    family, given = source.recipe.encoding.family, source.given
+    if family is Family.ROTARY and "layout" not in given:
+        doubled = ("half", "interleaved")
+        other_one = [layout for layout in doubled if source.model_layout in doubled and layout != source.model_layout]
+        return [{"layout": layout} for layout in LAYOUTS if layout not in other_one]
+    if family in (Family.BIAS, Family.RELATIVE) and "form" not in given:
+        names = [array.name for array in other.arrays]
+        shape = [side for side in other.arrays[0].shape if side != 1]
+        likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]
+        forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])
+        return [{"form": form} for form in forms]
+    return [{}]
+
+
+def _misfit(made: Table, other: Tabular) -> float:
+    """Return how badly a table fits: infinite for other shapes, else the largest difference of the first rows."""
+    import numpy as np
+
+    from pecli.measures.floats import floats
+    from pecli.measures.lanes import same_layout
+
+    pairs, left, right = pair_lanes(made, other)
+    if left or right or not pairs:
+        return float("inf")
+    worst = 0.0
+    for mine, theirs in (same_layout(*pair) for pair in pairs):
+        if mine.shape != theirs.shape or mine.lead != theirs.lead or is_complex(mine.array) != is_complex(theirs.array):
+            return float("inf")
+        rows = min(LOOK_ROWS, mine.rows)
+        x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
+        y: NDArray[Any] = floats(theirs.read(0, rows), theirs.dtype).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            gap = np.abs(x - y)
+        finite = gap[np.isfinite(gap)]
+        worst = max(worst, float(finite.max(initial=0.0)))
+    return worst
+
+
+def open_beside(first: Source, second: Source, length: int) -> tuple[Tabular, Tabular]:
+    """Open two sources so that they can be compared: a recipe takes from the other what its text leaves open.
+
+    Of two recipes without a length both get `length` rows.
+    """
+    if first.is_recipe and not second.is_recipe:
+        other = second.open()
+        return table_like(first, other), other
+    if not first.is_recipe:
+        one = first.open()
+        return one, table_like(second, one) if second.is_recipe else second.open()
+    if first.says_length or not second.says_length:
+        one = open_alone(first, length)
+        return one, table_like(second, one)
+    other = open_alone(second, length)
+    return table_like(first, other), other
+
+
+def open_alone(source: Source, length: int, **options: Any) -> Tabular:
+    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer."""
+    if not source.is_recipe or source.says_length:
+        return source.open(**options)
+    assert source.recipe is not None
+    recipe = source.recipe
+    fixed = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
+    if fixed is not None:
+        return source.open(**options)
+    high = None if recipe.open_parameters else getattr(getattr(recipe.plan, "domain", None), "high", None)
+    if high is not None and options.get("start") is None:
+        length = max(1, min(length, int(high) + 1))
+    return source.open(**{"length": length, **options})
+
+
+def is_complex(array: Array) -> bool:
+    """Whether the values are complex."""
+    return array.dtype.startswith("complex")

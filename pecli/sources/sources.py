@@ -1,0 +1,161 @@
+"""What a command reads: one rule for files, arrays inside files, standard input, recipes and configs.
+
+A word that is an encoding's name (before any colon) is a recipe; ``./name`` is
+a file of that name.  A bare ``config.json`` is a model's configuration.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.errors import BadParameter
+from pecli.numbers.text import shorten
+from pecli.tables.table import Table, take_table_keys
+
+LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
+
+
+@dataclass(frozen=True)
+class Source:
+    """One thing that a command was told to read, before it is opened.
+
+    Attributes
+    ----------
+    text : str
+        As the user wrote it.
+    recipe : Recipe or None
+        The encoding and its parameters, where it is a recipe or a config.
+    keys : dict of str
+        The table's own keys that stand in the recipe's text (len, dtype, ..).
+    note : str
+        What a config was read as; empty otherwise.
+    model_length : int or None
+        Positions that a config declares: the length where nothing else says one.
+    model_layout : str or None
+        Layout that the model's own module has.
+    """
+
+    text: str
+    recipe: Recipe | None = None
+    keys: dict[str, str] | None = None
+    note: str = ""
+    model_length: int | None = None
+    model_layout: str | None = None
+
+    @property
+    def is_recipe(self) -> bool:
+        """Whether its values are computed."""
+        return self.recipe is not None
+
+    @property
+    def says_length(self) -> bool:
+        """Whether the text says how many rows there are."""
+        return bool(self.given.keys() & {"len", "positions", "keys"})
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The table's own keys that the text gives."""
+        return dict(self.keys or {})
+
+    def open(self, **options: Any) -> Tabular:
+        """Return the table; `options` are those of :meth:`Table.make` and win over the text's keys."""
+        if self.recipe is None:
+            from pecli.formats import open_table
+
+            return open_table(self.text)
+        keys = self.given
+        if self.model_length is not None and not keys.keys() & {"len", "positions"}:
+            keys["len"] = str(self.model_length)
+        return make_table(self.recipe, keys, **options)
+
+
+def read_source(text: str, **choice: str) -> Source:
+    """Return what a source's text names; a file is not yet opened.
+
+    Parameters
+    ----------
+    text : str
+    **choice : str
+        ``layer_type`` and ``stack``: what is read of a config.
+
+    Raises
+    ------
+    BadRecipe, BadParameter, UnknownName, BadFile
+        If it is a recipe or a config that cannot be read.
+    """
+    name = text.partition(":")[0]
+    if name in CATALOGUE and not choice:
+        return _recipe_source(text)
+    if name not in CATALOGUE and is_config(text):
+        return _config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
+    if choice:
+        name, word = next(iter(choice.items()))
+        raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
+    return Source(text)
+
+
+def open_source(text: str, **options: Any) -> Tabular:
+    """Open a source; `options` (length, start, step, positions, dtype, layout, form) are for recipes."""
+    return read_source(text).open(**options)
+
+
+def make_table(recipe: Recipe, keys: dict[str, str], **options: Any) -> Table:
+    """Return the table of a recipe; what `options` give wins over the keys of its text."""
+    merged: dict[str, Any] = {("length" if k == "len" else k): v for k, v in keys.items()}
+    given = {k: v for k, v in options.items() if v is not None}
+    if "positions" in given:
+        merged = {k: v for k, v in merged.items() if k not in ("length", "start", "step")}
+    elif given.keys() & {"length", "start", "step"}:
+        merged.pop("positions", None)
+    return Table.make(recipe, **{**merged, **given})
+
+
+def _recipe_source(text: str) -> Source:
+    name, keys = split_recipe(text)
+    config = keys.pop("config", None)
+    if config is not None:
+        return _config_source(text, config, name, keys)
+    own = take_table_keys(name, keys)
+    return Source(text, Recipe.bind(name, **keys), own)
+
+
+def is_config(text: str) -> bool:
+    """Whether a path is a model's configuration: a JSON object that says ``model_type`` or has rotary keys."""
+    path = Path(text)
+    if path.suffix != ".json" or not path.is_file() or path.stat().st_size > LARGEST_CONFIG:
+        return False
+    try:
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):
+                return False
+            file.seek(0)
+            loaded = json.loads(file.read())
+    except (OSError, ValueError):
+        return False
+    return isinstance(loaded, dict) and bool(_CONFIG_KEYS & loaded.keys())
+
+
+_CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}
+
+
+def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, str]) -> Source:
+    """Read a model's configuration; what stands beside it in the recipe wins.
+
+    ``layer-type`` and ``stack`` choose what is read of it.  Without a length
+    the table has the positions that the model declares.
+    """
+    from pecli.sources.configs import configured
+
+    choice = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
+    own = take_table_keys(encoding or "", keys)
+    found = configured(path, encoding=encoding, given=keys, **choice)
+    if own.get("layout") == "model":
+        own["layout"] = found.layer.layout or "split"
+    note = f"{found.reading.model_type}, as {found.reading.stack} reads it"
+    return Source(text, found.recipe, own, note, found.layer.length, found.layer.layout)

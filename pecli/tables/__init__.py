@@ -1,0 +1,1 @@
+"""Recipe, positions and request -> rows."""

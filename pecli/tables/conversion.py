@@ -1,0 +1,181 @@
+"""A table seen in another type or layout, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import DTYPES, Array, Tabular, storage
+from pecli.encodings.recipe import join_recipe, split_recipe
+from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.tables.layouts import COMPLEX, LAYOUTS, layout_arrays, layout_views
+from pecli.tables.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+class Converted(Tabular):
+    """The values of a table in another type.
+
+    Parameters
+    ----------
+    source : Tabular
+        What is read; float and complex arrays are converted, integers stay.
+    dtype : str
+        The type of the values, one of `DTYPES`; rounded to nearest, ties to even.
+    """
+
+    def __init__(self, source: Tabular, dtype: str) -> None:
+        self.source, self.dtype = source, dtype
+        self.arrays = tuple(Array(a.name, a.shape, self._new(a), a.axes, a.lead) for a in source.arrays)
+        # rounding twice is not rounding once: the values are no longer those of the recipe with another type
+        kept = all(a.dtype == b.dtype for a, b in zip(self.arrays, source.arrays, strict=True))
+        self.recipe = source.recipe if kept else None
+        came = {} if kept or source.recipe is None else {"converted_from": source.recipe}
+        self.metadata = {**source.metadata, **came}
+
+    def _new(self, array: Array) -> str:
+        if array.dtype in REAL:
+            if self.dtype not in COMPLEX:
+                raise BadParameter("dtype", self.dtype, f"has no complex type for {array.name}: use float32 or float64")
+            return COMPLEX[self.dtype]
+        return self.dtype if array.dtype in DTYPES else array.dtype
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the source's positions."""
+        return self.source.position(start, stop)
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for name, values in self.source.rows(out, start, stop).items():
+            convert_into(values, self.source.array(name).dtype, self.array(name).dtype, out[name])
+
+
+class Rearranged(Tabular):
+    """The cos and sin of a rotary table in another layout.
+
+    Parameters
+    ----------
+    source : Tabular
+        A rotary table, in the layout `before`; an npy file's stacked pair is one array (2, n, K).
+    before, after : str
+        Layouts, of `LAYOUTS`; "angles" holds no cos and sin and is neither.
+    """
+
+    def __init__(self, source: Tabular, before: str, after: str) -> None:
+        self.source, self.before, self.after = source, before, after
+        first = source.arrays[0]
+        self._stacked = len(source.arrays) == 1 and before in ("split", "half", "interleaved")
+        if self._stacked and not (len(first.shape) == 3 and first.shape[0] == 2):
+            raise BadParameter("from-layout", before, f"needs cos and sin, and {first.name} has shape {first.shape}")
+        n = first.shape[1] if self._stacked else first.shape[0]
+        columns = first.shape[-2] if before == "pairs" else first.shape[-1]
+        self._width = columns // 2 if before in ("half", "interleaved", "concat", "sin-cos") else columns
+        dtype = REAL.get(first.dtype, first.dtype)
+        if after == "complex" and dtype not in COMPLEX:
+            raise BadParameter("layout", after, f"needs float32 or float64 values, and these are {dtype}: give --dtype")
+        self._dtype = dtype
+        self.arrays = layout_arrays(after, n, self._width, dtype)
+        expected = layout_arrays(before, n, self._width, dtype)
+        if not self._stacked and [a.shape for a in expected] != [a.shape for a in source.arrays]:
+            have = ", ".join(f"{a.name} {a.shape}" for a in source.arrays)
+            raise BadParameter("from-layout", before, f"does not fit the arrays {have}")
+        self._names = [a.name for a in expected]
+        self.recipe = rewritten(source.recipe, layout=None if after == "split" else after)
+        self.metadata = source.metadata
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the source's positions."""
+        return None if self._stacked else self.source.position(start, stop)
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        found = dict(layout_views(self.before, self._width, self._read(start, stop)))
+        for part, view in layout_views(self.after, self._width, out):
+            view[...] = found[part]
+
+    def _read(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
+        names = [a.name for a in self.source.arrays]
+        if not self._stacked:
+            return dict(zip(self._names, self.source.rows(names, start, stop).values(), strict=True))
+        n = self.source.arrays[0].shape[1]
+        return {
+            part: self.source.rows(names, offset + start, offset + stop)[names[0]]
+            for part, offset in (("cos", 0), ("sin", n))
+        }
+
+
+def convert(
+    source: Tabular, *, dtype: str | None = None, layout: str | None = None, from_layout: str | None = None
+) -> Tabular:
+    """Return the source in another type and layout, None for as it is.
+
+    Raises
+    ------
+    UnknownName, BadParameter, BadRecipe
+        For a word that is none, or a layout that does not fit the arrays or is not known.
+    """
+    if isinstance(source, Table) and dtype is not None:  # computed anew: rounded once, from the real value
+        source, dtype = source.as_type(_known(dtype)), None
+    stated = None if source.recipe is None else source_layout(source)
+    if from_layout is not None and stated not in (None, from_layout):
+        raise BadParameter("from-layout", from_layout, f"contradicts the source's own recipe, which says {stated}")
+    if layout is not None:
+        before = from_layout or source_layout(source)
+        for option, word in (("layout", layout), ("from-layout", before)):
+            if word not in LAYOUTS:
+                raise UnknownName(option, word, LAYOUTS)
+            if word == "angles" and layout != before:
+                raise BadParameter(option, word, "holds angles, not cos and sin: generate that table instead")
+        if layout != before:
+            if dtype is not None and layout == "complex":
+                source, dtype = Converted(source, dtype), None
+            source = Rearranged(source, before, layout)
+    if dtype is not None:
+        source = Converted(source, _known(dtype))
+    return source
+
+
+def _known(dtype: str) -> str:
+    if dtype not in DTYPES:
+        raise UnknownName("dtype", dtype, DTYPES)
+    return dtype
+
+
+def source_layout(source: Tabular) -> str:
+    """Return the layout that a table's recipe states, or that its arrays' names leave no doubt of."""
+    if source.recipe is not None:
+        return split_recipe(source.recipe)[1].get("layout", "split")
+    only = source.arrays[0]
+    if only.dtype in REAL:
+        return "complex"
+    if only.name == "sin_cos":
+        return "sin-cos"
+    if only.name == "cos_sin":
+        return "pairs" if len(only.shape) == 3 else "concat"
+    raise BadRecipe("the layout of this table is not known: say which it has with --from-layout, such as split or half")
+
+
+def rewritten(recipe: str | None, **keys: str | None) -> str | None:
+    """Return a table's recipe with some of its own keys changed; None leaves one out."""
+    if recipe is None:
+        return None
+    name, have = split_recipe(recipe)
+    return join_recipe(name, {key: value for key, value in {**have, **keys}.items() if value is not None})
+
+
+def convert_into(values: NDArray[Any], before: str, after: str, out: NDArray[Any]) -> None:
+    """Write values of one type into `out` of another, rounded once."""
+    from pecli.numbers.rounding import narrow, widen
+
+    if before == after or after not in (*DTYPES, *REAL):
+        out[...] = values
+    elif before in REAL:
+        convert_into(values.real, REAL[before], REAL[after], out.real)
+        convert_into(values.imag, REAL[before], REAL[after], out.imag)
+    else:
+        out[...] = narrow(widen(values, before), None, after)
+    assert out.dtype == storage(after)

@@ -1,0 +1,75 @@
+"""Layouts of a rotary table: which arrays hold the cos and sin of its pairs, and where.
+
+n rows, K pairs.
+
+======== ===================== ==========================================
+layout   arrays                who returns it
+======== ===================== ==========================================
+split    cos, sin (n, K)       flash-attention, gpt-oss
+half     cos, sin (n, 2K)      Llama: two equal halves
+interleaved  cos, sin (n, 2K)  Cohere: each value twice in turn
+concat   cos_sin (n, 2K)       vLLM's cache: cos, then sin
+sin-cos  sin_cos (n, 2K)       GPT-J: sin, then cos
+pairs    cos_sin (n, K, 2)     torchtune
+complex  cis (n, K)            Llama 4, DeepSeek-V2
+angles   angles (n, K)         TransformerEngine: radians, not reduced
+======== ===================== ==========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pecli.declare.tabular import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Part = Literal["cos", "sin", "angle"]
+LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
+COMPLEX = {"float32": "complex64", "float64": "complex128"}
+
+
+def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, ...]:
+    """Return the arrays of a rotary table of `n` rows and `width` pairs."""
+    pair, channel = ("position", "pair"), ("position", "channel")
+    match layout:
+        case "split":
+            return Array("cos", (n, width), dtype, pair), Array("sin", (n, width), dtype, pair)
+        case "half" | "interleaved":
+            return Array("cos", (n, 2 * width), dtype, channel), Array("sin", (n, 2 * width), dtype, channel)
+        case "concat":
+            return (Array("cos_sin", (n, 2 * width), dtype, channel),)
+        case "sin-cos":
+            return (Array("sin_cos", (n, 2 * width), dtype, channel),)
+        case "pairs":
+            return (Array("cos_sin", (n, width, 2), dtype, ("position", "pair", "part")),)
+        case "complex":
+            return (Array("cis", (n, width), COMPLEX[dtype], pair),)
+    return (Array("angles", (n, width), dtype, pair),)
+
+
+def layout_views(layout: str, width: int, out: Mapping[str, NDArray[Any]]) -> list[tuple[Part, NDArray[Any]]]:
+    """Return which part stands where: views (rows, width) into the arrays of a layout."""
+    found: list[tuple[Part, NDArray[Any]]] = []
+    for name, array in out.items():
+        if layout in ("split", "half", "interleaved"):
+            part: Part = "cos" if name == "cos" else "sin"
+            halves = {
+                "split": [array],
+                "half": [array[:, :width], array[:, width:]],
+                "interleaved": [array[:, 0::2], array[:, 1::2]],
+            }[layout]
+            found += [(part, view) for view in halves]
+        elif layout == "pairs":
+            found += [("cos", array[:, :, 0]), ("sin", array[:, :, 1])]
+        elif layout == "concat":
+            found += [("cos", array[:, :width]), ("sin", array[:, width:])]
+        elif layout == "sin-cos":
+            found += [("sin", array[:, :width]), ("cos", array[:, width:])]
+        elif layout == "complex":
+            found += [("cos", array.real), ("sin", array.imag)]
+        else:
+            found += [("angle", array)]
+    return found
