@@ -58,6 +58,14 @@ def _likeness(name: str, known: str) -> tuple[float, float]:
     return first, second
 
 
+class UndeclaredHook(PecliError, LookupError):
+    """Something asked of an encoding that its declaration does not say."""
+
+    def __init__(self, encoding: str, hook: str) -> None:
+        super().__init__(f"{encoding} declares no {hook}")
+        self.encoding, self.hook = encoding, hook
+
+
 class BadFile(PecliError, OSError):
     """A file that cannot be read as what it claims to be."""
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.arithmetic import bfloat16_values, emulation
+from pecli.encodings.rotary.rope.arithmetic import bfloat16_values, emulation
 
 
 def emulated(text, arithmetic="float32", **more):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.scalings import wavelength
+from pecli.encodings.rotary.rope.scalings import wavelength
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.decimals import PI, geometric, power
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.arithmetic import emulation
+from pecli.encodings.rotary.rope.arithmetic import emulation
 from pecli.errors import PecliError
 from pecli.models import read_config
 from pecli.tables.table import Table

@@ -9,14 +9,16 @@ facts that ``pecli compare`` prints and the contract tests all derive from it.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
+from pecli.declare.hooks import HookName, Hooks, load
 from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
 from pecli.declare.plan import Plan
-from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UndeclaredHook, UnknownName
 
 __all__ = [
     "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Source", "Value", "encoding",
@@ -88,6 +90,9 @@ class Facts:
     cost: str = "n * dim"
 
 
+LAST = 1 << 16  # the place of an encoding that names none
+
+
 @dataclass(frozen=True)
 class Encoding:
     """One encoding: its function, and everything that was declared with it."""
@@ -104,6 +109,25 @@ class Encoding:
     parameters: Mapping[str, Parameter] = field(hash=False, compare=False)
     presets: tuple[Preset, ...] = ()
     description: str = ""
+    place: int = LAST
+    hooks: Hooks = field(default_factory=dict, hash=False, compare=False)
+    package: str = ""
+
+    def declares(self, name: HookName) -> bool:
+        """Whether the declaration names this hook."""
+        return name in self.hooks
+
+    def hook(self, name: HookName) -> Callable[..., Any]:
+        """Return the function of a hook, importing its module.
+
+        Raises
+        ------
+        UndeclaredHook
+            If the declaration names none: there is no default.
+        """
+        if name not in self.hooks:
+            raise UndeclaredHook(self.name, name)
+        return load(self.hooks[name], self.package)
 
     @property
     def options(self) -> tuple[Parameter, ...]:
@@ -201,13 +225,17 @@ def encoding(
     users: str = "",
     name: str | None = None,
     presets: tuple[Preset, ...] = (),
+    place: int = LAST,
+    hooks: Hooks | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as an encoding.
 
     The name is the function's, underscores as hyphens; the first line of its
     docstring is the help of its command.  `example` is a small recipe for
     worked examples, `users` says who uses it.  Formula lines are separated by
-    newlines.
+    newlines.  `place` orders the listings of a family, those without one last
+    and by name.  `hooks` names what else is known of the encoding: see
+    `pecli.declare.hooks`.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -225,6 +253,9 @@ def encoding(
             parameters=parameters_of(function),
             presets=presets,
             description=inspect.getdoc(function) or "",
+            place=place,
+            hooks=dict(hooks or {}),
+            package=_package_of(function),
         )
         if word in REGISTRY:
             raise TypeError(f"two encodings are called {word}")
@@ -234,3 +265,9 @@ def encoding(
         return function
 
     return declare
+
+
+def _package_of(function: Callable[..., Any]) -> str:
+    """Return the package that relative modules of a declaration belong to: its folder."""
+    module = sys.modules.get(function.__module__)
+    return str(getattr(module, "__package__", "") or "")

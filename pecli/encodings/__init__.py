@@ -1,57 +1,41 @@
-"""The catalogue: every encoding, declared once in the module of its family.
+"""The catalogue: every encoding, declared once in a module or folder of its own.
 
-Modules are imported in this order until the name that is wanted is declared,
-so that a command about one encoding does not pay for all; what is asked for
-most comes first.
+A folder of the catalogue holds encodings alone, each in a module of its name, so that a name is found without
+importing the others; what several share lies in ``shared``.
 """
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 
 from pecli.declare.encoding import REGISTRY, Encoding, Family
 from pecli.errors import UnknownName
 
-MODULES = (
-    "absolute.sinusoidal",
-    "rotary.rope",
-    "bias.alibi",
-    "absolute.learned",
-    "absolute.grids",
-    "absolute.features",
-    "absolute.fourier",
-    "rotary.axes",
-    "rotary.decay",
-    "rotary.mrope",
-    "bias.smooth",
-    "bias.buckets",
-    "bias.fire",
-    "bias.window",
-    "relative.shaw",
-    "relative.deberta",
-    "relative.decomposed",
-    "content.conditional",
-    "none",
-)
+FOLDERS = ("absolute", "rotary", "bias", "relative", "content")
 
 
 class Catalogue(Mapping[str, Encoding]):
     """Every encoding by its name, ordered by family; modules are imported as they are needed."""
 
     def __getitem__(self, name: str) -> Encoding:
-        for module in MODULES:
-            if name in REGISTRY:
-                break
-            import_module(f"pecli.encodings.{module}")
+        if name not in REGISTRY and name.replace("-", "").isalnum():
+            for folder in FOLDERS:
+                module = f"pecli.encodings.{folder}.{name.replace('-', '_')}"
+                if find_spec(module) is not None:
+                    import_module(module)
+                    break
         return REGISTRY[name]
 
     def __iter__(self) -> Iterator[str]:
-        for module in MODULES:
-            import_module(f"pecli.encodings.{module}")
+        for folder in FOLDERS:
+            package = import_module(f"pecli.encodings.{folder}")
+            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+                import_module(module.name)
         families = list(Family)
-        place = {encoding.name: i for i, encoding in enumerate(REGISTRY.values())}
-        return iter(sorted(REGISTRY, key=lambda name: (families.index(REGISTRY[name].family), place[name])))
+        return iter(sorted(REGISTRY, key=lambda n: (families.index(REGISTRY[n].family), REGISTRY[n].place, n)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

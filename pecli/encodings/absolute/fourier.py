@@ -51,6 +51,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
     users="Fourier feature networks, SAM, score-based diffusion, diffusers' GaussianFourierProjection",
     example="fourier:dim=8,sigma=0.1",
+    place=11,
 )
 def fourier(
     *,

@@ -1,33 +1,39 @@
-"""Absolute encodings: position -> a vector that is added to the embedding.
-
-n rows, d width.  Positions are tokens.
-"""
+"""The sinusoid of a position."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Domain, Values, Waves
-from pecli.encodings.shared.parameters import Base, Dim, MaxLen
+from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared.parameters import Base, Dim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.numbers.doubled import Doubled
-    from pecli.numbers.points import Points
+    pass
+from pecli.encodings.shared.halves import below_half
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
+
+
 Odd = Literal["error", "truncate", "pad", "round-up"]
 
+
 _PAPER: dict[str, object] = {"shift": "0", "order": "interleaved"}
+
+
 _MARIAN: dict[str, object] = {"shift": "0", "order": "sin-cos", "odd": "truncate"}
+
+
 _FAIRSEQ: dict[str, object] = {"shift": "1", "order": "sin-cos", "odd": "pad", "pad_row": "1"}
+
+
 _TIMESCALES: dict[str, object] = {"min_timescale": "1", "max_timescale": "10000", "order": "sin-cos"}
+
+
 CONVENTIONS: dict[str, dict[str, object]] = {
     "paper": _PAPER,
     "tensor2tensor": {**_TIMESCALES, "odd": "pad"},
@@ -60,6 +66,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, "
     "diffusion time steps",
     example="sinusoidal:dim=4",
+    place=1,
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         Preset(
@@ -123,16 +130,6 @@ def sinusoidal(
     return Waves(dim, (Band(frequencies, sin, cos, turns=turns),), amplitude, blank=blank)
 
 
-def below_half(shift: Decimal, half: Fraction, of: str) -> Fraction:
-    """Return the shift, once the exponent i / (half - shift) has a positive denominator."""
-    if half == shift:
-        rule = f"divides by {half} - {shift} = 0 at {of}: use a wider dim{' or --shift 0' if shift else ''}"
-        raise BadParameter("shift", shift, rule)
-    if half < shift:
-        raise BadParameter("shift", shift, f"must lie below {half} at {of}: the exponent is i / ({half} - shift)")
-    return Fraction(shift)
-
-
 def _half(dim: int, odd: Odd) -> tuple[int, Fraction]:
     """Return the number of frequencies, and the half that exponents divide by."""
     if dim % 2 == 0 or odd == "pad":
@@ -153,84 +150,3 @@ def _columns(width: int, order: Order, odd: Odd) -> tuple[slice, slice]:
         return slice(0, more), slice(more, width)
     cosines = more if odd == "round-up" else fewer
     return slice(cosines, width), slice(0, cosines)
-
-
-@encoding(
-    family=Family.ABSOLUTE,
-    title="Integer",
-    formula="""
-        pe(p, i) = p / (L - 1), L = max-len
-        with scales a: pe(p, i) = p / (L - 1) (i / (dim - 1))^a
-        with raw: pe(p, i) = p
-    """,
-    source=Source("a baseline of the guides", "the position itself, normalised"),
-    facts=Facts(multi_scale=False, bounded=False),
-    users="a baseline; scalar position features",
-    example="integer:dim=1,max-len=10",
-)
-def integer(
-    *,
-    dim: Dim,
-    max_len: Annotated[
-        MaxLen, Param("Length L that maps to 1.", ge=2, lt=1 << 53, of_table="length", when=("raw", (False,)))
-    ] = None,
-    scales: Annotated[Decimal | None, Param("Exponent a of the column's scale (i/(dim-1))^a.", gt=0, le=1e6)] = None,
-    raw: Annotated[bool, Param("Leave the position as it is.")] = False,
-) -> Values:
-    """Position itself, divided by the last one, in every column."""
-    if scales is not None and dim == 1:
-        raise BadParameter("dim", dim, "must be at least 2 with --scales: column i is scaled by (i/(dim-1))^a")
-    if not raw and max_len == 1:  # left out, it is the table's length
-        raise BadParameter("max-len", max_len, "must be at least 2: the position is divided by max-len - 1 = 0")
-    columns = [Fraction(1)] * dim if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]
-    last = 1 if raw else (max_len or 2) - 1
-
-    def at(points: Points) -> Doubled:
-        return points.times([column / last for column in columns])
-
-    return Values(dim, at)
-
-
-def _column_scale(i: int, dim: int, exponent: Decimal) -> Fraction:
-    """Return (i/(dim-1))^exponent to the digits of the decimal context."""
-    if i == 0 or i == dim - 1:
-        return Fraction(i, dim - 1)
-    ratio = CONTEXT.divide(Decimal(i), Decimal(dim - 1))
-    return Fraction(CONTEXT.power(ratio, exponent)) if exponent != 1 else Fraction(i, dim - 1)
-
-
-@encoding(
-    family=Family.ABSOLUTE,
-    title="Binary",
-    formula="""
-        pe(p, i) = floor(p / 2^i) mod 2, least significant bit first
-        with code gray: the bits of p xor floor(p / 2)
-    """,
-    source=Source("Gray 1953", "US patent 2,632,058", "for the Gray code"),
-    facts=Facts(longest="2 ** dim", beyond="ends"),
-    users="teaching; the discrete picture of what sinusoids do continuously",
-    example="binary:dim=8",
-)
-def binary(
-    *,
-    dim: Dim,
-    msb: Annotated[bool, Param("Most significant bit first.")] = False,
-    code: Annotated[
-        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.")
-    ] = "binary",
-    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.")] = False,
-) -> Values:
-    """Bits of the position, one column each."""
-
-    def at(points: Points) -> NDArray[Any]:
-        import numpy as np
-
-        number = points.whole()
-        if code == "gray":
-            number = number ^ (number >> 1)
-        shifts = np.minimum(np.arange(dim, dtype=np.int64), 62)  # positions end below 2^53
-        bits = (number[:, None] >> (shifts[::-1] if msb else shifts)) & 1
-        return (2 * bits - 1 if signed else bits).astype(np.float64)
-
-    remedy = f"{dim} bits hold 0 to 2^{dim} - 1: use a wider --dim" if dim < 53 else "bits hold whole numbers from 0"
-    return Values(dim, at, Domain(Fraction(0), Fraction(2**dim - 1), integral=True, remedy=remedy))

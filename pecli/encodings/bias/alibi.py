@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.declare.plan import Real
-    from pecli.numbers.doubled import Doubled
     from pecli.numbers.points import Points
+from pecli.encodings.shared.biases import Mask, minus, turned
 
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
+
+
 Arithmetic = Literal["exact", "float32", "bfloat16"]
-Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.")]
 
 
 @encoding(
@@ -44,6 +45,7 @@ Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after
     facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
     users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
+    place=1,
     presets=(
         Preset(
             "convention",
@@ -125,22 +127,6 @@ def alibi_slopes(heads: int, bias_max: Decimal, rule: Literal["frameworks", "pap
     whole = 1 << (heads.bit_length() - 1)
     first = _geometric(top / whole, range(1, whole + 1))
     return first + _geometric(top / (2 * whole), range(1, 2 * (heads - whole), 2))
-
-
-def turned(values: Doubled) -> Doubled:
-    """Return (m, heads) as (heads, m)."""
-    from pecli.numbers.doubled import Doubled
-
-    return Doubled(values.hi.T, values.lo.T)
-
-
-def minus(values: Real) -> Real:
-    """Return the negative, with zeros that stay positive."""
-    from pecli.numbers.doubled import Doubled
-
-    if isinstance(values, Doubled):
-        return Doubled(0.0 - values.hi, 0.0 - values.lo)
-    return 0.0 - values
 
 
 def _geometric(step: Fraction, exponents: range) -> list[Fraction]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Bias, Domain, Fixed
-from pecli.encodings.bias.alibi import Mask
+from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.ratios import Ratios, even_step
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     ),
     users="research on length generalisation",
     example="fire:heads=2,threshold=16",
+    place=6,
 )  # fmt: skip
 def fire(
     *,

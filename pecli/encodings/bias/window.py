@@ -51,6 +51,7 @@ Heads = Annotated[
     ),
     users="Swin, Swin v2, BEiT, Data2Vec vision",
     example="window:grid=3x4,heads=2",
+    place=7,
     presets=(
         Preset(
             "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Relative
-from pecli.encodings.bias.buckets import WHOLE, Arithmetic, LogBuckets
-from pecli.encodings.relative.shaw import SeedOfVectors, StdOfVectors, VectorWeights, WithoutWeights, vectors
+from pecli.encodings.shared.distance_vectors import SeedOfVectors, StdOfVectors, VectorWeights, WithoutWeights, vectors
 from pecli.encodings.shared.drawn import GENERATOR
+from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
+    place=3,
 )  # fmt: skip
 def deberta(
     *,

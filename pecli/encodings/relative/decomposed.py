@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     ),
     users="SAM, ViTDet, MViTv2",
     example="decomposed:grid=3x4,dim=2",
+    place=4,
 )  # fmt: skip
 def decomposed(
     *,

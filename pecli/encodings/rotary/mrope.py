@@ -241,4 +241,5 @@ mrope = encoding(
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
+    place=6,
 )(mrope)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array
-from pecli.encodings.rotary.arithmetic import Emulation, emulation
+from pecli.encodings.rotary.rope.arithmetic import Emulation, emulation
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow
 from pecli.tables.fill.waves import WaveTable

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     facts=Facts(unique=False, multi_scale=False),
     users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
     example="none:dim=4",
+    place=1,
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""

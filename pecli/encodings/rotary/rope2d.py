@@ -1,7 +1,4 @@
-"""Rotary encodings of images and videos: each pair of a head turns with one side's coordinate.
-
-d is the width of the head, pairs are its d/2 planes of rotation.
-"""
+"""Rotation by row and column."""
 
 from __future__ import annotations
 
@@ -11,18 +8,21 @@ from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Axis, Band, Frequency, Waves
-from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis, per_side
+from pecli.encodings.shared.axial import Halves
+from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis
 from pecli.encodings.shared.parameters import Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
-Halves = Annotated[
-    Literal["whole", "axis"],
-    Param("In the layout half: two halves for the whole head, or for each side's block (Gemma 4, V-JEPA 2)."),
-]
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
+
+
 ONE = Decimal(1)
+
+
 _QWEN: dict[str, object] = {"merge": "2"}
+
+
 CONVENTIONS: dict[str, dict[str, object]] = {
     "qwen2-vl": _QWEN,
     "qwen3-vl": _QWEN,
@@ -61,6 +61,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="vision towers of Qwen2-VL to Qwen3.5, GLM-4V, Pixtral, Llama 4, Kimi K2.5, Gemma 4; "
     "DINOv3, EVA-02, SAM 2, timm",
     example="rope2d:dim=8,grid=6x8",
+    place=2,
     presets=(
         Preset("convention", "Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),
     ),
@@ -167,103 +168,3 @@ def _coordinate(lattice: Lattice, side: int, word: str, first: Decimal, referenc
     height, width = lattice.sides[-2:]
     divisor = {"separate": length, "max": max(height, width), "min": min(height, width)}[word]
     return linear_axis(lattice, number, Fraction(1, divisor) - 1, Fraction(2, divisor))
-
-
-_FLUX: dict[str, object] = {"axes": "16+56+56"}
-AXES_CONVENTIONS: dict[str, dict[str, object]] = {
-    "flux": _FLUX,
-    "hunyuan-video": {**_FLUX, "base": "256"},
-    "qwen-image": {**_FLUX, "centred": "0+1+1"},
-    "wan": {"axes": "44+42+42"},
-    "cogvideox": {"axes": "16+24+24"},
-    "lumina2": {"axes": "32+32+32"},
-    "v-jepa2": {"axes": "20+20+20", "halves": "axis"},
-    "minimax-m3": {"axes": "26+26+26", "merge": "2"},
-}
-
-
-@encoding(
-    family=Family.ROTARY,
-    title="Rotary by axes",
-    formula="""
-        axis a has the width d_a and w_i = base^(-2i/d_a), i = 0 .. d_a/2 - 1
-        pairs of axis a turn by its coordinate times w_i; the axes' pairs follow one another
-    """,
-    source=(
-        Source("Labs 2024", "Flux.1", "EmbedND"),
-        Source("Yang et al. 2024", "arXiv:2408.06072", "CogVideoX"),
-        Source("Wan team 2025", "arXiv:2503.20314", "Wan"),
-    ),
-    facts=Facts(beyond="ends", longest="prod(grid) + prefix + suffix", cost="n * sum(axes)"),
-    users="Flux, HunyuanVideo, Wan, CogVideoX, Qwen-Image, Lumina, V-JEPA 2, MiniMax-M3-VL",
-    example="rope-axes:axes=4+4+4,grid=2x4x6",
-    presets=(
-        Preset("convention", "Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),
-    ),
-)
-def rope_axes(
-    *,
-    axes: Annotated[
-        tuple[int, ...],
-        Param("Width of each axis, such as frame, row, column.", ge=2, le=1 << 20, even=True, items=(1, 2, 3, 4)),
-    ],
-    grid: Annotated[
-        tuple[int, ...],
-        Param(
-            "Sides of the grid, one for each axis.",
-            ge=1,
-            le=LARGEST_SIDE,
-            separator="x",
-            items=(1, 2, 3, 4),
-            metavar="TxHxW",
-        ),
-    ],
-    base: Annotated[
-        tuple[Decimal, ...],
-        Param("Base of the frequencies: one number, or one for each axis.", ge=1e-6, le=1e30),
-    ] = (Decimal(10000),),
-    ntk: Annotated[
-        tuple[Decimal, ...],
-        Param("Stretches the base by ntk^(d_a / (d_a - 2)), for longer sides (Cosmos).", gt=0, le=1e9),
-    ] = (ONE,),
-    first: Annotated[
-        tuple[Decimal, ...], Param("First coordinate: one number, or one for each axis.", gt=-1e9, lt=1e9)
-    ] = (Decimal(0),),
-    scale: Annotated[
-        tuple[Decimal, ...], Param("Multiplies the coordinates: one number, or one for each axis.", gt=0, le=1e9)
-    ] = (ONE,),
-    centred: Annotated[
-        tuple[Decimal, ...],
-        Param("1 where an axis counts from minus half its side, rounded up (Qwen-Image), else 0.", ge=0, le=1),
-    ] = (Decimal(0),),
-    merge: Merge = 1,
-    prefix: Prefix = 0,
-    suffix: Suffix = 0,
-    halves: Halves = "whole",
-) -> Waves:
-    """Rotation of each axis' own pairs by its coordinate: frame, row, column."""
-    if len(axes) != len(grid):
-        given, sides = "+".join(map(str, axes)), "x".join(map(str, grid))
-        raise BadParameter("axes", given, f"must be as many as the sides of grid={sides}: {len(grid)}")
-    lattice = Lattice(grid, merge, prefix, suffix)
-    lists = {"base": base, "ntk": ntk, "first": first, "scale": scale, "centred": centred}
-    each = {name: per_side(name, given, len(axes)) for name, given in lists.items()}
-    found, coordinates, start = [], [], 0
-    for side, width in enumerate(axes):
-        stretched = _stretched(each["base"][side], each["ntk"][side], width)
-        columns = slice(start, start + width // 2)
-        found.append(Band(geometric(stretched, Fraction(2, width), width // 2), columns, columns, side))
-        start += width // 2
-        low = Fraction(each["first"][side]) - (grid[side] + 1) // 2 * int(each["centred"][side])
-        step = Fraction(each["scale"][side])
-        coordinates.append(linear_axis(lattice, side, low * step, step))
-    parts = tuple(width // 2 for width in axes) if halves == "axis" else ()
-    return Waves(start, tuple(found), axes=tuple(coordinates), parts=parts, **lattice.plan())
-
-
-def _stretched(base: Decimal, ntk: Decimal, width: int) -> Decimal:
-    if ntk == 1:
-        return base
-    if width == 2:
-        raise BadParameter("ntk", ntk, "divides by the width less 2 = 0 for an axis of width 2: use a wider axis")
-    return CONTEXT.multiply(base, power(ntk, Fraction(width, width - 2)))

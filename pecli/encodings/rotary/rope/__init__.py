@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Waves, rotation
-from pecli.encodings.rotary import scalings as scaled
+from pecli.encodings.rotary.rope import scalings as scaled
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
@@ -48,6 +48,7 @@ T = TypeVar("T")
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
+    place=1,
 )
 def rope(
     *,

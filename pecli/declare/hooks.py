@@ -1,0 +1,40 @@
+"""Hooks: what the toolkit knows of one encoding beyond its values, loaded when somebody asks.
+
+A declaration names its hooks.  Each is a function, or the text "module:function" of one whose module is
+imported when the hook is first asked for; a module that begins with a dot lies beside the declaration.
+Whoever asks for a hook that nobody declared gets an error, never a default: `Encoding.declares` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Literal
+
+HookName = Literal["lesson", "recognise", "mistakes", "emulate", "extend", "apply"]
+Hook = Callable[..., Any] | str
+Hooks = Mapping[HookName, Hook]
+
+
+def load(hook: Hook, package: str) -> Callable[..., Any]:
+    """Return the function of a hook.
+
+    Parameters
+    ----------
+    hook : callable or str
+        The function itself, or "module:function".
+    package : str
+        The package of the declaration, to which a relative module belongs.
+
+    Raises
+    ------
+    TypeError
+        If the text names no function: a fault of the declaration.
+    """
+    if not isinstance(hook, str):
+        return hook
+    module, _, name = hook.partition(":")
+    found: Callable[..., Any] | None = getattr(import_module(module, package), name, None)
+    if found is None:
+        raise TypeError(f"{package} declares the hook '{hook}', which is not there")
+    return found

@@ -1,0 +1,86 @@
+"""Evenly spaced frequencies of a coordinate, as Perceiver has them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Band, Frequency, Waves
+from pecli.encodings.shared.columns import Columns, Include, Where
+from pecli.encodings.shared.coordinates import (
+    AxisOrder,
+    Coordinates,
+    Extent,
+    Grid,
+    PointAxes,
+    PointList,
+    coordinates_of,
+)
+from pecli.encodings.shared.lattice import per_side
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import power
+
+Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="Perceiver bands",
+    formula="""
+        f_k = 1 + k (R/2 - 1) / (bands - 1), k = 0 .. bands - 1; spacing log: f_k = (R/2)^(k / (bands - 1))
+        pe(x) = [x, sin(pi f x), cos(pi f x)]; x from -1 to 1 over the grid, R its side
+    """,
+    source=Source("Jaegle et al. 2021", "arXiv:2103.03206", "section 3.2 and the authors' code"),
+    facts=Facts(beyond="ends", longest="prod(grid)", cost="n * (2 * bands + 1)"),
+    users="Perceiver, Perceiver IO, timm's pixel frequencies",
+    example="bands:bands=4,grid=64",
+    place=8,
+)
+def bands(
+    *,
+    bands: Bands,
+    grid: Grid = None,
+    coordinates: Where = "corners",
+    axis_order: AxisOrder = "yx",
+    points: PointList = None,
+    point_axes: PointAxes = 1,
+    extent: Extent = None,
+    max_resolution: Annotated[
+        tuple[Decimal, ...] | None,
+        Param("Sampling rate R: one number, or one for each coordinate (default: the grid's sides).", gt=0, le=1e9),
+    ] = None,
+    spacing: Annotated[Literal["linear", "log"], Param("Frequencies evenly spaced, or their logarithms.")] = "linear",
+    order: Annotated[
+        Literal["sin-cos", "by-axis"],
+        Param("All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input."),
+    ] = "sin-cos",
+    include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "first",
+    sine_only: Annotated[bool, Param("Leave the cosines out.")] = False,
+) -> Waves:
+    """Sines and cosines of evenly spaced frequencies, small k the slow end."""
+    where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
+    columns = Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
+    found = []
+    for axis, rate in enumerate(_rates(max_resolution, where)):
+        halved = _spaced(rate / 2, bands, spacing)
+        found.append(Band(halved, columns.of(axis, 0), None if sine_only else columns.of(axis, 1), axis, turns=True))
+    return Waves(columns.width, tuple(found), ramps=columns.ramps, **where.plan())
+
+
+def _rates(given: tuple[Decimal, ...] | None, where: Coordinates) -> tuple[Decimal, ...]:
+    """Return the sampling rate of each coordinate."""
+    if given is not None:
+        return per_side("max-resolution", given, where.count)
+    if where.sides is None:
+        raise BadParameter("max-resolution", "(none)", "must be given with coordinates=given: no grid tells it")
+    return tuple(map(Decimal, where.sides))
+
+
+def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
+    """Return half the frequencies from 1 to `top`: sin(pi f x) makes f/2 turns a unit."""
+    gaps = max(1, count - 1)
+    if spacing == "linear":
+        return tuple((1 + k * (Fraction(top) - 1) / gaps) / 2 for k in range(count))
+    return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))

@@ -1,0 +1,53 @@
+"""The bits of a position."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Domain, Values
+from pecli.encodings.shared.parameters import Dim
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pecli.numbers.points import Points
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="Binary",
+    formula="""
+        pe(p, i) = floor(p / 2^i) mod 2, least significant bit first
+        with code gray: the bits of p xor floor(p / 2)
+    """,
+    source=Source("Gray 1953", "US patent 2,632,058", "for the Gray code"),
+    facts=Facts(longest="2 ** dim", beyond="ends"),
+    users="teaching; the discrete picture of what sinusoids do continuously",
+    example="binary:dim=8",
+    place=3,
+)
+def binary(
+    *,
+    dim: Dim,
+    msb: Annotated[bool, Param("Most significant bit first.")] = False,
+    code: Annotated[
+        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.")
+    ] = "binary",
+    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.")] = False,
+) -> Values:
+    """Bits of the position, one column each."""
+
+    def at(points: Points) -> NDArray[Any]:
+        import numpy as np
+
+        number = points.whole()
+        if code == "gray":
+            number = number ^ (number >> 1)
+        shifts = np.minimum(np.arange(dim, dtype=np.int64), 62)  # positions end below 2^53
+        bits = (number[:, None] >> (shifts[::-1] if msb else shifts)) & 1
+        return (2 * bits - 1 if signed else bits).astype(np.float64)
+
+    remedy = f"{dim} bits hold 0 to 2^{dim} - 1: use a wider --dim" if dim < 53 else "bits hold whole numbers from 0"
+    return Values(dim, at, Domain(Fraction(0), Fraction(2**dim - 1), integral=True, remedy=remedy))

@@ -1,0 +1,128 @@
+"""DETR's sinusoids of row and column, counted from 1."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.plan import Axis, Band, Waves
+from pecli.encodings.shared.lattice import LARGEST_SIDE, Grid2, Lattice, per_side
+from pecli.encodings.shared.parameters import Dim
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, geometric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+from pecli.encodings.shared.sides import share
+
+ONE = Decimal(1)
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="DETR sine",
+    formula="""
+        w_k = temperature^(-2k / (dim/2)), k = 0 .. dim/4 - 1
+        y = row from 1, x = column from 1; normalised: y scale / (last y + 1e-6), scale 2 pi
+        pe = [sin(y w_0), cos(y w_0), sin(y w_1) .. | sin(x w_0), cos(x w_0) ..]
+    """,
+    source=(
+        Source("Carion et al. 2020", "arXiv:2005.12872", "the authors' PositionEmbeddingSine"),
+        Source("Zhu et al. 2020", "arXiv:2010.04159", "center"),
+        Source("Liu et al. 2022", "arXiv:2201.12329", "temperature 20"),
+    ),
+    facts=Facts(beyond="ends", longest="prod(grid)"),
+    users="DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer",
+    example="detr:dim=8,grid=6x8",
+    place=7,
+    presets=(
+        Preset(
+            "convention",
+            "Normalisation, centre and temperature as this model has them.",
+            {
+                "detr": {"normalize": True},
+                "conditional-detr": {"normalize": True},
+                "deformable-detr": {"normalize": True, "center": True},
+                "dab-detr": {"normalize": True, "temperature": "20"},
+                "grounding-dino": {"normalize": True, "temperature": "20"},
+                "mask2former": {"normalize": True},
+                "table-transformer": {"normalize": True},
+            },
+        ),
+    ),
+)
+def detr(
+    *,
+    dim: Dim,
+    grid: Grid2,
+    temperature: Annotated[
+        tuple[Decimal, ...],
+        Param(
+            "Base of the frequencies: one number, or one for rows and one for columns.", ge=1e-6, le=1e30, items=(1, 2)
+        ),
+    ] = (Decimal(10000),),
+    normalize: Annotated[bool, Param("Divide coordinates by the last one, so that they end at the scale.")] = False,
+    coordinate_scale: Annotated[
+        Decimal | None,
+        Param("Where normalised coordinates end (default 2 pi).", ge=1e-9, le=1e9, when=("normalize", (True,))),
+    ] = None,
+    center: Annotated[bool, Param("Take centres of cells: subtract 0.5 first.", when=("normalize", (True,)))] = False,
+    valid: Annotated[
+        tuple[int, ...] | None,
+        Param(
+            "Rows and columns of the image within a padded grid, as its mask says (default: the grid).",
+            ge=1,
+            le=LARGEST_SIDE,
+            separator="x",
+            items=(2,),
+            metavar="HxW",
+        ),
+    ] = None,
+) -> Waves:
+    """Sines and cosines of row and column, counted from 1, the row first."""
+    quarter = share(dim, 4, "two axes with sine and cosine each")
+    lattice = Lattice(grid)
+    inside = grid if valid is None else valid
+    for given, side in zip(inside, grid, strict=True):
+        if given > side:
+            raise BadParameter("valid", "x".join(map(str, inside)), f"must lie within grid={grid[0]}x{grid[1]}")
+    turning = normalize and coordinate_scale is None
+    factor = coordinate_scale if normalize and coordinate_scale is not None else ONE
+    bands, axes = [], []
+    for side, base in enumerate(per_side("temperature", temperature, 2)):
+        frequencies = geometric(base, Fraction(1, quarter), quarter)
+        if factor != 1:
+            frequencies = tuple(CONTEXT.multiply(w, factor) for w in frequencies)
+        start, stop = side * 2 * quarter, (side + 1) * 2 * quarter
+        bands.append(Band(frequencies, slice(start, stop, 2), slice(start + 1, stop, 2), side, turning))
+        axes.append(_counted(lattice, side, inside, normalize, center))
+    return Waves(dim, tuple(bands), axes=tuple(axes), rows=lattice.rows, domain=lattice.domain)
+
+
+def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bool, center: bool) -> Axis:
+    """Return the running count of unmasked cells along one side, normalised by the last count.
+
+    Beyond the image the count stays.  In a line that is masked from its start the count and the
+    last one are 0, so the normalised coordinate is 0 / 1e-6, or -0.5 / 1e-6 with `center`, which
+    is -(10^6 last + 1) of the halves of 1 / (last + 1e-6) that the others are odd multiples of.
+    """
+    last, own = inside[side], lattice.index(side)
+    unit = 1 / (last + Fraction(1, 10**6)) if normalize else Fraction(1)
+    if center:
+        counts, unit = range(-(10**6 * last + 1), 2 * last, 2), unit / 2
+    else:
+        counts = range(last + 1)
+    first = len(counts) - last  # place of the count 1; that of a masked line is 0
+    if inside == lattice.sides:
+        return Axis(counts[first:], own, unit)
+    other, limit = lattice.index(1 - side), inside[1 - side]
+
+    def index(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
+
+    return Axis(counts, index, unit)

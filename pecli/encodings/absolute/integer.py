@@ -1,0 +1,62 @@
+"""The position itself."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Values
+from pecli.encodings.shared.parameters import Dim, MaxLen
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT
+
+if TYPE_CHECKING:
+    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.points import Points
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="Integer",
+    formula="""
+        pe(p, i) = p / (L - 1), L = max-len
+        with scales a: pe(p, i) = p / (L - 1) (i / (dim - 1))^a
+        with raw: pe(p, i) = p
+    """,
+    source=Source("a baseline of the guides", "the position itself, normalised"),
+    facts=Facts(multi_scale=False, bounded=False),
+    users="a baseline; scalar position features",
+    example="integer:dim=1,max-len=10",
+    place=2,
+)
+def integer(
+    *,
+    dim: Dim,
+    max_len: Annotated[
+        MaxLen, Param("Length L that maps to 1.", ge=2, lt=1 << 53, of_table="length", when=("raw", (False,)))
+    ] = None,
+    scales: Annotated[Decimal | None, Param("Exponent a of the column's scale (i/(dim-1))^a.", gt=0, le=1e6)] = None,
+    raw: Annotated[bool, Param("Leave the position as it is.")] = False,
+) -> Values:
+    """Position itself, divided by the last one, in every column."""
+    if scales is not None and dim == 1:
+        raise BadParameter("dim", dim, "must be at least 2 with --scales: column i is scaled by (i/(dim-1))^a")
+    if not raw and max_len == 1:  # left out, it is the table's length
+        raise BadParameter("max-len", max_len, "must be at least 2: the position is divided by max-len - 1 = 0")
+    columns = [Fraction(1)] * dim if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]
+    last = 1 if raw else (max_len or 2) - 1
+
+    def at(points: Points) -> Doubled:
+        return points.times([column / last for column in columns])
+
+    return Values(dim, at)
+
+
+def _column_scale(i: int, dim: int, exponent: Decimal) -> Fraction:
+    """Return (i/(dim-1))^exponent to the digits of the decimal context."""
+    if i == 0 or i == dim - 1:
+        return Fraction(i, dim - 1)
+    ratio = CONTEXT.divide(Decimal(i), Decimal(dim - 1))
+    return Fraction(CONTEXT.power(ratio, exponent)) if exponent != 1 else Fraction(i, dim - 1)

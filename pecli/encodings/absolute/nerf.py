@@ -1,0 +1,89 @@
+"""Frequencies that double, as NeRF has them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared.columns import Columns, Include, Where
+from pecli.encodings.shared.coordinates import (
+    AxisOrder,
+    Extent,
+    Grid,
+    PointAxes,
+    PointList,
+    coordinates_of,
+)
+from pecli.numbers.decimals import power
+
+LARGEST_EXPONENT = 96
+"""Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
+a frequency suffice for 2^96 times the largest scale."""
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="NeRF",
+    formula="""
+        pe(x) = sin(2^k pi x), cos(2^k pi x), k = 0 .. bands - 1; x from -1 to 1 over the grid
+        no-pi: sin(2^k x), cos(2^k x), as the authors' code has it
+    """,
+    source=Source("Mildenhall et al. 2020", "arXiv:2003.08934", "equation 4; the authors' code has no pi"),
+    facts=Facts(beyond="ends", unique=False, relative="rotation", longest="prod(grid)", cost="n * 2 * bands"),
+    users="NeRF, nerfstudio, coordinate networks",
+    example="nerf:bands=4,grid=64",
+    place=9,
+    presets=(
+        Preset(
+            "convention",
+            "Columns, input and factor as this code has them.",
+            {
+                "paper": {"order": "in-turn"},
+                "code": {"order": "by-frequency", "include_input": "first", "pi": False},
+                "nerfstudio": {"order": "sin-cos", "scale": "2"},
+            },
+        ),
+    ),
+)
+def nerf(
+    *,
+    bands: Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=LARGEST_EXPONENT)],
+    grid: Grid = None,
+    coordinates: Where = "corners",
+    axis_order: AxisOrder = "xy",
+    points: PointList = None,
+    point_axes: PointAxes = 1,
+    extent: Extent = None,
+    pi: Annotated[bool, Param("Whether pi multiplies the coordinate, as in the paper.")] = True,
+    scale: Annotated[Decimal, Param("Multiplies the coordinate (nerfstudio: 2, for 2 pi).", gt=0, le=1e9)] = Decimal(1),
+    max_exponent: Annotated[
+        Decimal | None, Param("Exponent of the fastest frequency (default: bands - 1).", ge=0, le=LARGEST_EXPONENT)
+    ] = None,
+    spacing: Annotated[
+        Literal["log", "linear"], Param("Exponents evenly spaced, or the frequencies themselves.")
+    ] = "log",
+    order: Annotated[
+        Literal["in-turn", "by-frequency", "sin-cos", "by-axis"],
+        Param(
+            "Coordinate by coordinate, sin and cos in turn; frequency by frequency (the code); "
+            "all sines before all cosines (nerfstudio); or so within each coordinate."
+        ),
+    ] = "in-turn",
+    include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "none",
+) -> Waves:
+    """Sines and cosines of frequencies that double, small k the slow end."""
+    where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
+    columns = Columns(where.count, bands, 2, include_input, order)
+    top, gaps = Decimal(bands - 1) if max_exponent is None else max_exponent, max(1, bands - 1)
+    if spacing == "log":
+        powers = [Fraction(power(Decimal(2), Fraction(top) * k / gaps)) for k in range(bands)]
+    else:
+        last = Fraction(power(Decimal(2), top))
+        powers = [1 + k * (last - 1) / gaps for k in range(bands)]
+    factor = Fraction(scale) / (2 if pi else 1)
+    frequencies = tuple(factor * f for f in powers)
+    found = tuple(Band(frequencies, columns.of(a, 0), columns.of(a, 1), a, turns=pi) for a in range(where.count))
+    return Waves(columns.width, found, ramps=columns.ramps, **where.plan())

@@ -1,0 +1,89 @@
+"""Sinusoids of frame, row and column."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
+from pecli.encodings.shared.parameters import Base, Dim
+
+if TYPE_CHECKING:
+    pass
+from pecli.encodings.shared.sides import SPACING, Shift, series, share
+
+ONE = Decimal(1)
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="3-D sine and cosine",
+    formula="""
+        each axis of width m: [sin(c w), cos(c w)], w_k = base^(-k / (m/2 - shift)), c its coordinate
+        split quarter-rest: frame dim/4, then column and row 3 dim/8 each
+        split half-quarters: frame dim/2, then row and column dim/4 each
+        split thirds: frame, row, column 2 ceil(dim/6) each, cut to dim
+    """,
+    source=(
+        Source("von Platen et al. 2022", "diffusers, get_3d_sincos_pos_embed", "quarter-rest"),
+        Source("Bardes et al. 2024", "arXiv:2404.08471", "V-JEPA's code: half-quarters, thirds"),
+    ),
+    facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
+    users="CogVideoX, V-JEPA",
+    example="sincos3d:dim=16,grid=3x4x4",
+    place=6,
+    presets=(
+        Preset(
+            "convention",
+            "Widths and order of the axes as this framework has them.",
+            {
+                "diffusers": {"split": "quarter-rest"},
+                "v-jepa": {"split": "half-quarters"},
+                "v-jepa-uniform": {"split": "thirds"},
+            },
+        ),
+        SPACING,
+    ),
+)
+def sincos3d(
+    *,
+    dim: Dim,
+    grid: Grid3,
+    base: Base = Decimal(10000),
+    split: Annotated[
+        Literal["quarter-rest", "half-quarters", "thirds"], Param("Widths of the axes and their order.")
+    ] = "quarter-rest",
+    shift: Shift = Decimal(0),
+    grid_scale: Annotated[
+        tuple[Decimal, ...],
+        Param("Divides the coordinates: one number, or one for frame, row, column.", gt=0, le=1e9, items=(1, 3)),
+    ] = (ONE,),
+    prefix: Prefix = 0,
+) -> Waves:
+    """Sines and cosines of frame, row and column of a video."""
+    lattice = Lattice(grid, prefix=prefix)
+    scales = per_side("grid-scale", grid_scale, 3)
+    axes = tuple(linear_axis(lattice, side, Fraction(0), 1 / Fraction(scale)) for side, scale in enumerate(scales))
+    bands, start = [], 0
+    for side, width in _widths(dim, split):
+        frequencies = series(base, width // 2, shift, dim)
+        ends = [min(start + part * (width // 2), dim) for part in range(3)]  # thirds: what lies beyond dim is cut
+        bands.append(Band(frequencies, slice(ends[0], ends[1]), slice(ends[1], ends[2]), axis=side))
+        start += width
+    return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
+
+
+def _widths(dim: int, split: str) -> tuple[tuple[int, int], ...]:
+    """Return sides (0 frame, 1 row, 2 column) and their widths, in the order of the columns."""
+    match split:
+        case "quarter-rest":
+            part = share(dim, 16, "dim/4 and twice 3 dim/8, all even")
+            return (0, 4 * part), (2, 6 * part), (1, 6 * part)
+        case "half-quarters":
+            part = share(dim, 8, "dim/2 and twice dim/4, all even")
+            return (0, 4 * part), (1, 2 * part), (2, 2 * part)
+    each = 2 * -(-share(dim, 2, "pairs of sine and cosine") // 3)
+    return (0, each), (1, each), (2, each)

@@ -1,0 +1,60 @@
+"""A weight that falls with the square of the distance."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Bias
+from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.parameters import Heads
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.declare.plan import Real
+    from pecli.numbers.points import Points
+from pecli.encodings.shared.kernels import column, each_head
+
+
+@encoding(
+    family=Family.BIAS,
+    title="Gaussian kernel",
+    formula="""
+        apply multiply: w(h, i, j) = exp(-(j - i)^2 / (2 sigma_h^2)), a weight on the logits
+        apply log: bias(h, i, j) = -(j - i)^2 / (2 sigma_h^2), its logarithm, added
+    """,
+    source=Source("Chi et al. 2022", "arXiv:2205.09921", "the power kernel with exponent 2; a radial basis function"),
+    facts=Facts(relative="distance", cost="heads * n * n"),
+    users="teaching; local attention with a soft window",
+    example="gaussian:heads=2,sigma=1+4",
+    place=3,
+)
+def gaussian(
+    *,
+    heads: Heads = 1,
+    sigma: Annotated[tuple[Decimal, ...], Param("Width, one for each head or one for all.", ge=1e-30, le=1e30)] = (
+        Decimal(1),
+    ),
+    apply: Annotated[
+        Literal["multiply", "log"], Param("A weight that multiplies the logits, or its logarithm, a bias to add.")
+    ] = "multiply",
+    mask: Annotated[Mask, Param("Minus infinity for keys after the query; with apply log.")] = "none",
+) -> Bias:
+    """Weight that falls with the square of the distance."""
+    if apply == "multiply" and mask == "causal":
+        rule = "needs a bias, and apply=multiply gives a weight that minus infinity would turn round: use --apply log"
+        raise BadParameter("mask", mask, rule)
+    widths = each_head("sigma", sigma, heads)
+    factors = [1 / (2 * width * width) for width in widths]
+
+    def value(distances: Points, chosen: range) -> Real:
+        from pecli.numbers import elementary
+        from pecli.numbers.doubled import from_decimal
+
+        size = turned(distances.size().times([Fraction(1)]))
+        exponent: Real = minus(size * size * column(from_decimal([factors[h] for h in chosen])))
+        return exponent if apply == "log" else elementary.exp(exponent)  # type: ignore[arg-type]
+
+    return Bias(heads, value, even=True, causal=mask == "causal")

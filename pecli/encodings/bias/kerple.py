@@ -1,0 +1,111 @@
+"""KERPLE: kernels with trained numbers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Bias, Fixed
+from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, draw
+from pecli.encodings.shared.parameters import Heads
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.declare.plan import Real
+    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.points import Points
+from pecli.encodings.shared.kernels import column, each_head
+
+SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall below it
+
+
+@encoding(
+    family=Family.BIAS,
+    title="KERPLE",
+    formula="""
+        kind log: bias(h, i, j) = -r1_h ln(1 + r2_h abs(j - i))
+        kind power: bias(h, i, j) = -r1_h abs(j - i)^r2_h, r2_h at most 2
+        before training r1 and r2 are uniform, at least 0.01: log r1 < 2, r2 < 1; power r1 < 1, r2 < 2
+    """,
+    source=Source("Chi et al. 2022", "arXiv:2205.09921", "sections 4.2 and 4.3, and the authors' code"),
+    facts=Facts(learned=True, bounded=False, relative="distance", parameters="2 * heads", cost="heads * n * n"),
+    users="the authors' GPT-NeoX models",
+    example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
+    place=2,
+)
+def kerple(
+    *,
+    heads: Heads,
+    kind: Annotated[Literal["log", "power"], Param("Logarithmic or power kernel.")] = "log",
+    r1: Annotated[
+        tuple[Decimal, ...] | None,
+        Param("Size of the penalty, one for each head or one for all (default: drawn).", gt=0, le=1e30),
+    ] = None,
+    r2: Annotated[
+        tuple[Decimal, ...] | None,
+        Param("Scale of the distance (log) or its exponent (power), as many as r1.", gt=0, le=1e30),
+    ] = None,
+    mask: Mask = "none",
+    seed: Annotated[DrawnSeed, Param("Seed of the drawn parameters.", ge=0, lt=1 << 64, when=("r1", (None,)))] = 0,
+    generator: Annotated[
+        Generator, Param("How parameters are drawn: one Philox word for each.", when=("r1", (None,)))
+    ] = GENERATOR,
+) -> Bias:
+    """Kernel of the distance with two trained numbers per head.
+
+    The paper masks later keys (mask causal).
+    """
+    if (r1 is None) != (r2 is None):
+        given, other = ("r1", "r2") if r2 is None else ("r2", "r1")
+        raise BadParameter(given, "+".join(map(str, r1 or r2 or ())), f"needs {other} beside it: give both or neither")
+    first = each_head("r1", r1, heads) or _drawn(seed, 0, heads, 2 if kind == "log" else 1)
+    second = each_head("r2", r2, heads) or _drawn(seed, 1, heads, 1 if kind == "log" else 2)
+    if kind == "power" and max(second) > 2:
+        raise BadParameter("r2", f"{float(max(second)):g}", "must be at most 2 with kind=power")
+
+    def value(distances: Points, chosen: range) -> Real:
+        from pecli.numbers import elementary
+        from pecli.numbers.doubled import from_decimal
+
+        scale = column(from_decimal([first[h] for h in chosen]))
+        if kind == "log":
+            grown = elementary.log1p(turned(distances.size().times([second[h] for h in chosen])))
+        else:
+            grown = _powers(distances, [second[h] for h in chosen])
+        return minus(scale * grown)
+
+    return Bias(heads, value, even=True, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
+
+
+def _powers(distances: Points, exponents: list[Fraction]) -> Doubled:
+    """Return abs(distance)^exponent, (heads, m); the logarithm has no value at distance 0."""
+    import numpy as np
+
+    from pecli.numbers import elementary
+    from pecli.numbers.doubled import Doubled, from_decimal
+
+    size = turned(distances.size().times([Fraction(1)]))
+    zero = size.hi == 0.0
+    some = Doubled(np.where(zero, 1.0, size.hi), size.lo)
+    found = elementary.power(some, column(from_decimal(exponents)))
+    return Doubled(np.where(zero, 0.0, found.hi), np.where(zero, 0.0, found.lo))
+
+
+def _drawn(seed: int, stream: int, heads: int, below: int) -> list[Fraction]:
+    """Return uniform numbers from 0 to `below`, raised to the smallest that the authors allow."""
+    values = draw(seed, stream, 0, heads, 1, "uniform")[:, 0]
+    return [max(SMALLEST, (1 + Fraction(value)) / 2 * below) for value in values.tolist()]
+
+
+def _by_head(name: str, values: list[Fraction]) -> Fixed:
+    """Return the trained numbers as an array."""
+
+    def rows(start: int, stop: int) -> Real:
+        from pecli.numbers.doubled import from_decimal
+
+        return from_decimal(values[start:stop])
+
+    return Fixed(name, (len(values),), ("head",), rows)

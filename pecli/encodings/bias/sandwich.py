@@ -1,0 +1,97 @@
+"""Sandwich: sums of cosines of the distance."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Bias
+from pecli.encodings.shared.biases import Mask
+from pecli.encodings.shared.parameters import Base, Heads
+from pecli.numbers.decimals import geometric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.declare.plan import Real
+    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.points import Points
+from pecli.encodings.shared.kernels import column
+
+
+@encoding(
+    family=Family.BIAS,
+    title="Sandwich",
+    formula="""
+        bias(h, i, j) = (sum over k = 1 .. width/2 of cos((j - i) base^(-2k/width)) - width/2) / (8h/H), h = 1 .. H
+    """,
+    source=Source("Chi et al. 2023", "arXiv:2212.10356", "equation 5, as NeMo computes it"),
+    facts=Facts(relative="distance", cost="heads * n * n"),
+    users="NeMo Megatron",
+    example="sandwich:heads=2,width=8",
+    place=4,
+)
+def sandwich(
+    *,
+    heads: Heads,
+    width: Annotated[
+        int, Param("Width m of the sinusoid whose products it sums (of a head in NeMo).", ge=2, le=1 << 16, even=True)
+    ] = 128,
+    base: Base = Decimal(10000),
+    mask: Mask = "none",
+) -> Bias:
+    """Product of two sinusoidal rows, less its value at distance 0.
+
+    It is a sum of cosines of the distance.
+    """
+    frequencies = geometric(base, Fraction(2, width), width // 2 + 1)[1:]
+    scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]
+
+    @lru_cache(maxsize=4)
+    def wheel(unit: Fraction) -> object:
+        from pecli.engine import Wheel
+
+        return Wheel(frequencies, unit=unit)
+
+    def value(distances: Points, chosen: range) -> Real:
+        from pecli.engine import Wheel
+        from pecli.numbers.doubled import Doubled, from_decimal
+
+        turning = wheel(distances.unit)
+        assert isinstance(turning, Wheel)
+        total = _cosine_sums(turning, distances)
+        scale = column(from_decimal([scales[h] for h in chosen]))
+        return Doubled(total.hi[None], total.lo[None]) * scale
+
+    return Bias(heads, value, even=True, causal=mask == "causal")
+
+
+def _cosine_sums(wheel: object, distances: Points) -> Doubled:
+    """Return the sum over the frequencies of cos - 1, (m,), to about 2^-96 for each frequency.
+
+    A distance is 64 q + r, and cos (a + b) = cos a cos b - sin a sin b: only the few q and r need
+    exact phases.  What a distance gives does not depend on the others.
+    """
+    import numpy as np
+
+    from pecli.engine import Wheel
+    from pecli.numbers.doubled import Doubled, add, multiply
+
+    assert isinstance(wheel, Wheel)
+    sizes, places = np.unique(np.abs(distances.multiples), return_inverse=True)
+    high, row = np.unique(sizes // 64 * 64, return_inverse=True)
+    low, column = np.unique(sizes % 64, return_inverse=True)
+    (c1, s1), (c2, s2) = wheel.doubled_rows(high), wheel.doubled_rows(low)
+    total = Doubled(np.full(len(sizes), -float(wheel.count)), np.zeros(len(sizes)))
+
+    def column_of(x: Doubled, rows: NDArray[np.intp], k: int) -> Doubled:
+        return Doubled(x.hi[rows, k], x.lo[rows, k])
+
+    for k in range(wheel.count):
+        both = multiply(column_of(c1, row, k), column_of(c2, column, k))
+        total = add(total, add(both, -multiply(column_of(s1, row, k), column_of(s2, column, k))))
+    return Doubled(total.hi[places], total.lo[places])

@@ -1,0 +1,73 @@
+"""A factor on the queries by position."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Domain, Values
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.points import Points
+
+    Floats = NDArray[np.float64]
+
+
+@encoding(
+    family=Family.CONDITIONAL,
+    title="Query scale",
+    formula="""
+        kind llama4: 1 + beta ln(1 + floor((p + 1) / length))
+        kind ministral: 1 + beta ln(1 + floor(p / length))
+        kind log-n: max(1, ln(p + 1) / ln length), length that of the training
+    """,
+    source=(
+        Source("Nakanishi 2025", "arXiv:2501.19399", "scalable softmax, as Llama 4's code computes it"),
+        Source("Chiang and Cholak 2022", "arXiv:2202.12172", "log-n scaling, as Qwen's code computes it"),
+    ),
+    facts=Facts(bounded=False, unique=False, multi_scale=False, cost="n"),
+    users="Llama 4, Ministral 3, Mistral 4, Qwen (log-n)",
+    example="query-scale:length=16,beta=1",
+    place=3,
+)
+def query_scale(
+    *,
+    kind: Annotated[Literal["llama4", "ministral", "log-n"], Param("Whose rule.")] = "llama4",
+    length: Annotated[
+        int,
+        Param("Positions of one step (Llama 4 8192, Ministral 3 16384), or of the training (log-n).", ge=2, lt=1 << 53),
+    ] = 8192,
+    beta: Annotated[Decimal, Param("Size of a step.", ge=0, le=1e6, when=("kind", ("llama4", "ministral")))] = Decimal(
+        "0.1"
+    ),
+) -> Values:
+    """Factor on the queries that grows with the logarithm of the position.
+
+    It keeps attention sharp over many keys.
+    """
+
+    def at(points: Points) -> Doubled:
+        import numpy as np
+
+        from pecli.numbers import elementary
+        from pecli.numbers.doubled import Doubled, add, from_decimal, multiply
+
+        position = points.whole()[:, None]
+        one = from_decimal([Fraction(1)])
+        if kind == "log-n":
+            logarithm = elementary.log(elementary.doubled(position + 1))
+            found = logarithm / elementary.log(from_decimal([Fraction(length)]))
+            below = found.hi < 1.0
+            return Doubled(np.where(below, 1.0, found.hi), np.where(below, 0.0, found.lo))
+        steps = (position + (kind == "llama4")) // length
+        grown = elementary.log(elementary.doubled(1 + steps))
+        return add(one, multiply(from_decimal([Fraction(beta)]), grown))
+
+    remedy = "a query's position is a whole number from 0"
+    return Values(1, at, Domain(Fraction(0), integral=True, remedy=remedy))

@@ -1,0 +1,88 @@
+"""xPos: rotation whose pairs fade with the distance."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Band, Beside, Waves
+from pecli.encodings.shared.parameters import Base
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.numbers.text import number_text
+
+if TYPE_CHECKING:
+    from pecli.numbers.exponentials import Exponentials, Powers
+    from pecli.numbers.points import Points
+from pecli.encodings.shared.decays import HeadDim
+
+
+@encoding(
+    family=Family.ROTARY,
+    title="xPos",
+    formula="""
+        w_i = base^(-2i/dim); cos(p w_i), sin(p w_i)
+        scale(p, i) = z_i^((p - centre) / scale-base), z_i = (2i/dim + 0.4) / 1.4
+        queries are multiplied by scale, keys divided by it
+    """,
+    source=Source("Sun et al. 2022", "arXiv:2212.10554", "section 3.2 and the authors' torchscale"),
+    facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
+    users="torchscale, x-transformers, rotary-embedding-torch, flash-attention",
+    example="xpos:dim=4,max-len=8",
+    place=4,
+)
+def xpos(
+    *,
+    dim: HeadDim,
+    base: Base = Decimal(10000),
+    scale_base: Annotated[
+        Decimal, Param("Positions over which the scale is taken to its first power.", ge=1, le=1e12)
+    ] = Decimal(512),
+    centre: Annotated[
+        Literal["floor", "ceil"] | Decimal,
+        Param(
+            "Position of scale 1: half the length, cut (flash-attention, lucidrains) or rounded up (torchscale); "
+            "or a number.",
+            number=True,
+            metavar="floor|ceil|P",
+        ),
+    ] = "floor",
+    max_len: Annotated[
+        int | None,
+        Param(
+            "Length of the whole table, whose middle is the centre (default: the table's own).",
+            ge=1,
+            lt=1 << 53,
+            of_table="length",
+            when=("centre", ("floor", "ceil")),
+        ),
+    ] = None,
+) -> Waves:
+    """Rotation whose pairs fade with the distance, the slow ones least."""
+    if isinstance(centre, Decimal):
+        if abs(centre) >= 1 << 53:
+            raise BadParameter("centre", number_text(centre), "must lie below 2^53 in size")
+        middle = Fraction(centre)
+    else:
+        middle = Fraction(((max_len or 1) + (centre == "ceil")) // 2)
+    half = dim // 2
+    rates = tuple(
+        CONTEXT.divide(CONTEXT.ln(CONTEXT.divide(5 * Decimal(i) + dim, Decimal(7 * half))), scale_base)
+        for i in range(half)
+    )
+    every = slice(0, half)
+
+    @cache
+    def powers() -> Powers:
+        from pecli.numbers.exponentials import Powers
+
+        return Powers(rates)
+
+    def scale(points: Points) -> Exponentials:
+        return powers().at(points.beyond(middle))
+
+    band = Band(geometric(base, Fraction(2, dim), half), every, every)
+    return Waves(half, (band,), beside=(Beside("scale", half, scale),))

@@ -1,0 +1,29 @@
+"""What biases share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Param
+
+if TYPE_CHECKING:
+    from pecli.declare.plan import Real
+    from pecli.numbers.doubled import Doubled
+
+Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.")]
+
+
+def turned(values: Doubled) -> Doubled:
+    """Return (m, heads) as (heads, m)."""
+    from pecli.numbers.doubled import Doubled
+
+    return Doubled(values.hi.T, values.lo.T)
+
+
+def minus(values: Real) -> Real:
+    """Return the negative, with zeros that stay positive."""
+    from pecli.numbers.doubled import Doubled
+
+    if isinstance(values, Doubled):
+        return Doubled(0.0 - values.hi, 0.0 - values.lo)
+    return 0.0 - values

@@ -1,0 +1,65 @@
+"""Trained vectors, one for each distance."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import Param
+from pecli.declare.plan import Domain, Fixed
+from pecli.encodings.shared.drawn import DrawnSeed, Generator, Rule, Std, Weights, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
+
+
+WithoutWeights = Annotated[
+    Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
+]
+
+
+SeedOfVectors = Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))]
+
+
+StdOfVectors = Annotated[
+    Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("weights", (None,)))
+]
+
+
+VectorWeights = Annotated[
+    Weights, Param("File of the vectors, one row each (default: drawn from the seed).", file=True)
+]
+
+
+def vectors(
+    name: str, path: str | None, rows: int, dim: int, rule: Rule, spread: float, seed: int, stream: int = 0,
+    axes: tuple[str, str] = ("row", "channel"), ending: str | None = None,
+) -> tuple[Fixed, Callable[[], None]]:  # fmt: skip
+    """Return an array of trained vectors, drawn or from a file, and what reads and checks the file."""
+    if path is None:
+
+        def drawn(start: int, stop: int) -> NDArray[np.float64]:
+            return draw(seed, stream, start, stop, dim, rule, spread)
+
+        return Fixed(name, (rows, dim), axes, drawn), lambda: None
+
+    @cache
+    def read() -> NDArray[np.float64]:
+        from pecli.encodings.shared.files import one_array, read_arrays, shaped
+
+        endings = (ending or name, "weight") if ending is None else (ending,)
+        return shaped(
+            one_array(read_arrays(path), path, *endings), path, (rows, dim), f"{name} of {rows} rows and dim={dim}"
+        )
+
+    def prepare() -> None:
+        read()
+
+    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop]), prepare

@@ -1,0 +1,38 @@
+"""The frequencies of one side of a grid."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.encoding import Param, Preset
+from pecli.encodings.shared.halves import below_half
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import geometric
+
+if TYPE_CHECKING:
+    pass
+
+Shift = Annotated[Decimal, Param("Exponent of frequency k of m is k / (m - shift).", ge=0)]
+
+
+SPACING = Preset(
+    "spacing",
+    "Frequencies from 1 to the base's power short of 1/base (paper), or to 1/base itself (endpoint).",
+    {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},
+)
+
+
+def share(dim: int, parts: int, why: str) -> int:
+    """Return dim / parts; an error names the nearest widths where it is not whole."""
+    if dim % parts:
+        low = dim // parts * parts
+        near = f"{low} or {low + parts}" if low else str(parts)
+        raise BadParameter("dim", dim, f"must be a multiple of {parts} ({why}): use {near}")
+    return dim // parts
+
+
+def series(base: Decimal, count: int, shift: Decimal, dim: int) -> tuple[Decimal, ...]:
+    """Return `count` frequencies of one side, radians per unit of its coordinate."""
+    return geometric(base, 1 / (count - below_half(shift, Fraction(count), f"dim={dim}")), count)
