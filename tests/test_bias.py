@@ -138,7 +138,7 @@ def test_fire_gives_the_same_bytes_in_any_blocks():
     table = Table.parse("fire:heads=2,threshold=37", length=150)
     whole = table.read("bias").reshape(300, 150)
     for rows in (1, 7, 64, 299):
-        parts = [table.rows(["bias"], s, min(300, s + rows))["bias"] for s in range(0, 300, rows)]
+        parts = [table.read_rows(["bias"], s, min(300, s + rows))["bias"] for s in range(0, 300, rows)]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
 
 
@@ -289,7 +289,7 @@ def test_fire_has_no_value_before_the_beginning():
 
 def test_large_tables_are_read_row_by_row_without_their_neighbours():
     table = Table.parse("alibi:heads=2", length=200_000)
-    row = table.rows(["bias"], 399_999, 400_000)["bias"][0]
+    row = table.read_rows(["bias"], 399_999, 400_000)["bias"][0]
     assert row[-1] == 0
     assert row[0] == np.float32(-199_999 / 256)
 

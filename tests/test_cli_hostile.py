@@ -51,12 +51,12 @@ def test_a_layout_that_contradicts_the_files_recipe_is_refused(pecli, refuses):
 @pytest.mark.parametrize(("start", "stop"), [(0, 99), (-1, 2), (3, 2)])
 def test_rows_that_a_table_does_not_have_are_refused(start, stop):
     with pytest.raises(PecliError, match=r"must lie within 0\.\.4"):
-        Table.parse("rope:dim=4,len=4").rows(["cos"], start, stop)
+        Table.parse("rope:dim=4,len=4").read_rows(["cos"], start, stop)
 
 
 def test_names_that_a_table_does_not_have_are_refused():
     table = Table.parse("rope:dim=4,len=4")
-    for call in (lambda: table.read("nope"), lambda: list(table.blocks(["x"])), lambda: table.rows(["x"], 0, 1)):
+    for call in (lambda: table.read("nope"), lambda: list(table.blocks(["x"])), lambda: table.read_rows(["x"], 0, 1)):
         with pytest.raises(PecliError, match="unknown array"):
             call()
 

@@ -173,7 +173,7 @@ def test_any_rows_of_the_convolution_are_those_of_the_whole(content):
         whole = table.read("pe")
         for start in range(12):
             for stop in (start + 1, min(12, start + 5)):
-                assert table.rows(["pe"], start, stop)["pe"].tobytes() == whole[start:stop].tobytes()
+                assert table.read_rows(["pe"], start, stop)["pe"].tobytes() == whole[start:stop].tobytes()
         assert (
             Table.make(Recipe.bind("cpe", content=path, grid=grid), shard="1/3").read("pe").tobytes()
             == whole[4:8].tobytes()

@@ -23,10 +23,10 @@ def test_any_slice_equals_the_same_rows_of_the_whole(encoding, dtype):
         pytest.skip("there are no complex numbers of half the width")
     table = Table.parse(table.recipe, dtype=dtype)
     for array in table.arrays:
-        whole = table.rows([array.name], 0, array.rows)[array.name]
+        whole = table.read_rows([array.name], 0, array.rows)[array.name]
         for step in (1, 5, 16):
             parts = [
-                table.rows([array.name], start, min(start + step, array.rows))[array.name]
+                table.read_rows([array.name], start, min(start + step, array.rows))[array.name]
                 for start in range(0, array.rows, step)
             ]
             assert np.concatenate(parts).tobytes() == whole.tobytes(), (array.name, step)

@@ -41,7 +41,7 @@ def test_npy_of_either_byte_order_and_layout(dtype, order, tmp_path):
         np.testing.assert_array_equal(read(tmp_path / "x.npy"), expected)
         with open_table(tmp_path / "x.npy") as stored:
             array = stored.arrays[0]
-            found = stored.rows(["array"], 1, array.rows - 1)["array"]
+            found = stored.read_rows(["array"], 1, array.rows - 1)["array"]
         np.testing.assert_array_equal(found, expected.reshape(array.rows, *array.row_shape)[1:-1])
 
 
@@ -73,8 +73,8 @@ def test_npz_that_numpy_wrote(save, tmp_path):
         np.testing.assert_array_equal(stored.read("sin"), values() + 1)
         np.testing.assert_array_equal(stored.read("swapped"), values().astype("f8"))
         np.testing.assert_array_equal(stored.read("turned"), values((4, 9, 5)).T)
-        np.testing.assert_array_equal(stored.rows(["cos"], 40, 50)["cos"], values()[40:])
-        np.testing.assert_array_equal(stored.rows(["cos"], 3, 9)["cos"], values()[3:9])  # backwards
+        np.testing.assert_array_equal(stored.read_rows(["cos"], 40, 50)["cos"], values()[40:])
+        np.testing.assert_array_equal(stored.read_rows(["cos"], 3, 9)["cos"], values()[3:9])  # backwards
 
 
 def test_a_position_array_numbers_the_rows(tmp_path):
@@ -106,7 +106,7 @@ def test_hdf5_that_h5py_wrote(tmp_path):
         for name in ("plain", "swapped", "lzf"):
             np.testing.assert_array_equal(stored.read(name), values())
         np.testing.assert_array_equal(stored.read("deep/er/chunked"), values((30, 40, 20)))
-        found = stored.rows(["deep/er/chunked"], 33, 201)["deep/er/chunked"]
+        found = stored.read_rows(["deep/er/chunked"], 33, 201)["deep/er/chunked"]
         np.testing.assert_array_equal(found, values((30, 40, 20)).reshape(1200, 20)[33:201])
         assert stored.read("number") == 1.5
         assert stored.metadata == {"note": "\x1b[31mred", "size": "7"}
@@ -154,8 +154,8 @@ def test_parquet_that_pyarrow_wrote(tmp_path):
         np.testing.assert_array_equal(stored.read("lists"), values())
         np.testing.assert_array_equal(stored.read("large"), values((50, 2, 3)).astype("f4").astype("f8"))
         np.testing.assert_array_equal(stored.read("x"), values()[:, :3])
-        np.testing.assert_array_equal(stored.rows(["lists"], 30, 45)["lists"], values()[30:45])
-        np.testing.assert_array_equal(stored.rows(["lists"], 3, 25)["lists"], values()[3:25])
+        np.testing.assert_array_equal(stored.read_rows(["lists"], 30, 45)["lists"], values()[30:45])
+        np.testing.assert_array_equal(stored.read_rows(["lists"], 3, 25)["lists"], values()[3:25])
         assert stored.position(0, 2).tolist() == [7, 8]
 
 
@@ -173,7 +173,7 @@ def test_arrow_that_pyarrow_wrote(kind, compression, tmp_path):
             writer.write_batch(batch.slice(start, 20 if start == 0 else 15))
     with open_table(tmp_path / "x.arrow") as stored:
         np.testing.assert_array_equal(stored.read("pe"), values())
-        np.testing.assert_array_equal(stored.rows(["pe"], 18, 37)["pe"], values()[18:37])
+        np.testing.assert_array_equal(stored.read_rows(["pe"], 18, 37)["pe"], values()[18:37])
         assert stored.position(19, 21).tolist() == [19, 20]
 
 

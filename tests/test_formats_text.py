@@ -130,7 +130,7 @@ def test_text_that_numpy_wrote(tmp_path):
     with open_table(tmp_path / "x.csv") as stored:
         assert [(array.name, array.shape, array.dtype) for array in stored.arrays] == [("array", (500, 6), "float32")]
         np.testing.assert_array_equal(stored.read("array"), values)
-        np.testing.assert_array_equal(stored.rows(["array"], 33, 444)["array"], values[33:444])
+        np.testing.assert_array_equal(stored.read_rows(["array"], 33, 444)["array"], values[33:444])
     np.savetxt(tmp_path / "plain.txt", values)
     with open_table(tmp_path / "plain.txt") as stored:
         np.testing.assert_array_equal(stored.read("array"), values)
@@ -142,7 +142,7 @@ def test_csv_rows_are_found_anywhere(tmp_path):
     write_table(table, tmp_path / "x.csv", threads=2)
     with open_table(tmp_path / "x.csv") as stored:
         for start, stop in [(0, 3), (21_840, 21_850), (199_990, 200_000), (65_535, 65_537), (100, 100)]:
-            np.testing.assert_array_equal(stored.rows(["pe"], start, stop)["pe"], values[start:stop])
+            np.testing.assert_array_equal(stored.read_rows(["pe"], start, stop)["pe"], values[start:stop])
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_any_rows_of_a_grid_equal_those_of_the_whole(recipe, dtype):
 def test_a_grid_too_large_to_keep_all_coordinates_is_the_same():
     made = table("sincos2d:dim=8,grid=3x400000", positions="0,399999,400000,1199999")
     assert np.array_equal(made[1, :4], table("sinusoidal:dim=4,order=sin-cos", positions="399999")[0])
-    block = Table.parse("sincos2d:dim=8,grid=3x400000", dtype="float64").rows(["pe"], 399_990, 400_010)["pe"]
+    block = Table.parse("sincos2d:dim=8,grid=3x400000", dtype="float64").read_rows(["pe"], 399_990, 400_010)["pe"]
     assert np.array_equal(block[9:11], made[1:3])
 
 

@@ -144,8 +144,8 @@ def test_u_and_v_are_two_draws_one_row_a_head():
 
 def test_long_rows_are_the_same_in_any_blocks():
     table = Table.parse("transformer-xl:dim=64,span=both", length=3000)
-    whole = table.rows(["vector"], 0, 5999)["vector"]
-    parts = [table.rows(["vector"], s, min(5999, s + 701))["vector"] for s in range(0, 5999, 701)]
+    whole = table.read_rows(["vector"], 0, 5999)["vector"]
+    parts = [table.read_rows(["vector"], s, min(5999, s + 701))["vector"] for s in range(0, 5999, 701)]
     assert np.concatenate(parts).tobytes() == whole.tobytes()
 
 

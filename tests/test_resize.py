@@ -115,7 +115,7 @@ def test_any_block_equals_the_same_rows_of_the_whole():
     made = resized(drawn(1 + 14 * 14, 5), "cubic", 1 + 24 * 24, prefix=1, grid=(14, 14), to_grid=(24, 24))
     whole = made.read("weight")
     for start, stop in ((0, 1), (0, 5), (1, 30), (23, 26), (570, 577)):
-        np.testing.assert_array_equal(made.rows(["weight"], start, stop)["weight"], whole[start:stop])
+        np.testing.assert_array_equal(made.read_rows(["weight"], start, stop)["weight"], whole[start:stop])
 
 
 def test_axes_of_size_one_before_the_rows_stay():

@@ -132,9 +132,9 @@ def test_the_logarithm_of_the_decay_is_added_and_hides_what_comes_after():
 def test_any_rows_of_the_decay_equal_those_of_the_whole(decay):
     table = Table.parse(f"retnet:dim=4,heads=3,decay={decay}", length=30)
     (array,) = (a for a in table.arrays if a.name == "decay")
-    whole = table.rows(["decay"], 0, array.rows)["decay"]
+    whole = table.read_rows(["decay"], 0, array.rows)["decay"]
     for start, stop in ((0, 1), (7, 64), (29, 31), (array.rows - 5, array.rows)):
-        assert np.array_equal(table.rows(["decay"], start, stop)["decay"], whole[start:stop])
+        assert np.array_equal(table.read_rows(["decay"], start, stop)["decay"], whole[start:stop])
 
 
 @pytest.mark.parametrize(

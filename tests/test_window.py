@@ -147,7 +147,7 @@ def test_a_window_has_its_own_number_of_tokens():
 def test_any_rows_are_those_of_the_whole(cls):
     table = Table.parse(f"window:grid=3x5,heads=2,cls={cls}")
     for name in ("index", "bias"):
-        whole = table.rows([name], 0, table.array(name).rows)[name]
+        whole = table.read_rows([name], 0, table.array(name).rows)[name]
         for start in range(len(whole)):
             for stop in range(start + 1, len(whole) + 1):
-                assert table.rows([name], start, stop)[name].tobytes() == whole[start:stop].tobytes()
+                assert table.read_rows([name], start, stop)[name].tobytes() == whole[start:stop].tobytes()

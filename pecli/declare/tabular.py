@@ -149,9 +149,9 @@ class Tabular(ABC):
             step = block_rows(group, block_bytes)
             for start in range(0, group[0].rows, step):
                 stop = min(start + step, group[0].rows)
-                yield Block(start, stop, self.rows([a.name for a in group], start, stop))
+                yield Block(start, stop, self.read_rows([a.name for a in group], start, stop))
 
-    def rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+    def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return rows `start` to `stop` of the named arrays as fresh arrays.
 
         Raises
@@ -179,7 +179,7 @@ class Tabular(ABC):
     def read(self, name: str) -> NDArray[Any]:
         """Return one whole array in its shape (bfloat16: uint16 bits)."""
         array = self.array(name)
-        return self.rows([name], 0, array.rows)[name].reshape(array.shape)
+        return self.read_rows([name], 0, array.rows)[name].reshape(array.shape)
 
 
 def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:

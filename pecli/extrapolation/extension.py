@@ -53,7 +53,7 @@ def extension_reach(source: str, table: Tabular, longer: Tabular, way: str) -> E
     rows, array = trained_rows(table)
     made = longer.arrays[0]
     count = min(made.rows, LOOKED_AT)
-    old, new = _wide(rows, array.dtype), _wide(longer.rows([made.name], 0, count)[made.name], made.dtype)
+    old, new = _wide(rows, array.dtype), _wide(longer.read_rows([made.name], 0, count)[made.name], made.dtype)
     return ExtensionReach(
         source=source,
         way=way,

@@ -11,7 +11,7 @@ from pecli.declare.tabular import Tabular
 from pecli.identification.finders.guesses import Guess, try_guess
 from pecli.identification.judging import UNKNOWN, Explain, Identification, judged, over_all_rows
 from pecli.measures.samples import Sample, take
-from pecli.tables.selection import Held, Selection
+from pecli.tables.selection import InMemory, Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def _by_head(table: Tabular, sample: Sample) -> Identification:
     rows = len(sample.planes[0].values)
     if rows < 2 * HEAD or any(plane.values.ndim != 2 for plane in sample.planes):
         return UNKNOWN
-    found = _identify_plain(Held({p.name: p.values[:HEAD] for p in sample.planes}))
+    found = _identify_plain(InMemory({p.name: p.values[:HEAD] for p in sample.planes}))
     if found.guess is None or found.confidence != "sure":
         return UNKNOWN
     guess = replace(found.guess, table={**found.guess.table, "length": str(sample.planes[0].rows)})

@@ -56,9 +56,9 @@ def _corner(table: Tabular, array: Array) -> Matrices:
     for head in chosen:
         first = head * queries
         if array.lead == 2 or heads == 1:
-            raw = table.rows([array.name], first, first + rows)[array.name].reshape(rows, keys)
+            raw = table.read_rows([array.name], first, first + rows)[array.name].reshape(rows, keys)
         else:
-            raw = table.rows([array.name], head, head + 1)[array.name].reshape(queries, keys)[:rows]
+            raw = table.read_rows([array.name], head, head + 1)[array.name].reshape(queries, keys)[:rows]
         found.append(floats(raw[:, :SIDE], array.dtype).astype(np.float64))
     return Matrices(array, np.stack(found), heads, queries, keys)
 

@@ -118,7 +118,7 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
         if head is None:
             cells.append([None] * len(shown))
         else:
-            values = table.rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
+            values = table.read_rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
             cells.append(widened(values, array.dtype))
     labels = [None if h is None else str(h + 1) for h in picked]
     return Part(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
@@ -147,7 +147,7 @@ def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]
 
 
 def _numbers(table: Tabular, array: Array, row: int, width: int) -> list[Any]:
-    values = table.rows([array.name], row, row + 1)[array.name].reshape(width)
+    values = table.read_rows([array.name], row, row + 1)[array.name].reshape(width)
     return widened(values, array.dtype)
 
 

@@ -27,7 +27,7 @@ def rows(recipe: Recipe, positions: Positions | None, length: int | None) -> lis
         if not array.axes or not array.bytes:
             continue
         shown = min(array.rows, COLUMNS)
-        values = table.rows([array.name], 0, shown)[array.name].reshape(shown, -1)
+        values = table.read_rows([array.name], 0, shown)[array.name].reshape(shown, -1)
         axis = array.axes[array.lead - 1]
         where = table.position(0, min(shown, table.part.count)) if axis == "position" else None
         names = [str(i) for i in (range(shown) if where is None or len(where) < shown else where.tolist())]

@@ -76,7 +76,7 @@ class Lane:
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows `start` to `stop`."""
-        return self.table.rows([self.array.name], self.first + start, self.first + stop)[self.array.name]
+        return self.table.read_rows([self.array.name], self.first + start, self.first + stop)[self.array.name]
 
 
 def lane_of(table: Tabular, array: Array) -> Lane:

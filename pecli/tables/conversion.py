@@ -50,7 +50,7 @@ class Converted(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        for name, values in self.source.rows(out, start, stop).items():
+        for name, values in self.source.read_rows(out, start, stop).items():
             convert_into(values, self.source.array(name).dtype, self.array(name).dtype, out[name])
 
 
@@ -100,10 +100,10 @@ class Rearranged(Tabular):
     def _read(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
         names = [a.name for a in self.source.arrays]
         if not self._stacked:
-            return dict(zip(self._names, self.source.rows(names, start, stop).values(), strict=True))
+            return dict(zip(self._names, self.source.read_rows(names, start, stop).values(), strict=True))
         n = self.source.arrays[0].shape[1]
         return {
-            part: self.source.rows(names, offset + start, offset + stop)[names[0]]
+            part: self.source.read_rows(names, offset + start, offset + stop)[names[0]]
             for part, offset in (("cos", 0), ("sin", n))
         }
 

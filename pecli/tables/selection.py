@@ -27,7 +27,7 @@ class Selection(Tabular):
         return self.table.position(start, stop)
 
 
-class Held(Tabular):
+class InMemory(Tabular):
     """Arrays in memory, (n, columns) float64."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:

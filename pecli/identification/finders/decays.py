@@ -43,7 +43,7 @@ def _guesses(table: Tabular, found: Identification) -> Iterator[Guess]:
 
     array = table.array("scale")
     rows = min(array.rows, 512)
-    values = floats(table.rows(["scale"], 0, rows)["scale"], array.dtype).astype(np.float64)
+    values = floats(table.read_rows(["scale"], 0, rows)["scale"], array.dtype).astype(np.float64)
     if values.ndim != 2 or rows < 3 or (values <= 0).any():
         return
     m = values.shape[1]

@@ -21,7 +21,7 @@ from pecli.measures.rhythm import wrap
 from pecli.measures.samples import Floats, Sample, take
 from pecli.measures.spectra import COMMON_BASES, text
 from pecli.numbers.positions import LIMIT
-from pecli.tables.selection import Held
+from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:
     from pecli.identification.judging import Identification
@@ -45,7 +45,7 @@ def identify_scattered(
     if not sample.planes or sample.planes[0].rows > MOST_ROWS or any(p.values.ndim != 2 for p in sample.planes):
         return None
     for rows in _runs(positions, len(sample.planes[0].values)):
-        part = Held({p.name: p.values[rows] for p in sample.planes})
+        part = InMemory({p.name: p.values[rows] for p in sample.planes})
         found = identify(part)
         if found.guess is None or found.guess.name not in ("rope", "sinusoidal"):
             continue

@@ -45,7 +45,7 @@ class Computed:
 
     def rows(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return rows `start` to `stop`."""
-        return np.asarray(self._table.rows([self._name], start, stop)[self._name], np.float64)
+        return np.asarray(self._table.read_rows([self._name], start, stop)[self._name], np.float64)
 
 
 def is_recipe(text: str) -> bool:
@@ -102,7 +102,7 @@ class ConditionalTable(Table):
         reach = plan.reach(n)
         offset = max(0, first - reach)
         rows = self._content.rows(offset, min(n, last + reach))
-        base = None if self._base is None else self._base.rows(["pe"], start, stop)["pe"]
+        base = None if self._base is None else self._base.read_rows(["pe"], start, stop)["pe"]
         round_into(plan.value(rows, offset, first, last, n, base), self.dtype, out["pe"])
 
     @cached_property

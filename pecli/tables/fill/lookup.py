@@ -33,7 +33,7 @@ COPIED = 1 << 18
 
 
 @dataclass(frozen=True)
-class Gathered:
+class SharedColumns:
     """Columns of rows that many rows share.
 
     Parameters
@@ -92,7 +92,7 @@ class Lookup:
         self.waves, self.places, self.dtype, self.main = waves, places, dtype, main
         self.wheel, self.covered = wheel, covered
         self.lock = threading.Lock()
-        self.levels: dict[int, list[Gathered]] = {}
+        self.levels: dict[int, list[SharedColumns]] = {}
 
     def fill(self, positions: Integers, out: Arrays, threads: int) -> None:
         """Fill rows; those before and after the grid stand still."""
@@ -169,14 +169,14 @@ class Lookup:
             if part.array in out:
                 part.spread(index, out[part.array])
 
-    def _gathered(self, number: int, multiples: Multiples, threads: int) -> list[Gathered]:
+    def _gathered(self, number: int, multiples: Multiples, threads: int) -> list[SharedColumns]:
         """Return the columns of one coordinate for these values of it, in all main arrays."""
         made = {a.name: np.empty((len(multiples), *a.row_shape), storage(a.dtype)) for a in self.main}
         self._compute(number, multiples, made, threads)
         bands = [band for band in self.waves.bands if band.axis == number]
         ramps = [ramp.column for ramp in self.waves.ramps if ramp.axis == number]
         return [
-            Gathered(name, columns, np.ascontiguousarray(array[:, columns]))
+            SharedColumns(name, columns, np.ascontiguousarray(array[:, columns]))
             for name, array in made.items()
             for columns in self.places.columns(bands, ramps, name, array.shape[1:])
         ]

@@ -69,7 +69,7 @@ class RelativeTable(PairTable):
             else:
                 fixed_rows(self.relative.fixed, name, start, stop, self.dtype, target)
 
-    def rows(self, names: Any, start: int, stop: int) -> dict[str, NDArray[Any]]:
+    def read_rows(self, names: Any, start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return rows of the named arrays, computed on all cores."""
         arrays = [self.array(name) for name in names]
         out = {a.name: np.empty((stop - start, *a.row_shape), storage(a.dtype)) for a in arrays}

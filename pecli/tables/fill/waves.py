@@ -173,7 +173,7 @@ class WaveTable(Table):
                 self._wheels[key] = Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=self.waves.magnitude)
             return self._wheels[key]
 
-    def rows(self, names: Any, start: int, stop: int) -> dict[str, NDArray[Any]]:
+    def read_rows(self, names: Any, start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return rows of the named arrays, computed on all cores."""
         out = self.empty(names, start, stop)
         self.fill(start, stop, out, default_threads())
