@@ -72,7 +72,9 @@ def test_a_table_comes_back_as_it_was_written(kind, name, way, tmp_path):
             assert (found.shape, found.dtype, found.lead) == (array.shape, array.dtype, array.lead)
             assert stored.read(array.name).tobytes() == np.ascontiguousarray(table.values[array.name]).tobytes()
             rows = stored.read_rows([array.name], array.rows // 3, array.rows // 2)[array.name]
-            np.testing.assert_array_equal(rows, table.read_rows([array.name], array.rows // 3, array.rows // 2)[array.name])
+            np.testing.assert_array_equal(
+                rows, table.read_rows([array.name], array.rows // 3, array.rows // 2)[array.name]
+            )
         if name != "csv":
             assert stored.recipe == RECIPE
             assert stored.metadata == FACTS
