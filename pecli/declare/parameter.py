@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pecli.declare.changes import Mistaken
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.text import join_list, number_text, parse_integer, parse_number, split_list
 
@@ -66,6 +67,9 @@ class Param:
         The parameter has an effect only while the parameter of that name has
         one of these values (``GIVEN``: any); given otherwise it is refused,
         and it is no part of the identity then.
+    mistaken : callable, optional
+        What people give instead of the value that is meant: :func:`pecli.declare.changes.other_choices` of a
+        choice or a flag, or a function of the same kind.
     """
 
     help: str
@@ -83,6 +87,7 @@ class Param:
     number: bool = False
     off: str | None = None
     when: tuple[str, tuple[Value, ...] | Given] | None = None
+    mistaken: Mistaken | None = None
 
     @property
     def range_text(self) -> str:
