@@ -72,8 +72,6 @@ CIRCLES: set[str] = {
     "lessons.rotary",
     "lessons.values",
     "lessons.waves",
-    "models.folding",
-    "models.folding_special",
     "tables.fill",
     "tables.fill.bias",
     "tables.fill.conditional",

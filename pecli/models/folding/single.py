@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pecli.models.families import Family
-from pecli.models.folding import (
+from pecli.models.folding.common import (
     FULL,
     SLIDING,
     WITH_ORIGINAL,
@@ -186,7 +186,7 @@ def _dots3(keys: Keys, family: Family, notes: Notes) -> Folded:
     return complete_kinds(keys, family, notes, params, kinds, "rope_parameters")
 
 
-SPECIAL_FOLDS: dict[str, Fold] = {
+SINGLE: dict[str, Fold] = {
     "deepseek_v4": _deepseek_v4,
     "step": _by_layer,
     "ultra": _zipped,
