@@ -8,8 +8,9 @@ import pytest
 
 from pecli import PecliError, Recipe
 from pecli.cli.inspect.lesson_view import text_of
+from pecli.declare.board import Equation, SmallTable
 from pecli.encodings import CATALOGUE
-from pecli.lessons.lesson import Equation, Grid, work_through
+from pecli.lessons.lesson import work_through
 from pecli.numbers.positions import Positions
 
 
@@ -54,7 +55,7 @@ def test_both_sides_of_the_rotations_equation_are_equal():
 
 
 def test_scores_of_one_distance_are_equal_and_of_another_are_not():
-    (grid,) = (g for g in items("rope:dim=4", Grid) if g.columns[-1] == "score")
+    (grid,) = (g for g in items("rope:dim=4", SmallTable) if g.columns[-1] == "score")
     same = [row[-1] for row in grid.rows if row[2] == "2"]
     other = [row[-1] for row in grid.rows if row[2] == "3"]
     # q = (1, 2, -1, 1), k = (2, 1, 1, -1); the score is the real part of conj(q) k e^(i 2 w)
@@ -146,7 +147,7 @@ def test_t5_buckets_are_the_frameworks():
 def test_a_learned_row_is_added_to_a_token():
     shown = board("learned:dim=768,max-len=512")
     assert "512 rows x 768 columns = 393,216 parameters" in shown
-    (grid,) = (g for g in items("learned:dim=4,max-len=8", Grid) if "sum" in str(g.rows[-1][0]))
+    (grid,) = (g for g in items("learned:dim=4,max-len=8", SmallTable) if "sum" in str(g.rows[-1][0]))
     token, position, total = (row[1:] for row in grid.rows)
     assert total == pytest.approx([a + b for a, b in zip(token, position, strict=True)])
 
@@ -211,3 +212,21 @@ def test_list_ends_with_a_small_example(pecli):
     shown = pecli("list", "alibi").stdout
     assert "head 8: m = 2^(-8) = 0.00390625" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_bias_by_the_keys_position_leaves_no_weight_after_the_query():
+    # m (j - 0) of equal logits under a causal mask: e^(j/2) over their sum for keys 0 to 2, nothing for 3 and 4
+    weights = [math.exp(j / 2) for j in range(3)]
+    expected = [w / sum(weights) for w in weights] + [0, 0]
+    (table,) = (t for t in items("alibi:heads=8,bias=key-position", SmallTable) if t.columns[0] == "key")
+    assert table.rows[0][1:] == pytest.approx(expected, abs=1e-15)
+
+
+def test_fire_does_not_claim_to_depend_on_the_distance_alone():
+    shown = board("fire:heads=2")
+    assert "alone" not in shown
+    assert "depends on the query as well" in " ".join(shown.split())
+
+
+def test_complex_numbers_stand_in_one_column():
+    assert "pair 1: cos + i sin in column 1" in board("complex:dim=4")

@@ -7,76 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from numpy.typing import NDArray
+
+from pecli.declare.board import Step
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.lessons import (
+    Exercise,
+)
 from pecli.errors import BadParameter
-from pecli.numbers.positions import Positions, fraction_text
-from pecli.tables.table import Table
+from pecli.lessons import bias, rotary, values, waves
+from pecli.lessons.small import table_at
+from pecli.numbers.positions import Positions
 
 MOST = 8  # positions that fit a board
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A small matrix with a name; a vector is one with a single column."""
-
-    name: str
-    rows: Sequence[Sequence[float]]
-
-    def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
-        return {"name": self.name, "rows": [list(row) for row in self.rows]}
-
-
-@dataclass(frozen=True)
-class Equation:
-    """Matrices beside each other, with the signs between them."""
-
-    terms: Sequence[Matrix | str]
-
-    def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
-        return {"equation": [t if isinstance(t, str) else t.as_dict() for t in self.terms]}
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A small table.
-
-    Attributes
-    ----------
-    columns : sequence of str
-        Headings.
-    rows : sequence of sequences
-        Text, whole numbers, or numbers, which are shown rounded.
-    rounded : bool
-        Whether numbers are shown with three decimals; otherwise with six digits.
-    """
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | float]]
-    rounded: bool = True
-
-    def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
-        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
-
-
-Item = str | Equation | Grid
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step: what is done, and the lines, tables and matrices that do it."""
-
-    title: str
-    items: Sequence[Item]
-
-    def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
-        items = [{"text": item} if isinstance(item, str) else item.as_dict() for item in self.items]
-        return {"title": self.title, "items": items}
 
 
 @dataclass(frozen=True)
@@ -92,9 +37,6 @@ class Example:
         """Return what --json prints."""
         steps = [step.as_dict() for step in self.steps]
         return {"title": self.title, "recipe": self.recipe, "formula": list(self.formula), "steps": steps}
-
-
-Teacher = Callable[[Recipe, "Positions | None", "int | None"], list[Step]]
 
 
 def work_through(recipe: Recipe, positions: Positions | None = None, length: int | None = None) -> Example:
@@ -118,82 +60,24 @@ def work_through(recipe: Recipe, positions: Positions | None = None, length: int
         rule = f"are too many for a worked example: give at most {MOST}, such as --positions 1,3"
         raise BadParameter("positions", f"({positions.count} positions)", rule)
     encoding = recipe.encoding
-    steps = _teacher(recipe)(recipe, positions, length)
+    exercise = Exercise(recipe, None if positions is None else tuple(positions), length, compute)
+    lesson = encoding.hook("lesson") if encoding.declares("lesson") else of_family(recipe)
+    steps: list[Step] = lesson(exercise)
     return Example(f"{encoding.title}, worked through", recipe.short, encoding.formula, steps)
 
 
-def _teacher(recipe: Recipe) -> Teacher:
-    """Return who works this encoding through."""
-    from pecli.lessons import bias as steps_bias
-    from pecli.lessons import rotary as steps_rotary
-    from pecli.lessons import values as steps_values
-    from pecli.lessons import waves as steps_waves
-
-    own: dict[str, Teacher] = {
-        "sinusoidal": steps_waves.sinusoid,
-        "alibi": steps_bias.slopes,
-        "t5": steps_bias.buckets,
-        "integer": steps_values.integer,
-        "binary": steps_values.bits,
-        "learned": steps_values.learned,
-    }
+def of_family(recipe: Recipe) -> Callable[[Exercise], list[Step]]:
+    """Return the lesson of a recipe's family, for encodings that have none of their own."""
     family = recipe.encoding.family
-    if recipe.encoding.name in own:
-        return own[recipe.encoding.name]
     if family is Family.ROTARY:
-        return steps_rotary.rotation
+        return rotary.steps
     if family is Family.BIAS:
-        return steps_bias.matrices
+        return bias.steps
     plan = None if recipe.open_parameters else recipe.plan
-    if isinstance(plan, Waves) and plan.bands:
-        return steps_waves.waves
-    return steps_values.rows
+    return waves.steps if isinstance(plan, Waves) and plan.bands else values.steps
 
 
-def few(positions: Positions | None, default: Sequence[int]) -> list[Fraction]:
-    """Return the positions to work out: those given, or the default."""
-    return [Fraction(p) for p in default] if positions is None else list(positions)
-
-
-def table_at(recipe: Recipe, at: Sequence[Fraction], length: int | None = None, **options: Any) -> Table:
-    """Return the float64 table of these positions; what depends on a whole table is that of one of `length` rows."""
-    if recipe.open_parameters:
-        last = max(int(max(at)), 0)
-        rows = max(length or 0, last + 1)
-        recipe = recipe.resolve(length=rows, last=rows - 1, whole=True)
-    return Table.make(recipe, positions=Positions.listed(list(at)), dtype="float64", **options)
-
-
-def text_of(position: Fraction) -> str:
-    """Return a position as text."""
-    return fraction_text(position)
-
-
-def three(value: float) -> str:
-    """Return a value with three decimals, as a board has it; what is not quite 1 or 0 gets a fourth, or its power."""
-    rounded = f"{value:.3f}"
-    if rounded in ("1.000", "-1.000") and f"{value:.4f}" != rounded + "0":
-        return f"{value:.4f}"
-    if float(rounded) == 0:
-        return "0.000" if abs(value) < 1e-15 else f"{value:.0e}" if abs(value) < 5e-4 else rounded
-    return f"{value:.6g}" if abs(value) >= 1e5 else rounded
-
-
-def short(value: float) -> str:
-    """Return a number with at most six digits, without needless zeros."""
-    return f"{value + 0.0:.6g}"  # minus zero is zero on a board
-
-
-def off_by(value: float) -> str:
-    """Return a largest difference."""
-    return f"{value:.0e}" if value else "0"
-
-
-def joined(values: Sequence[float]) -> str:
-    """Return a row in brackets."""
-    return "[" + ", ".join(map(three, values)) + "]"
-
-
-def count_text(count: int, word: str) -> str:
-    """Return "1 pair" or "4 pairs"."""
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
+def compute(recipe: Recipe, at: Sequence[Fraction], length: int | None = None) -> dict[str, NDArray[Any]]:
+    """Return the float64 arrays of these positions."""
+    table = table_at(recipe, at, length)
+    return {array.name: table.read(array.name) for array in table.arrays}

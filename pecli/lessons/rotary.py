@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.lessons.lesson import Equation, Grid, Item, Matrix, Step, few, joined, off_by, short, table_at, text_of
-from pecli.lessons.values import rows
-from pecli.lessons.waves import PAIRS, Pair, coordinates, frequency_step, pairs_of
-from pecli.numbers.positions import Positions
+from pecli.encodings.shared.lessons import (
+    PAIRS,
+    Exercise,
+    Pair,
+    coordinates,
+    frequency_step,
+    pairs_of,
+)
+from pecli.lessons import values
+from pecli.lessons.small import table_at
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.tables.table import Table
 
 QUERY = (1.0, 2.0, -1.0, 1.0)
@@ -22,15 +30,16 @@ KEY = (2.0, 1.0, 1.0, -1.0)
 SHIFTS = (0, 1, 10, 100)
 
 
-def rotation(recipe: Recipe, positions: Positions | None, length: int | None) -> list[Step]:
+def steps(exercise: Exercise) -> list[Step]:
     """Work out rotations of two positions, and that their product depends on the distance alone."""
-    at = few(positions, _default(recipe))
+    recipe = exercise.recipe
+    at = exercise.at(_default(recipe))
     m, n = (at[0], at[1]) if len(at) > 1 else (at[0], at[0] + 2)
-    table = table_at(recipe, [m, n], length)
+    table = table_at(recipe, [m, n], exercise.length)
     plan = table.plan
     if not isinstance(plan, Waves) or plan.form != "real" or plan.cross is not None or not plan.bands:
-        return rows(recipe, positions, length)
-    scaled = recipe.keys().get("scaling", "none") != "none"
+        return values.steps(exercise)
+    scaled = _is_scaled(recipe)
     pairs = _spread(plan) if scaled else _shown(plan)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     names = text_of(m), text_of(n)
@@ -77,9 +86,10 @@ def _spread(plan: Waves) -> list[Pair]:
 
 def _frequencies(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
     keys = recipe.keys()
-    if recipe.encoding.name == "rope" and keys.get("scaling", "none") != "none" and "base" in keys:
+    one = "base" in keys and "scaling" in recipe.encoding.parameters and len(plan.bands) == 1
+    if one and _is_scaled(recipe):
         return _scaled(keys, plan, pairs)
-    if recipe.encoding.name != "rope" or "base" not in keys:
+    if not one:
         step = frequency_step(plan, pairs)
         return step if len({p.axis for p in pairs}) == 1 else Step(step.title.replace("position", "unit"), step.items)
     count = len(plan.frequencies)
@@ -89,6 +99,12 @@ def _frequencies(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
             f".. to w_{count - 1} = {short(float(plan.frequencies[-1]))}; the first {len(pairs)} are worked out here"
         )
     return Step("Step 1: a frequency for each pair, in radians per position", lines)
+
+
+def _is_scaled(recipe: Recipe) -> bool:
+    """Whether the frequencies are those of a scaling."""
+    scaling = recipe.encoding.parameters.get("scaling")
+    return scaling is not None and recipe.values["scaling"] != scaling.default
 
 
 def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step:
@@ -103,7 +119,7 @@ def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step
     return Step(
         f"Step 1: a frequency for each pair, in radians per position, scaled by {keys['scaling']}",
         [
-            Grid(
+            SmallTable(
                 ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"], rows_of, False
             ),
             f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest",
@@ -202,7 +218,7 @@ def _scores(number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction]) ->
     same = [float(r[3]) for r in rows[: len(SHIFTS)]]
     items: list[Item] = [
         f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = (R_m q) . (R_n k)",
-        Grid(["m", "n", "n - m", "score"], rows, False),
+        SmallTable(["m", "n", "n - m", "score"], rows, False),
         f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most, another distance differs",
     ]
     return Step(f"Step {number}: the score depends on n - m alone", items)
@@ -217,6 +233,6 @@ def _beside(number: int, table: Table, names: Sequence[str]) -> list[Step]:
         values = table.read(array.name)[:, :PAIRS].tolist()
         head = ["position", *(f"pair {i}" for i in range(len(values[0])))]
         note = [f"the query is multiplied by {array.name}, the key divided by it"] if array.name == "scale" else []
-        grid = Grid(head, [[name, *row] for name, row in zip(names, values, strict=True)], False)
+        grid = SmallTable(head, [[name, *row] for name, row in zip(names, values, strict=True)], False)
         found.append(Step(f"Step {number + len(found)}: {array.name}, a number for each pair", [grid, *note]))
     return found

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pecli.cli.terminal.output import clean
 
 if TYPE_CHECKING:
-    from pecli.lessons.lesson import Equation, Example, Grid, Matrix
+    from pecli.declare.board import Equation, Matrix, SmallTable
+    from pecli.lessons.lesson import Example
 
 WIDTH = 80
 INDENT = "  "
@@ -29,9 +30,9 @@ def text_of(example: Example, *, formula: bool = True, most: int | None = None) 
             if isinstance(item, str):
                 lines += _wrapped(item, INDENT)
             else:
-                from pecli.lessons.lesson import Grid
+                from pecli.declare.board import SmallTable
 
-                block = _grid(item) if isinstance(item, Grid) else _equation(item)
+                block = _grid(item) if isinstance(item, SmallTable) else _equation(item)
                 lines += ["", *block] if after_lines else block
             after_lines = True
     return clean("\n".join(lines))
@@ -44,7 +45,7 @@ def _wrapped(text: str, lead: str) -> list[str]:
 
 
 def _cell(value: str | float, rounded: bool) -> str:
-    from pecli.lessons.lesson import short, three
+    from pecli.declare.board import short, three
 
     if isinstance(value, str):
         return value
@@ -53,7 +54,7 @@ def _cell(value: str | float, rounded: bool) -> str:
     return three(value) if rounded else short(value)
 
 
-def _grid(grid: Grid) -> list[str]:
+def _grid(grid: SmallTable) -> list[str]:
     """Return a table; columns that the width has no room for give way to an ellipsis."""
     rows = [list(grid.columns), *([_cell(value, grid.rounded) for value in row] for row in grid.rows)]
     columns = [list(column) for column in zip(*rows, strict=True)]

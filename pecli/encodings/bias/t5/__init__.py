@@ -41,6 +41,7 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
     users="T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3",
     example="t5:heads=2,buckets=8,max-distance=16",
     place=5,
+    hooks={"lesson": ".lesson:steps"},
 )
 def t5(
     *,

@@ -43,6 +43,7 @@ WITH_STD = ("normal", "truncated-normal", "sinusoidal")
     users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
     example="learned:dim=4,max-len=8",
     place=4,
+    hooks={"lesson": ".lesson:steps"},
 )
 def learned(
     *,

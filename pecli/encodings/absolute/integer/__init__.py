@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     users="a baseline; scalar position features",
     example="integer:dim=1,max-len=10",
     place=2,
+    hooks={"lesson": ".lesson:steps"},
 )
 def integer(
     *,

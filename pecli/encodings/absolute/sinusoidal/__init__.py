@@ -67,6 +67,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     "diffusion time steps",
     example="sinusoidal:dim=4",
     place=1,
+    hooks={"lesson": ".lesson:steps"},
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         Preset(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     users="teaching; the discrete picture of what sinusoids do continuously",
     example="binary:dim=8",
     place=3,
+    hooks={"lesson": ".lesson:steps"},
 )
 def binary(
     *,

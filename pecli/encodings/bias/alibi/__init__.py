@@ -46,6 +46,7 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
     users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
     place=1,
+    hooks={"lesson": ".lesson:steps"},
     presets=(
         Preset(
             "convention",

@@ -1,0 +1,156 @@
+"""What the lessons of several encodings share: the exercise, and frequencies, angles, rows and matrices on a board."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.board import SmallTable, Step, exact_text, short, three
+from pecli.declare.plan import Waves
+from pecli.encodings.recipe import Recipe
+from pecli.numbers.positions import fraction_text as text_of
+
+PAIRS = 4  # that fit a board
+COLUMNS = 8  # of a row
+MOST = 8  # rows and columns of a matrix
+LENGTH = 5  # rows and columns of a matrix where nobody said how many
+
+Compute = Callable[[Recipe, Sequence[Fraction], "int | None"], Mapping[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What a lesson works out.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Its parameters; what depends on a whole table may be open.
+    asked : tuple of Fraction, optional
+        Positions that were asked for.
+    length : int, optional
+        Rows of the table, for encodings that depend on it.
+    compute : callable
+        Of a recipe, positions and a length: gives the exact float64 arrays of these positions, by name.
+    """
+
+    recipe: Recipe
+    asked: tuple[Fraction, ...] | None
+    length: int | None
+    compute: Compute
+
+    def at(self, default: Sequence[int]) -> list[Fraction]:
+        """Return the positions to work out: those asked for, or the default."""
+        return [Fraction(p) for p in default] if self.asked is None else list(self.asked)
+
+    def places(self, length: int | None = None) -> list[Fraction]:
+        """Return the positions of queries and keys, the same for both."""
+        return self.at(range(min(length or self.length or LENGTH, MOST)))
+
+    def arrays(self, at: Sequence[Fraction]) -> Mapping[str, NDArray[Any]]:
+        """Return the arrays of these positions; of a bias, of these queries and keys."""
+        return self.compute(self.recipe, at, self.length)
+
+    def resolved(self, length: int) -> Exercise:
+        """Return the exercise on a whole table of so many rows."""
+        return replace(self, recipe=self.recipe.resolve(length=length, last=length - 1, whole=True))
+
+
+def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
+    """Return a matrix (q, k) with its queries and keys."""
+    head = ["query \\ key", *map(text_of, at[:MOST])]
+    rows = [[text_of(p), *map(_entry, r[:MOST].tolist())] for p, r in zip(at, values, strict=False)]
+    return SmallTable(head, rows)
+
+
+def _entry(value: float) -> str:
+    """Return a value in full where that is short."""
+    if isinstance(value, int):
+        return str(value)
+    return "-inf" if value == -math.inf else exact_text(value) if len(exact_text(value)) <= 9 else f"{value:.4g}"
+
+
+def rows_table(corner: str, names: Sequence[str], values: NDArray[Any]) -> SmallTable:
+    """Return rows (n, width) by their names, the first columns of wide ones."""
+    shown = min(COLUMNS, values.shape[1])
+    more = ["…"] if values.shape[1] > shown else []
+    return SmallTable(
+        [corner, *map(str, range(shown)), *more],
+        [[name, *_cells(row[:shown]), *more] for name, row in zip(names, values, strict=True)],
+    )
+
+
+def by_position(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
+    """Return rows of a table by position."""
+    return rows_table("position", [text_of(p) for p in at], values)
+
+
+def _cells(values: NDArray[Any]) -> list[str | float]:
+    if values.dtype.kind == "c":
+        return [f"{three(v.real)}{'-' if v.imag < 0 else '+'}{three(abs(v.imag))}i" for v in values.tolist()]
+    return list(values.tolist())
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One frequency and its columns; None where a width has no room for one."""
+
+    index: int
+    axis: int
+    frequency: float
+    sin: int | None
+    cos: int | None
+
+
+def pairs_of(plan: Waves, most: int | None = None) -> list[Pair]:
+    """Return the first `most` frequencies of each axis, with the columns that they fill."""
+    found: list[Pair] = []
+    for band in plan.bands:
+        sines = range(plan.width)[band.sin] if band.sin is not None else range(0)
+        cosines = range(plan.width)[band.cos] if band.cos is not None else range(0)
+        turn = 2 * math.pi if band.turns else 1.0
+        for i, w in enumerate(band.frequencies[:most]):
+            sin = sines[i] if i < len(sines) else None
+            cos = cosines[i] if i < len(cosines) else None
+            found.append(Pair(i, band.axis, float(w) * turn, sin, cos))
+    return found
+
+
+def coordinates(plan: Waves, at: Sequence[Fraction]) -> list[list[float]]:
+    """Return the coordinates of each position, (positions, axes); the position itself where there are no axes."""
+    if not plan.axes:
+        return [[float(p)] for p in at]
+    rows = np.array([int(p) - plan.prefix for p in at], np.int64)
+    columns = [[float(axis.multiples[int(i)] * axis.unit) for i in axis.index(rows)] for axis in plan.axes]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def frequency_step(plan: Waves, pairs: Sequence[Pair], number: int = 1) -> Step:
+    """Return frequencies and how far apart their turns are."""
+    axes = len({band.axis for band in plan.bands}) > 1
+    head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
+    rows: list[list[str | float]] = []
+    for pair in pairs:
+        turn = short(2 * math.pi / abs(pair.frequency)) if pair.frequency else "never"
+        rows.append([*([pair.axis] if axes else []), pair.index, pair.frequency, turn])
+    total = sum(len(band.frequencies) for band in plan.bands)
+    more = [] if len(pairs) == total else [f"{len(pairs)} of {total} pairs are shown"]
+    return Step(
+        f"Step {number}: a frequency for each pair, in radians per position", [SmallTable(head, rows, False), *more]
+    )
+
+
+def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> SmallTable:
+    """Return position (or coordinate) times frequency."""
+    where = coordinates(plan, at)
+    names = [f"w_{p.index}" + (f" axis {p.axis}" if len(plan.axes) > 1 else "") for p in pairs[:COLUMNS]]
+    rows: list[list[str | float]] = [
+        [text_of(p), *(c[q.axis] * q.frequency for q in pairs[:COLUMNS])] for p, c in zip(at, where, strict=True)
+    ]
+    return SmallTable(["position", *names], rows, False)
