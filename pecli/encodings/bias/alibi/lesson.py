@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.board import (
+    Item,
     SmallTable,
     Step,
     exact_text,
