@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.comparison.compare import Tolerance, compare_tables
+from pecli.comparison.compare import compare_tables
+from pecli.comparison.figures import Figures
+from pecli.comparison.results import Tolerance
 from pecli.measures.ulps import BINS, distance, histogram
 
 
@@ -25,21 +27,24 @@ def test_figures_are_those_of_numpy_in_double_precision(tmp_path):
     rng = np.random.default_rng(1)
     a = rng.standard_normal((3000, 70)).astype(np.float32)
     b = (a + rng.standard_normal(a.shape) * 1e-3 * (rng.random(a.shape) < 0.3)).astype(np.float32)
-    found = compared(tmp_path, a, b).arrays[0]
+    array = compared(tmp_path, a, b).arrays[0]
+    found = array.figures
     gap = np.abs(a.astype(np.float64) - b)
     assert found.max_abs == gap.max()
     assert found.mean_abs == pytest.approx(gap.mean(), rel=1e-6)
     assert found.unequal == found.beyond == (gap > 0).sum()
     assert found.worst.index == np.unravel_index(gap.argmax(), gap.shape)
     assert found.first.index == tuple(np.argwhere(gap > 0)[0])
-    np.testing.assert_allclose(found.columns, gap.max(axis=0), rtol=1e-6)
+    assert found.last.index == tuple(np.argwhere(gap > 0)[-1])
+    assert found.unequal_rows == (gap > 0).any(axis=1).sum()
+    np.testing.assert_allclose(array.columns, gap.max(axis=0), rtol=1e-6)
     cosines = (
         (a.astype(float) * b).sum(1) / np.linalg.norm(a.astype(float), axis=1) / np.linalg.norm(b.astype(float), axis=1)
     )
     assert found.cosine_min == pytest.approx(cosines.min(), abs=1e-12)
     assert found.cosine_mean == pytest.approx(cosines.mean(), abs=1e-12)
     rows = gap.max(axis=1)
-    for first, worst in found.profile:
+    for first, worst in array.profile:
         assert worst == pytest.approx(rows[first : first + 6].max(), rel=1e-6)
 
 
@@ -54,7 +59,27 @@ def test_distances_in_ulp_count_the_values_between(tmp_path, dtype):
     bits = {"float16": np.int16, "float32": np.int32, "float64": np.int64}[dtype]
     far = 2 * int(np.array(1.0, dtype).view(bits))
     assert distance(a, b).tolist()[0][:4] == [1, 2, 0, far]
-    assert compared(tmp_path, a, b).arrays[0].max_ulp == far
+    assert compared(tmp_path, a, b).total.max_ulp == far
+
+
+def test_the_figures_of_two_blocks_add_up_to_those_of_both(tmp_path):
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((3000, 7)).astype(np.float32)
+    b = np.where(rng.random(a.shape) < 0.1, a + np.float32(1e-3), a)
+    b[[17, 2500], 3] = np.nan, np.inf
+    whole = compared(tmp_path, a, b).total
+    parts = [compared(tmp_path, a[rows], b[rows]).total for rows in (slice(0, 1100), slice(1100, 3000))]
+    both = parts[0] + parts[1]
+    for name in ("compared", "finite", "unequal", "beyond", "unequal_rows", "max_ulp", "max_abs", "cosine_min"):
+        assert getattr(both, name) == getattr(whole, name), name
+    assert both.mean_abs == pytest.approx(whole.mean_abs, rel=1e-6)
+    assert both.nan == whole.nan
+    assert both.infinite.right == whole.infinite.right == 1
+    np.testing.assert_array_equal(both.histogram, whole.histogram)
+    np.testing.assert_array_equal(both.columns, whole.columns)
+    assert both.first == whole.first
+    zero = Figures()
+    assert (zero + whole).max_abs == (whole + zero).max_abs == whole.max_abs
 
 
 def test_the_histogram_of_distances_doubles_its_bins():
@@ -70,8 +95,8 @@ def test_both_zeros_are_equal_and_so_are_nan_and_infinity_in_the_same_place(tmp_
     b = np.array([[-0.0, np.nan, np.inf, -np.inf, 1.0]], np.float32)
     found = compared(tmp_path, a, b)
     assert found.equal
-    assert found.arrays[0].nan["both"] == 1
-    assert found.max_abs == 0
+    assert found.total.nan.both == 1
+    assert found.total.max_abs == 0
 
 
 def test_nan_and_infinity_on_one_side_are_counted_and_placed(tmp_path):
@@ -79,10 +104,10 @@ def test_nan_and_infinity_on_one_side_are_counted_and_placed(tmp_path):
     b = a.copy()
     b[2, 1], b[3, 0] = np.nan, np.inf
     found = compared(tmp_path, a, b, atol=1e30)
-    one = found.arrays[0]
+    one = found.total
     assert not found.equal
-    assert one.nan == {"left": 0, "right": 1, "both": 0, "first_row": (2,)}
-    assert one.infinite == {"left": 0, "right": 1, "both": 0, "first_row": (3,)}
+    assert one.nan.as_dict() == {"left": 0, "right": 1, "both": 0, "first_row": (2,)}
+    assert one.infinite.as_dict() == {"left": 0, "right": 1, "both": 0, "first_row": (3,)}
     assert one.max_abs == np.inf
     assert one.mean_abs == 0.0
 
@@ -111,26 +136,27 @@ def test_bfloat16_is_compared_in_its_own_ulp(tmp_path):
         found = compare_tables(a, b, Tolerance()).arrays[0]
         bits = [table.read("pe").astype(np.int64) for table in (a, b)]
     assert found.ulp_dtype == "bfloat16"
+    assert found.dtype == found.other_dtype == "bfloat16"
     same_sign = (bits[0] ^ bits[1]) < 0x8000
-    assert found.max_ulp >= np.abs(bits[0] - bits[1])[same_sign].max()
+    assert found.figures.max_ulp >= np.abs(bits[0] - bits[1])[same_sign].max()
 
 
 def test_different_types_are_compared_as_numbers_in_units_of_the_coarser(tmp_path):
     exact = Table.parse("sinusoidal:dim=16,len=32,dtype=float64").read("pe")
     found = compared(tmp_path, exact, exact.astype(np.float32))
     assert found.arrays[0].ulp_dtype == "float32"
-    assert found.max_ulp == 0
-    assert 0 < found.max_abs <= 2**-25
-    assert "type float64 against float32" in found.findings[0]
+    assert found.total.max_ulp == 0
+    assert 0 < found.total.max_abs <= 2**-25
+    assert "type float64 against float32" in found.findings[0].text
 
 
 def test_different_shapes_are_compared_as_far_as_both_reach(tmp_path):
     a = np.arange(20.0).reshape(5, 4)
     found = compared(tmp_path, a, a[:3, :2] + [[0, 0], [0, 1], [0, 0]])
     assert not found.equal
-    assert found.arrays[0].compared == 6
-    assert found.arrays[0].worst.index == (1, 1)
-    assert any("shape 5 x 4 against 3 x 2" in text for text in found.findings)
+    assert found.total.compared == 6
+    assert found.total.worst.index == (1, 1)
+    assert any("shape 5 x 4 against 3 x 2" in one.text for one in found.findings)
 
 
 def test_axes_of_length_one_do_not_matter(tmp_path):
@@ -151,10 +177,10 @@ def test_a_long_table_gives_the_same_in_blocks(tmp_path):
     b[39_999, 32] += 1
     b[12_345, 6] -= np.float32(0.5)
     found = compared(tmp_path, a, b)
-    assert found.worst.index == (39_999, 32)
-    assert found.first.index == (12_345, 6)
-    assert found.arrays[0].unequal == 2
-    assert found.arrays[0].histogram["0"] == a.size - 2
+    assert found.total.worst.index == found.total.last.index == (39_999, 32)
+    assert found.total.first.index == (12_345, 6)
+    assert found.total.unequal == 2
+    assert found.arrays[0].units["0"] == a.size - 2
 
 
 def test_a_stack_in_npy_stands_beside_two_arrays(pecli, tmp_path):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.comparison.compare import Tolerance, compare_tables
-from pecli.diagnosis.diagnosis import diagnose, expected_side
+from pecli.diagnosis.diagnosis import compare
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
 
@@ -27,8 +26,7 @@ def reasons(folder, mine, expected):
     """What is said of arrays against a source."""
     np.savez(folder / "mine.npz", **mine)
     a, b = open_beside(read_source(str(folder / "mine.npz")), read_source(expected), 128)
-    found = compare_tables(a, b, Tolerance())
-    return [finding.text for finding in diagnose(*expected_side(a, b), found)]
+    return [finding.text for finding in compare(a, b).findings]
 
 
 def frequencies(name):

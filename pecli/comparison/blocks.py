@@ -1,32 +1,67 @@
-"""What one block of two arrays shows: compared by a worker thread, it comes back as a small `Part`."""
+"""What one block of two arrays shows: compared by a worker thread, it comes back as figures."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.comparison.tallies import Part, Spot
+from pecli.comparison.figures import Figures, OddValues, Place
+from pecli.comparison.results import Tolerance
 from pecli.declare.tabular import storage
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, Strip
 from pecli.measures.ulps import BINS, coarser, distance, histogram
 
-if TYPE_CHECKING:
-    from pecli.comparison.compare import Tolerance
-
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16
 MOST_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
+STRETCHES = 512  # of rows, in a profile
 
 _buffers = local()
 
 
-def compare_block(left: Lane, right: Lane, tolerance: Tolerance, strip: Strip) -> Part:
-    """Read one block of both lanes and compare it."""
+@dataclass(frozen=True)
+class Pairing:
+    """Two lanes whose rows stand for each other, how much of a row both have, and what counts as the same."""
+
+    left: Lane
+    right: Lane
+    cut: tuple[slice, ...]
+    tolerance: Tolerance
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Shape of what both have of a row."""
+        return tuple(c.stop for c in self.cut) if self.cut else self.left.row_shape
+
+    @property
+    def stretch(self) -> int:
+        """Rows for which one number stands in the profile."""
+        return max(1, -(-self.left.rows // STRETCHES))
+
+    def row(self, row: int) -> tuple[int, ...]:
+        """Return the index of a row in the left array's leading axes."""
+        return tuple(int(i) for i in np.unravel_index(row, self.left.shape[: self.left.lead])) if self.left.lead else ()
+
+    def place(self, row: int, flat: int, x: NDArray[Any], y: NDArray[Any]) -> Place:
+        """Return the place of a value of a piece (r, columns) that begins at `row`."""
+        r, column = divmod(flat, x.shape[1])
+        left, right = float(x[r, column]), float(y[r, column])
+        difference = 0.0 if left == right or (left != left and right != right) else abs(left - right)
+        column = column // 2 if self.left.dtype.startswith("complex") else column
+        inner = tuple(int(i) for i in np.unravel_index(column, self.row_shape)) if self.row_shape else ()
+        size = math.inf if difference != difference else difference
+        return Place(self.left.name, (*self.row(row + r), *inner), left, right, size)
+
+
+def compare_block(pairing: Pairing, strip: Strip) -> tuple[Figures, int]:
+    """Read one block of both lanes and compare it; return its figures, and how many bytes were read."""
+    left, right = pairing.left, pairing.right
     a = _buffer("a", left, strip.rows)
     b = _buffer("b", right, strip.rows)
     left.fill(strip.left, strip.left + strip.rows, a)
@@ -35,16 +70,20 @@ def compare_block(left: Lane, right: Lane, tolerance: Tolerance, strip: Strip) -
     if strip.cut:
         cut = (slice(None), *strip.cut)
         a, b = a[cut], b[cut]
-    part = Part(strip.left, strip.rows, size, a.size, a.size, cosine_sum=float(strip.rows))
     if left.dtype == right.dtype and _same_bytes(a, b):
-        return part
-    part.finite, part.cosine_sum = 0, 0.0
-    part.histogram = np.zeros(len(BINS), np.int64)
+        return _alike(a.size, strip.rows if math.prod(pairing.row_shape) > 1 else 0), size
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
+    found = Figures()
     for low in range(0, strip.rows, step):
-        _piece(part, low, a[low : low + step], b[low : low + step], left.dtype, right.dtype, tolerance)
-    return part
+        found += _piece(pairing, strip.left + low, a[low : low + step], b[low : low + step])
+    return found, size
+
+
+def _alike(values: int, directed: int) -> Figures:
+    counts = np.zeros(len(BINS), np.int64)
+    counts[0] = values
+    return Figures(values, values, histogram=counts, directed=directed, cosine_sum=float(directed))
 
 
 def _buffer(name: str, lane: Lane, rows: int) -> NDArray[Any]:
@@ -71,8 +110,9 @@ def _same_bytes(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return bool(np.array_equal(x, y))
 
 
-def _piece(part: Part, low: int, a: NDArray[Any], b: NDArray[Any], left: str, right: str, tolerance: Tolerance) -> None:
-    """Compare rows that fit the cache, (r, columns) each."""
+def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figures:
+    """Compare rows that fit the cache, (r, columns) each, of which the first is `row`."""
+    left, right = pairing.left.dtype, pairing.right.dtype
     x, y = floats(a, left), floats(b, right)
     narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
     kind = np.float32 if narrow else np.float64  # the narrow types stand in float32 exactly
@@ -80,102 +120,80 @@ def _piece(part: Part, low: int, a: NDArray[Any], b: NDArray[Any], left: str, ri
     with np.errstate(invalid="ignore", over="ignore"):
         signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
         gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
-    top = float(gap.max(initial=0.0))
     units = _units(a, b, x, y, (left, right))
-    if not math.isfinite(top):  # NaN and infinity both show in the maximum
+    nan = infinite = OddValues()
+    known = units
+    if not math.isfinite(float(gap.max(initial=0.0))):  # NaN and infinity both show in the maximum
         x, y = x.astype(np.float64), y.astype(np.float64)
         with np.errstate(invalid="ignore"):
             signed = x - y
         gap = np.abs(signed)
-        _odd_values(part, low, x, y, gap)
-        top = float(gap.max(initial=0.0))
-        units = units if units is None else units[np.isfinite(x) & np.isfinite(y)]
-    if units is not None:
-        assert part.histogram is not None
-        part.histogram += histogram(units)
-        part.max_ulp = max(part.max_ulp, int(units.max(initial=0)))
-    _differences(part, low, x, y, gap, top)
-    _beyond(part, low, x, y, gap, units, tolerance)
-    _cosines(part, x, y, signed)
+        nan, infinite = (_odd_values(pairing, row, test(x), test(y)) for test in (np.isnan, np.isinf))
+        gap[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
+        gap[np.isnan(gap)] = np.inf
+        known = None if units is None else units[np.isfinite(x) & np.isfinite(y)]
+    return Figures(
+        compared=a.size,
+        max_ulp=0 if known is None else int(known.max(initial=0)),
+        histogram=None if known is None else histogram(known),
+        nan=nan,
+        infinite=infinite,
+        **_differences(pairing, row, x, y, gap),
+        **_beyond(pairing, row, x, y, gap, units),
+        **_directions(pairing, x, y, signed),
+    )
 
 
-def _odd_values(part: Part, low: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> None:
-    """Count NaN and infinities, and make the gap 0 where both sides have the same, infinite where one has one."""
-    for found, test in ((part.nan, np.isnan), (part.infinite, np.isinf)):
-        p, q = test(x), test(y)
-        both = p & q
-        alone = p ^ q
-        found.left += int((p & ~q).sum())
-        found.right += int((q & ~p).sum())
-        found.both += int(both.sum())
-        if found.first is None and alone.any():
-            found.first = part.start + low + int(alone.any(axis=1).argmax())
-    gap[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
-    gap[np.isnan(gap)] = np.inf
+def _odd_values(pairing: Pairing, row: int, p: NDArray[np.bool_], q: NDArray[np.bool_]) -> OddValues:
+    """Count what both sides have, or one of them alone."""
+    alone = p ^ q
+    first = pairing.row(row + int(alone.any(axis=1).argmax())) if alone.any() else None
+    return OddValues(int((p & ~q).sum()), int((q & ~p).sum()), int((p & q).sum()), first)
 
 
-def _differences(part: Part, low: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> None:
-    if math.isinf(top):
-        finite = np.isfinite(gap)
-        part.finite += int(finite.sum())
-        part.total += float(gap[finite].sum())
-    else:
-        part.finite += gap.size
-        part.total += float(gap.sum())
+def _differences(pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> dict[str, Any]:
+    """Return how many values and rows differ, by how much, and where."""
+    top = float(gap.max(initial=0.0))
+    known = gap if math.isfinite(top) else gap[np.isfinite(gap)]
     rows = gap.max(axis=1, initial=0.0)
-    if part.row_worst is None:
-        part.row_worst = np.zeros(part.rows)
-    part.row_worst[low : low + len(rows)] = rows
-    if gap.shape[1] <= MOST_COLUMNS:
-        columns = gap.max(axis=0, initial=0.0).astype(np.float64)
-        part.columns = columns if part.columns is None else np.maximum(part.columns, columns)
-    if top > 0 and (part.worst is None or top * (1 + 2.0**-22) > part.worst.difference):
-        spot = _worst(part, low, x, y, gap, top)
-        if part.worst is None or spot.difference > part.worst.difference:
-            part.worst = spot
+    found = {"finite": known.size, "total": float(known.sum()), "unequal_rows": int(np.count_nonzero(rows))}
+    if not top:
+        return found
+    stretches = np.zeros(-(-pairing.left.rows // pairing.stretch))
+    np.maximum.at(stretches, np.arange(row, row + len(rows)) // pairing.stretch, rows)
+    columns = gap.max(axis=0, initial=0.0).astype(np.float64) if gap.shape[1] <= MOST_COLUMNS else None
+    worst = pairing.place(row, _worst(x, y, gap, top), x, y)
+    return {**found, "worst": worst, "columns": columns, "profile": stretches}
 
 
-def _worst(part: Part, low: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> Spot:
+def _worst(x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> int:
     """Return the place of the largest difference; differences of float32 values were rounded: the best are redone."""
     near = gap >= np.float32(top * (1 - 2.0**-22))
     if gap.dtype == np.float32 and math.isfinite(top) and 1 < np.count_nonzero(near) <= MOST_CANDIDATES:
         best = np.flatnonzero(near)
         exact = np.abs(x.reshape(-1)[best].astype(np.float64) - y.reshape(-1)[best].astype(np.float64))
-        return _spot(part, low, int(best[exact.argmax()]), x, y)
-    return _spot(part, low, int(gap.argmax()), x, y)
+        return int(best[exact.argmax()])
+    return int(gap.argmax())
 
 
 def _beyond(
-    part: Part,
-    low: int,
-    x: NDArray[Any],
-    y: NDArray[Any],
-    gap: NDArray[Any],
-    units: NDArray[Any] | None,
-    tolerance: Tolerance,
-) -> None:
+    pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], units: NDArray[Any] | None
+) -> dict[str, Any]:
     """Count what differs, at all and by more than the tolerance."""
-    unequal = gap > 0
-    count = int(np.count_nonzero(unequal))
-    part.unequal += count
-    if not count:
-        return
-    wrong = unequal
-    if not tolerance.exact:
+    wrong, tolerance = gap > 0, pairing.tolerance
+    unequal = int(np.count_nonzero(wrong))
+    if unequal and not tolerance.exact:
+        odd = np.isinf(gap)
         with np.errstate(invalid="ignore"):
-            wrong = gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64))
-        wrong |= np.isinf(gap)
+            wrong = odd | (gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64)))
         if tolerance.ulp and units is not None:
-            far = np.isinf(gap)
-            if units.shape == gap.shape:
-                far |= units > tolerance.ulp
-            else:
-                far[np.isfinite(x) & np.isfinite(y)] |= units > tolerance.ulp
-            wrong &= far
+            wrong &= odd | (units > tolerance.ulp)
     beyond = int(np.count_nonzero(wrong))
-    part.beyond += beyond
-    if beyond and part.first is None:
-        part.first = _spot(part, low, int(wrong.argmax()), x, y)
+    if not beyond:
+        return {"unequal": unequal}
+    first, last = int(wrong.argmax()), wrong.size - 1 - int(wrong.reshape(-1)[::-1].argmax())
+    places = {"first": pairing.place(row, first, x, y), "last": pairing.place(row, last, x, y)}
+    return {"unequal": unequal, "beyond": beyond, **places}
 
 
 def _units(
@@ -194,27 +212,26 @@ def _units(
     return distance(narrow(x, None, common), narrow(y, None, common))
 
 
-def _cosines(part: Part, x: NDArray[Any], y: NDArray[Any], signed: NDArray[Any]) -> None:
+def _directions(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], signed: NDArray[Any]) -> dict[str, Any]:
     """Compare the directions of rows.
 
     With d = x - y, 1 - cos = (|d|^2 - (|x| - |y|)^2) / (2 |x| |y|), where
     |x|^2 - |y|^2 = 2 d.x - |d|^2: nothing cancels, so that float32 products do.
     """
-    if x.shape[1] < 2:
-        return
+    if math.prod(pairing.row_shape) < 2:
+        return {}
     with np.errstate(all="ignore"):
         dd, dx, xx = (_dots(p, q).astype(np.float64) for p, q in ((signed, signed), (signed, x), (x, x)))
         yy = np.maximum(xx - 2 * dx + dd, 0.0)
         sizes = np.sqrt(xx), np.sqrt(yy)
-        apart = (2 * dx - dd) / (sizes[0] + sizes[1])
-        cosines = 1.0 - (dd - apart * apart) / (2.0 * sizes[0] * sizes[1])
+        longer = (2 * dx - dd) / (sizes[0] + sizes[1])
+        cosines = 1.0 - (dd - longer * longer) / (2.0 * sizes[0] * sizes[1])
     plain = np.isfinite(cosines)
     if not plain.all():  # rows of zeros, or with values that are not finite: alike if they are equal
         same = [np.array_equal(p, q, equal_nan=True) for p, q in zip(x[~plain], y[~plain], strict=True)]
         cosines[~plain] = np.where(same, 1.0, 0.0)
     np.clip(cosines, -1.0, 1.0, out=cosines)
-    part.cosine_min = min(part.cosine_min, float(cosines.min(initial=1.0)))
-    part.cosine_sum += float(cosines.sum())
+    return {"directed": len(x), "cosine_min": float(cosines.min(initial=1.0)), "cosine_sum": float(cosines.sum())}
 
 
 def _dots(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
@@ -223,10 +240,3 @@ def _dots(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
     else:
         found = np.einsum("ij,ij->i", p, q)
     return found
-
-
-def _spot(part: Part, low: int, flat: int, x: NDArray[Any], y: NDArray[Any]) -> Spot:
-    row, column = divmod(flat, x.shape[1])
-    left, right = float(x[row, column]), float(y[row, column])
-    difference = 0.0 if left == right or (left != left and right != right) else abs(left - right)
-    return Spot(part.start + low + row, column, left, right, math.inf if difference != difference else difference)

@@ -8,12 +8,12 @@ does, the table is identified for itself and its recipe set beside the expected 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from pecli.comparison.compare import Comparison
+from pecli.comparison.compare import Progress, compare_tables
+from pecli.comparison.results import Comparison, Finding, Tolerance
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
@@ -32,20 +32,21 @@ FLOAT32_REST = 2.0**-8  # largest rest, relative, that angles in float32 leave i
 GRAINS = ("bfloat16", "float16", "float32", "float64")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was found.
+def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
+    """Compare all values of two tables; the result knows why they differ.
 
-    Attributes
+    Parameters
     ----------
-    kind : str
-        A word for programs.
-    text : str
-        What to say.
+    a, b : Tabular
+        A computed one, or else the second, is what was expected.
+    tolerance : Tolerance, optional
+        What counts as the same; left out, only equal values do.
+    progress : callable, optional
+        Is told of the bytes read, block by block.
     """
-
-    kind: str
-    text: str
+    found = compare_tables(a, b, tolerance, progress)
+    found.explain = partial(diagnose, *expected_side(a, b))
+    return found
 
 
 def expected_side(a: Tabular, b: Tabular) -> tuple[Tabular, Tabular]:
@@ -60,7 +61,7 @@ def diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findin
     case = _case(pairs)
     if case is None:
         return _by_identity(mine, expected)
-    firsts = [array.first.index[0] for array in found.arrays if array.first is not None and array.first.index]
+    firsts = [a.figures.first.index[0] for a in found.arrays if a.figures.first is not None and a.figures.first.index]
     text = what_follows(pairs, min(firsts, default=0))
     if text is not None:
         return [Finding("rows", text)]

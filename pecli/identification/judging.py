@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pecli.comparison.compare import Tolerance, compare_tables
+from pecli.comparison.compare import compare_tables
 from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
 from pecli.identification.finders.guesses import Guess, Trial, try_guess
@@ -127,16 +127,15 @@ def over_all_rows(table: Tabular, found: Identification) -> Identification:
     if table.arrays[0].rows <= CHECKED_ROWS or sum(a.bytes for a in table.arrays) > MOST_BYTES:
         return found
     try:
-        whole = compare_tables(table, Table.parse(found.recipe), Tolerance())
+        whole = compare_tables(table, Table.parse(found.recipe))
     except PecliError:
         return found
-    compared = sum(array.compared for array in whole.arrays)
-    unequal = sum(array.unequal for array in whole.arrays)
-    if not compared or not whole.complete:
+    total = whole.total
+    if not total.compared or not whole.complete:
         return found
-    found = replace(found, residual=max(found.residual or 0.0, whole.max_abs or 0.0), equal=1 - unequal / compared)
-    first = whole.first
-    if found.confidence != "sure" or first is None or _as_before(found, whole.max_ulp or 0, table):
+    residual, equal = max(found.residual or 0.0, total.max_abs), 1 - total.unequal / total.compared
+    found, first = replace(found, residual=residual, equal=equal), total.first
+    if found.confidence != "sure" or first is None or _as_before(found, total.max_ulp, table):
         return found
     note = f"not all the way: row {first.index[0] if first.index else 0} is the first that differs"
     return replace(found, confidence="likely", notes=(*found.notes, note))

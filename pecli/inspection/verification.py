@@ -6,19 +6,18 @@ for what is missing, what is there twice and what does not belong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pecli.comparison.compare import Comparison, Tolerance, compare_tables
+from pecli.comparison.compare import Progress
+from pecli.comparison.results import Comparison
 from pecli.declare.tabular import Tabular
+from pecli.diagnosis.diagnosis import compare
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.positions import Positions
 from pecli.tables.table import Table, take_table_keys
-
-Progress = Callable[[int], None] | None
 
 
 @dataclass
@@ -54,11 +53,11 @@ class Verified:
             "recipe": self.recipe,
             "verified": self.good,
             "problem": self.problem or None,
-            "values": None if found is None else sum(array.compared for array in found.arrays),
-            "wrong": None if found is None else sum(array.beyond for array in found.arrays),
-            "max_abs": None if found is None else found.max_abs,
-            "first": None if found is None or found.first is None else found.first.as_dict(),
-            "findings": [] if found is None else found.findings,
+            "values": None if found is None else found.total.compared,
+            "wrong": None if found is None else found.total.beyond,
+            "max_abs": None if found is None or not found.arrays else found.total.max_abs,
+            "first": None if found is None or found.total.first is None else found.total.first.as_dict(),
+            "findings": [] if found is None else [finding.text for finding in found.findings],
         }
 
 
@@ -105,7 +104,7 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
         expected = table_of(text, table, given=recipe is not None)
     except PecliError as error:
         return Verified(path, text, None, f"its recipe cannot be computed: {error}")
-    return Verified(path, expected.recipe, compare_tables(table, expected, Tolerance(), progress))
+    return Verified(path, expected.recipe, compare(table, expected, progress=progress))
 
 
 def table_of(text: str, table: Tabular, *, given: bool) -> Table:
@@ -181,8 +180,12 @@ def _part(path: str, recipe: str | None, number: int, count: int, progress: Prog
     try:
         with open_table(path) as table:
             if table.recipe is None and recipe is not None:
-                return _unnamed(path, table, recipe, number, count, progress)
-            return verify(table, path, None, progress)
+                found = _unnamed(path, table, recipe, number, count, progress)
+            else:
+                found = verify(table, path, None, progress)
+            if found.comparison is not None:
+                _ = found.comparison.findings  # while the file is open
+            return found
     except PecliError as error:
         return Verified(path, None, None, str(error).removeprefix(f"{path}: "))
 
@@ -195,7 +198,7 @@ def _unnamed(path: str, table: Tabular, recipe: str, number: int, count: int, pr
         expected = table_of(join_recipe(name, keys), table, given=True)
     except PecliError as error:
         return Verified(path, None, None, f"as part {shard}: {error}")
-    return Verified(path, expected.recipe, compare_tables(table, expected, Tolerance(), progress))
+    return Verified(path, expected.recipe, compare(table, expected, progress=progress))
 
 
 def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:

@@ -9,7 +9,7 @@ from pecli.cli.terminal.output import print_json
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
-    from pecli.comparison.compare import ArrayComparison, Comparison, Tolerance
+    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
     from pecli.declare.tabular import Tabular
     from pecli.sources.sources import Source
 
@@ -24,7 +24,7 @@ def tolerance_of(atol: str | None, rtol: str | None, ulp: str | None) -> Toleran
     BadParameter
         If one is no number of 0 or above.
     """
-    from pecli.comparison.compare import Tolerance
+    from pecli.comparison.results import Tolerance
     from pecli.numbers.text import parse_integer, parse_number
 
     for name, given in (("atol", atol), ("rtol", rtol), ("ulp", ulp)):
@@ -54,10 +54,6 @@ def _two(first: Source, second: Source, tolerance: Tolerance, *, json: bool, qui
 
     a, b = open_beside(first, second, DEFAULT_ROWS)
     found = _compared(a, b, tolerance, quiet=quiet or json)
-    if not found.equal and not quiet:
-        from pecli.diagnosis.diagnosis import diagnose, expected_side
-
-        found.findings[:0] = [finding.text for finding in diagnose(*expected_side(a, b), found)]
     if json:
         print_json({"sources": [first.text, second.text], **as_dict(found)})
     elif not quiet:
@@ -69,11 +65,11 @@ def _two(first: Source, second: Source, tolerance: Tolerance, *, json: bool, qui
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, *, quiet: bool) -> Comparison:
     from pecli.cli.terminal.screen import progress_for
-    from pecli.comparison.compare import compare_tables
+    from pecli.diagnosis.diagnosis import compare
 
     total = sum(array.bytes for table in (a, b) for array in table.arrays)
     with progress_for(total, quiet=quiet) as advance:
-        return compare_tables(a, b, tolerance, advance)
+        return compare(a, b, tolerance, advance)
 
 
 def _several(sources: Sequence[Source], tolerance: Tolerance, *, json: bool, quiet: bool) -> int:
@@ -102,37 +98,39 @@ def _several(sources: Sequence[Source], tolerance: Tolerance, *, json: bool, qui
 
 def as_dict(found: Comparison) -> dict[str, Any]:
     """Return what --json prints of a comparison."""
+    total, counted = found.total, any(array.ulp_dtype for array in found.arrays)
     return {
         "equal": found.equal,
-        "max_abs": found.max_abs,
-        "mean_abs": found.mean_abs,
-        "max_ulp": found.max_ulp,
-        "worst": None if found.worst is None else found.worst.as_dict(),
-        "first": None if found.first is None else found.first.as_dict(),
-        "findings": found.findings,
+        "max_abs": total.max_abs if found.arrays else None,
+        "mean_abs": total.mean_abs if total.compared else None,
+        "max_ulp": total.max_ulp if counted else None,
+        "worst": None if total.worst is None else total.worst.as_dict(),
+        "first": None if total.first is None else total.first.as_dict(),
+        "findings": [finding.text for finding in found.findings],
         "arrays": [_array(array) for array in found.arrays],
     }
 
 
 def _array(found: ArrayComparison) -> dict[str, Any]:
+    figures = found.figures
     return {
         "name": found.name,
         "shapes": [found.shape, found.other_shape],
         "dtypes": [found.dtype, found.other_dtype],
-        "compared": found.compared,
-        "unequal": found.unequal,
-        "beyond": found.beyond,
-        "max_abs": found.max_abs,
-        "mean_abs": found.mean_abs,
-        "max_ulp": found.max_ulp,
+        "compared": figures.compared,
+        "unequal": figures.unequal,
+        "beyond": figures.beyond,
+        "max_abs": figures.max_abs,
+        "mean_abs": figures.mean_abs,
+        "max_ulp": figures.max_ulp if found.ulp_dtype else None,
         "ulp_of": found.ulp_dtype,
-        "ulp_histogram": found.histogram,
-        "cosine_min": found.cosine_min,
-        "cosine_mean": found.cosine_mean,
-        "nan": found.nan,
-        "infinite": found.infinite,
-        "worst": None if found.worst is None else found.worst.as_dict(),
-        "first": None if found.first is None else found.first.as_dict(),
+        "ulp_histogram": found.units,
+        "cosine_min": figures.cosine_min if figures.directed else None,
+        "cosine_mean": figures.cosine_mean,
+        "nan": figures.nan.as_dict(),
+        "infinite": figures.infinite.as_dict(),
+        "worst": None if figures.worst is None else figures.worst.as_dict(),
+        "first": None if figures.first is None else figures.first.as_dict(),
         "columns": found.columns,
         "rows": [{"first": row, "max_abs": value} for row, value in found.profile],
     }

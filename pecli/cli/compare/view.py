@@ -10,7 +10,8 @@ from pecli.cli.terminal.render import grid, show
 from pecli.cli.terminal.screen import shapes_text
 
 if TYPE_CHECKING:
-    from pecli.comparison.compare import ArrayComparison, Comparison, Place, Tolerance
+    from pecli.comparison.figures import OddValues, Place
+    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
     from pecli.declare.tabular import Tabular
 
 JOINED = 8  # units beyond which bins are joined on the screen
@@ -25,8 +26,9 @@ def show_comparison(
         show(clean(f"{text}   {shapes_text(table.arrays)}"))
     show(clean(f"\n{_verdict(found, tolerance)}"))
     for finding in found.findings:
-        show(clean(f"  {finding}"))
-    if any(array.unequal or array.nan or array.infinite for array in found.arrays):
+        show(clean(f"  {finding.text}"))
+    total = found.total
+    if total.unequal or total.nan.as_dict() or total.infinite.as_dict():
         show(_table(found))
         for array in found.arrays:
             for line in details(array):
@@ -34,9 +36,7 @@ def show_comparison(
 
 
 def _verdict(found: Comparison, tolerance: Tolerance) -> str:
-    compared = sum(array.compared for array in found.arrays)
-    beyond = sum(array.beyond for array in found.arrays)
-    unequal = sum(array.unequal for array in found.arrays)
+    compared, beyond, unequal = found.total.compared, found.total.beyond, found.total.unequal
     if found.equal:
         if not unequal:
             return f"same: {compared:,} values are equal to the bit"
@@ -55,13 +55,10 @@ def _words(tolerance: Tolerance) -> str:
 def _table(found: Comparison) -> object:
     columns = [("array", "left"), *((head, "right") for head in ("differ", "max abs", "mean abs", "max ulp"))]
     rows = [
-        (a.name, f"{a.unequal:,}", f"{a.max_abs:.4g}", f"{a.mean_abs:.3g}", _units(a.max_ulp)) for a in found.arrays
+        (a.name, f"{f.unequal:,}", f"{f.max_abs:.4g}", f"{f.mean_abs:.3g}", f"{f.max_ulp:,}" if a.ulp_dtype else "")
+        for a, f in ((array, array.figures) for array in found.arrays)
     ]
     return grid(columns, rows)
-
-
-def _units(count: int | None) -> str:
-    return "" if count is None else f"{count:,}"
 
 
 def _cosine(value: float) -> str:
@@ -75,29 +72,29 @@ def _place(place: Place | None) -> str:
 
 def details(found: ArrayComparison) -> list[str]:
     """Return lines on one array: the worst and the first place, distances in ulp, worst columns and rows, NaN."""
-    lines = []
-    for word, place in (("worst", found.worst), ("first", found.first)):
+    lines, figures = [], found.figures
+    for word, place in (("worst", figures.worst), ("first", figures.first)):
         if place is not None:
             lines.append(f"{word}: {found.name}{_place(place)} is {place.left!r} against {place.right!r}")
-    if found.unequal and found.histogram:
-        lines.append(f"ulp of {found.ulp_dtype}: {_histogram(found.histogram)}")
-    if found.unequal and found.cosine_min is not None and found.cosine_mean is not None:
-        lines.append(f"cosine of rows: smallest {_cosine(found.cosine_min)}, mean {_cosine(found.cosine_mean)}")
-    if found.unequal and len(found.columns) > 1:
+    if figures.unequal and found.units:
+        lines.append(f"ulp of {found.ulp_dtype}: {_histogram(found.units)}")
+    if figures.unequal and figures.cosine_mean is not None:
+        lines.append(f"cosine of rows: smallest {_cosine(figures.cosine_min)}, mean {_cosine(figures.cosine_mean)}")
+    if figures.unequal and len(found.columns) > 1:
         order = sorted(range(len(found.columns)), key=lambda c: -found.columns[c])[:WORST]
         lines.append("worst columns: " + ", ".join(f"{c} ({found.columns[c]:.3g})" for c in order))
-    if found.unequal and len(found.profile) > 1:
+    if figures.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
         lines.append("worst rows: " + ", ".join(f"from {row} ({value:.3g})" for row, value in top))
-    for word, counts in (("NaN", found.nan), ("infinity", found.infinite)):
-        if counts:
-            row = counts.get("first_row")
-            where = f", the first at row {row[0]}" if row else ""
-            alone = (
-                f"{counts['left']} on the left alone, {counts['right']} on the right alone, {counts['both']} on both"
-            )
-            lines.append(f"{word}: {alone}{where}")
+    for word, counts in (("NaN", figures.nan), ("infinity", figures.infinite)):
+        if counts.as_dict():
+            lines.append(f"{word}: {_sides(counts)}")
     return lines
+
+
+def _sides(counts: OddValues) -> str:
+    where = f", the first at row {counts.first_row[0]}" if counts.first_row else ""
+    return f"{counts.left} on the left alone, {counts.right} on the right alone, {counts.both} on both{where}"
 
 
 def _histogram(counts: Mapping[str, int]) -> str:
@@ -124,12 +121,12 @@ def show_matrix(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison
     show(grid(columns, rows))
     for (i, j), found in pairs.items():
         for finding in found.findings:
-            show(clean(f"  {i + 1} and {j + 1}: {finding}"))
+            show(clean(f"  {i + 1} and {j + 1}: {finding.text}"))
 
 
 def _cell(found: Comparison) -> str:
     if not found.arrays:
         return "-"
-    if found.equal and not any(array.unequal for array in found.arrays):
+    if found.equal and not found.total.unequal:
         return "equal"
-    return f"{found.max_abs:.3g}" + ("" if found.equal else " *" if found.complete else " (part)")
+    return f"{found.total.max_abs:.3g}" + ("" if found.equal else " *" if found.complete else " (part)")

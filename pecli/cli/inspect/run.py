@@ -86,12 +86,6 @@ def _verify(text: str, source: Source, wanted: Wanted) -> int:
     total = 2 * sum(array.bytes for array in table.arrays)
     with progress_for(total, quiet=wanted.quiet or wanted.json) as advance:
         found = verify(table, text, wanted.recipe, advance)
-    if not found.good and found.comparison is not None:
-        from pecli.diagnosis.diagnosis import diagnose
-        from pecli.inspection.verification import table_of
-
-        expected = table_of(wanted.recipe or table.recipe or "", table, given=wanted.recipe is not None)
-        found.comparison.findings[:0] = [finding.text for finding in diagnose(table, expected, found.comparison)]
     if wanted.json:
         print_json({"source": text, **found.as_dict()})
     elif not wanted.quiet:

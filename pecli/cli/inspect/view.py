@@ -118,17 +118,16 @@ def show_verified(found: Verified) -> None:
     if found.problem or found.comparison is None:
         show(clean(f"{found.path}: not verified: {found.problem}"))
         return
-    count = sum(array.compared for array in found.comparison.arrays)
+    total = found.comparison.total
     if found.good:
-        show(clean(f"{found.path}: verified, {count:,} values are what the recipe gives"))
+        show(clean(f"{found.path}: verified, {total.compared:,} values are what the recipe gives"))
         _fact("recipe", found.recipe or "")
         return
-    wrong = sum(array.beyond for array in found.comparison.arrays)
-    show(clean(f"{found.path}: NOT what its recipe gives: {wrong:,} of {count:,} values differ"))
+    show(clean(f"{found.path}: NOT what its recipe gives: {total.beyond:,} of {total.compared:,} values differ"))
     _fact("recipe", found.recipe or "")
     for finding in found.comparison.findings:
-        show(clean(f"  {finding}"))
-    place = found.comparison.first
+        show(clean(f"  {finding.text}"))
+    place = total.first
     if place is not None:
         index = ", ".join(map(str, place.index))
         show(clean(f"  first: {place.array}[{index}] is {place.left!r}, expected {place.right!r}"))
@@ -151,4 +150,4 @@ def show_folder(found: Folder) -> None:
 def _wrong(part: Verified) -> str:
     if part.comparison is None:
         return "not compared"
-    return f"{sum(array.beyond for array in part.comparison.arrays):,} values differ"
+    return f"{part.comparison.total.beyond:,} values differ"

@@ -1,0 +1,124 @@
+"""What a comparison found, array by array and as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pecli.comparison.figures import Figures
+from pecli.measures.ulps import BINS
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What counts as the same: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulp: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether only equal values pass."""
+        return not (self.atol or self.rtol or self.ulp)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found, of which every part is true of the whole of both tables.
+
+    Attributes
+    ----------
+    kind : str
+        A word for programs.
+    text : str
+        What to say.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ArrayComparison:
+    """Two arrays side by side.
+
+    Attributes
+    ----------
+    name, shape, dtype : str, tuple, str
+        Of the first; `other_shape` and `other_dtype` of the second.
+    ulp_dtype : str or None
+        Type in whose units distances are counted; None where it has none.
+    stretch : int
+        Rows for which one number stands in the profile.
+    figures : Figures
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    other_shape: tuple[int, ...]
+    dtype: str
+    other_dtype: str
+    ulp_dtype: str | None
+    stretch: int
+    figures: Figures
+
+    @property
+    def units(self) -> dict[str, int]:
+        """How many values are 0, 1, 2, 3..4 .. units apart."""
+        counts = self.figures.histogram
+        return {} if counts is None else {name: int(n) for name, n in zip(BINS, counts, strict=True) if n}
+
+    @property
+    def columns(self) -> list[float]:
+        """Largest difference in each column; empty where nothing differs."""
+        return [] if self.figures.columns is None else [float(v) for v in self.figures.columns]
+
+    @property
+    def profile(self) -> list[tuple[int, float]]:
+        """First row and largest difference of each stretch of rows; empty where nothing differs."""
+        found = self.figures.profile
+        return [] if found is None else [(k * self.stretch, float(v)) for k, v in enumerate(found)]
+
+
+@dataclass
+class Comparison:
+    """What was found between two tables.
+
+    Attributes
+    ----------
+    arrays : list of ArrayComparison
+        What could be compared.
+    remarks : list of Finding
+        Arrays that one side alone has, other shapes and types.
+    complete : bool
+        Whether nothing was left out of the comparison.
+    explain : callable, optional
+        Finds why the values differ, when somebody asks.
+    """
+
+    arrays: list[ArrayComparison] = field(default_factory=list)
+    remarks: list[Finding] = field(default_factory=list)
+    complete: bool = True
+    explain: Callable[[Comparison], list[Finding]] | None = None
+
+    @cached_property
+    def total(self) -> Figures:
+        """The figures of all arrays together."""
+        return sum((array.figures for array in self.arrays), Figures())
+
+    @property
+    def equal(self) -> bool:
+        """Whether everything on one side is on the other, within the tolerance."""
+        return self.complete and bool(self.arrays) and not self.total.beyond
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Why the tables differ, the most telling first, and what else is to be said of them."""
+        return [*(self.explain(self) if self.explain and not self.equal else ()), *self.remarks]
+
+    def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
+        """Add what the names, shapes and types show; `complete` if it leaves no value out."""
+        self.remarks.append(Finding(kind, text))
+        self.complete = self.complete and complete
