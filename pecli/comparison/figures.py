@@ -101,9 +101,8 @@ class Figures:
 
     def __add__(self, later: Figures) -> Figures:
         """Return the figures of both."""
-        return Figures(
-            **{f.name: _JOINED.get(f.name, _sum)(*(getattr(x, f.name) for x in (self, later))) for f in FIELDS}
-        )
+        both = {name: (getattr(self, name), getattr(later, name)) for name in FIELDS}
+        return Figures(**{name: _JOINED.get(name, _sum)(*values) for name, values in both.items()})
 
     @property
     def max_abs(self) -> float:
