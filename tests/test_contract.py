@@ -1,12 +1,18 @@
 """What every encoding owes, tested on its example; a new encoding is tested without a line here."""
 
+import re
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table, open_table, write_table
+from pecli.declare.board import SmallTable
+from pecli.declare.hooks import HookName
 from pecli.declare.tabular import DTYPES
-from pecli.errors import PecliError
+from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspection.facts import example_table
+from pecli.lessons.lesson import work_through
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 
@@ -125,3 +131,37 @@ def test_its_command_explains_itself(encoding, pecli):
     assert shown.returncode == 0
     for parameter in encoding.options:
         assert f"--{parameter.option}" in shown.stdout
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_every_hook_that_is_declared_is_there(encoding):
+    for name in encoding.hooks:
+        assert callable(encoding.hook(name))
+    for name in set(get_args(HookName)) - set(encoding.hooks):
+        with pytest.raises(UndeclaredHook, match=encoding.name):
+            encoding.hook(name)
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_its_example_is_worked_through_with_its_own_values(encoding):
+    example = work_through(Recipe.parse(encoding.example), length=4)
+    assert example.steps
+    numbers = {round(n, 9) for step in example.steps for item in step.items for n in numbers_of(item)}
+    table = example_table(encoding, 4)
+    told = {round(float(v), 9) for a in table.arrays for v in np.ravel(table.read(a.name)).view(np.float64)[:64]}
+    assert numbers & told, "a lesson shows values of the table"
+
+
+def numbers_of(item):
+    """Every number of a table, a matrix or a line on the board."""
+    if isinstance(item, str):
+        cells = re.findall(r"-?\d+(?:\.\d+)?", item)
+    elif isinstance(item, SmallTable):
+        cells = [cell for row in item.rows for cell in row]
+    else:
+        cells = [cell for term in item.terms if not isinstance(term, str) for row in term.rows for cell in row]
+    for cell in cells:
+        try:
+            yield float(cell)
+        except ValueError:
+            continue

@@ -1,7 +1,5 @@
 """The documents say what is true: generated parts are current, pages are well formed, examples run."""
 
-import doctest
-import importlib
 import re
 import shutil
 import subprocess
@@ -63,11 +61,6 @@ def test_the_public_names_are_few_and_documented():
     assert len(pecli.__all__) <= 12
     for name in pecli.__all__:
         assert getattr(pecli, name).__doc__, name
-
-
-@pytest.mark.parametrize("module", ["pecli", "pecli.encodings.recipe"])
-def test_the_examples_in_docstrings_come_out(module):
-    assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
 def test_the_readmes_python_runs(tmp_path, monkeypatch):

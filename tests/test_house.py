@@ -1,0 +1,129 @@
+"""All that is known of one encoding stands with it: nobody else decides by an encoding's or a scaling's name."""
+
+import ast
+import doctest
+import importlib
+
+import pytest
+
+from pecli import CATALOGUE
+from tests.test_layers import MODULES, TREES, within
+
+OWNERS = ("encodings", "models", "formats.exports")
+SCALINGS = {word for name in ("rope", "mrope") for word in CATALOGUE[name].parameters["scaling"].choices}
+NAMES = {*CATALOGUE, *SCALINGS}
+# words that also mean something else, and what they mean where
+OTHERWISE = {
+    "complex": "a layout, a form, or a kind of number",
+    "none": "nothing at all",
+    "linear": "a way to resize",
+    "integer": "a kind of parameter",
+    "learned": "a fact",
+}
+ELSEWHERE = {
+    *((room, "complex") for room in ("comparison", "diagnosis", "identification", "lessons", "tables")),
+    *((room, "none") for room in ("declare", "drawing", "inspection")),
+    ("extrapolation.resize", "linear"),
+    *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
+    *((room, "learned") for room in ("cli", "inspection.facts")),
+}
+KNOWN: set[tuple[str, str]] = {  # may only shrink
+    ("cli.extrapolate.trial", "longrope"),
+    ("cli.extrapolate.trial", "none"),
+    ("diagnosis.recipe_faults", "none"),
+    ("diagnosis.recipe_faults", "rope"),
+    ("diagnosis.recipe_faults", "yarn"),
+    ("extrapolation.scalings", "dynamic"),
+    ("extrapolation.scalings", "linear"),
+    ("extrapolation.scalings", "llama3"),
+    ("extrapolation.scalings", "longrope"),
+    ("extrapolation.scalings", "none"),
+    ("extrapolation.scalings", "ntk"),
+    ("extrapolation.scalings", "ntk-by-parts"),
+    ("extrapolation.scalings", "sinusoidal"),
+    ("extrapolation.scalings", "yarn"),
+    ("identification.finders.grids", "bands"),
+    ("identification.finders.grids", "none"),
+    ("identification.finders.grids", "sincos2d"),
+    ("identification.finders.guesses", "binary"),
+    ("identification.finders.guesses", "integer"),
+    ("identification.finders.plain", "binary"),
+    ("identification.finders.plain", "yarn"),
+    ("identification.finders.scattered", "rope"),
+    ("identification.finders.scattered", "sinusoidal"),
+    ("identification.finders.wave_recipes", "longrope"),
+    ("identification.finders.wave_recipes", "none"),
+    ("identification.finders.wave_recipes", "yarn"),
+    ("identification.identification", "window"),
+    ("identification.judging", "rope"),
+    ("tables.fill.emulated", "rope"),
+}
+TWICE: set[str] = {  # may only shrink
+    "Axis",
+    "Block",
+    "Change",
+    "Columns",
+    "Family",
+    "Grid",
+    "Layout",
+    "Lines",
+    "Options",
+    "Part",
+    "Reading",
+    "Run",
+    "Source",
+    "Table",
+    "Trial",
+    "Window",
+}
+
+
+def strings(node):
+    """Every text in an expression."""
+    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def decisions(tree):
+    """Texts that a module compares with, matches on, or keeps a table by."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            yield from strings(node)
+        elif isinstance(node, ast.MatchValue):
+            yield from strings(node.value)
+        elif isinstance(node, ast.Dict):
+            for key in node.keys:
+                if key is not None:
+                    yield from strings(key)
+
+
+def found():
+    return {
+        (name, word)
+        for name, tree in TREES.items()
+        if not any(within(name, room) for room in OWNERS)
+        for word in set(decisions(tree)) & NAMES
+        if not any(word == other and within(name, room) for room, other in ELSEWHERE)
+    }
+
+
+def test_nobody_else_decides_by_the_name_of_an_encoding_or_a_scaling():
+    assert found() - KNOWN == set()
+    assert KNOWN - found() == set(), "mended: take it off the list"
+    assert {word for _, word in ELSEWHERE} == set(OTHERWISE)
+
+
+def test_no_class_name_stands_in_two_rooms():
+    where = {}
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, set()).add(name.split(".")[0])
+    several = {word for word, rooms in where.items() if len(rooms) > 1}
+    assert several - TWICE == set(), where
+    assert TWICE - several == set(), "mended: take it off the list"
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - {"__main__"}))
+def test_the_examples_in_docstrings_come_out(name):
+    module = importlib.import_module("pecli" if name == "__init__" else f"pecli.{name}")
+    assert doctest.testmod(module).failed == 0
