@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pecli.numbers import files
 from pecli.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ __all__ = [
     "open_table",
     "write_table",
 ]
+
+
+def _open_numbers(path: str) -> files.NumberFile:
+    from pecli.formats.number_files import open_numbers
+
+    return open_numbers(path)
+
+
+files.hand_in(_open_numbers)  # here, since this runs before any module of the package
 
 
 def __getattr__(name: str) -> Any:

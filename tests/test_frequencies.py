@@ -240,7 +240,13 @@ def test_frequencies_come_from_json_and_npy_exactly(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("", "no numbers"), ("1\ntwo\n", "'two' is no finite number"), ('{"a": 1}', "no list"), ("[1, nan", "not JSON")],
+    [
+        ("", "is empty"),
+        ("# 1\n", "no numbers"),
+        ("1\ntwo\n", "item 2 is 'two', which is no finite number"),
+        ('{"a": 1}', "no list"),
+        ("[1, nan", "not JSON"),
+    ],
 )
 def test_a_file_that_is_no_vector_is_refused(tmp_path, content, says):
     file = tmp_path / "freqs.txt"

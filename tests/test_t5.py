@@ -194,7 +194,7 @@ def test_weights_of_another_shape_are_refused_before_anything_is_written(weights
     np.save(path, np.where(weights > 3, np.nan, np.inf))
     with pytest.raises(BadFile, match="not finite"):
         Table.make(Recipe.bind("t5", weights=str(path)), length=4)
-    with pytest.raises(BadFile, match="cannot be read"):
+    with pytest.raises(BadFile, match="does not exist"):
         Table.make(Recipe.bind("t5", weights=str(tmp_path / "none.npy")), length=4)
 
 

@@ -198,7 +198,7 @@ class Parameter:
         except BadParameter:
             if not (self.param.file and isinstance(given, str)) or self._is_list(items, given):
                 raise
-        from pecli.numbers.vectors import read_vector
+        from pecli.numbers.files import read_vector
 
         return read_vector(given, rows=self.param.matrix)
 

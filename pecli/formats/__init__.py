@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.openers import OPENERS
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
 from pecli.formats.arrow import ARROW
@@ -25,6 +24,7 @@ from pecli.formats.safetensors import SAFETENSORS
 
 if TYPE_CHECKING:
     from pecli.formats.common.safe import Need
+    from pecli.formats.common.stored import Source
     from pecli.formats.common.stored import StoredTable as StoredTable
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
@@ -175,21 +175,33 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         If it has no array of this name, or there is no such format.
     """
     from pecli.formats.common.sniff import format_of
-    from pecli.formats.common.stored import regular_source
+    from pecli.formats.common.stored import regular_source, without_limit
 
-    path, name = _split(os.fspath(path))
+    path, name = split_path(os.fspath(path))
     named = None if format is None else format_for(path, format)
-    with regular_source(path) as source:
-        form = format_of(source, named or _by_suffix(source.name), FORMATS)
-        _need(form)
-        table = form.open(source)
-        if name is not None:
-            try:
-                table.select(name)
-            except BaseException:
-                table.close()
-                raise
-        return table
+
+    def form_of(source: Source) -> Format:
+        return format_of(source, named or _by_suffix(source.name), FORMATS)
+
+    def most(source: Source) -> int:
+        form_of(source)  # what is none of them need not be copied
+        return without_limit(source)
+
+    with regular_source(path, most) as source:
+        return open_source(source, form_of(source), name)
+
+
+def open_source(source: Source, form: Format, name: str | None = None) -> StoredTable:
+    """Open a regular file of this format; with a name, only the array that is called so."""
+    _need(form)
+    table = form.open(source)
+    if name is not None:
+        try:
+            table.select(name)
+        except BaseException:
+            table.close()
+            raise
+    return table
 
 
 def _by_suffix(path: str) -> Format | None:
@@ -243,7 +255,8 @@ def _one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int
     return report
 
 
-def _split(path: str) -> tuple[str, str | None]:
+def split_path(path: str) -> tuple[str, str | None]:
+    """Return a file and, of ``file::name``, the name of the array."""
     if "::" in path and not os.path.exists(path):
         path, _, name = path.partition("::")
         return path, name
@@ -256,6 +269,3 @@ def __getattr__(name: str) -> Any:
     from pecli.formats.common.stored import StoredTable
 
     return StoredTable
-
-
-OPENERS.append(open_table)

@@ -16,7 +16,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
-from pecli.numbers.text import number_text, parse_integer, parse_number, shorten, split_list
+from pecli.numbers.text import number_text, parse_integer, parse_number, split_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -213,59 +213,19 @@ def fraction_text(value: Fraction) -> str:
 
 
 def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
-    """Read positions from a text file (one a line), an npy file, or standard input ("-").
+    """Return the positions of a file of any format (a text has one a line), or of standard input ("-").
 
     Raises
     ------
     BadFile
-        If it cannot be read, is empty, or a line is no number.
+        If it cannot be read, or holds something other than positions.
     """
-    import sys
+    from pecli.numbers.files import LARGEST_ARRAY, read_exact
 
-    try:
-        if path == "-":
-            data = sys.stdin.buffer.read()
-        else:
-            with open(path, "rb") as stream:
-                data = stream.read()
-    except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror}") from error
-    if path == "-":
-        path = "standard input"
-    if data.startswith(b"\x93NUMPY"):
-        return _npy_positions(path, data)
-    try:
-        words = data.decode("utf-8-sig").split()
-    except UnicodeDecodeError:
-        raise BadFile(path, "is neither text with one position a line nor an npy file") from None
-    if not words:
-        raise BadFile(path, "is empty: a file of positions has one a line")
-    found = []
-    for number, word in enumerate(words, 1):
-        try:
-            found.append(parse_number("position", word))
-        except BadParameter as error:
-            why = error.rule if error.rule.startswith("is too") else "not a position"
-            raise BadFile(path, f"item {number} is '{shorten(word, 30)}', {why.removeprefix('is ')}") from None
-    return found
-
-
-def _npy_positions(path: str, data: bytes) -> NDArray[Any]:
-    import io
-
-    import numpy as np
-
-    try:
-        values = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise BadFile(path, f"is not a readable npy file: {error}") from error
-    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
-        raise BadFile(path, f"holds {values.dtype} of shape {values.shape}: positions are one row of numbers")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise BadFile(path, "holds a position that is not finite")
-    if np.abs(values.astype(np.float64)).max() >= LIMIT:
+    found = read_exact(path, most=LARGEST_ARRAY)
+    if not isinstance(found, list) and abs(found.astype(float)).max() >= LIMIT:
         raise BadFile(path, "holds a position of 2^53 or more")
-    return np.asarray(values)
+    return found
 
 
 def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:

@@ -146,7 +146,7 @@ class Network:
         )
         bias2 = shaped(one_array(arrays, path, "2.bias", "bias2"), path, (len(second),), "the second layer's bias")
         numbers = {
-            word: Fraction(float(arrays[key].ravel()[0]))
+            word: Fraction(float(arrays[key].rows(0, 1).ravel()[0]))
             for key in arrays
             if (word := key.rpartition(".")[2]) in ("c", "init_L", "L_multiplier")
         }

@@ -87,10 +87,9 @@ def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
 
     arrays = read_arrays(path)
     said = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
-    weight = one_array(arrays, path, "weight")
-    weight = shaped(
-        weight.reshape(1, -1) if outputs == 1 and weight.ndim == 1 else weight, path, (outputs, inputs), said
-    )
+    held = one_array(arrays, path, "weight")
+    one_row = outputs == 1 and len(held.shape) == 1
+    weight = shaped(held.reshape(1, -1) if one_row else held, path, (outputs, inputs), said)
     if len(arrays) == 1:
         return weight, np.zeros(outputs)
     return weight, shaped(one_array(arrays, path, "bias").reshape(-1), path, (outputs,), said)

@@ -119,10 +119,10 @@ def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, 
     from pecli.encodings.shared.files import one_array, read_arrays, shaped
 
     arrays = read_arrays(path)
-    weight = one_array(arrays, path, "weight")
-    if weight.ndim == len(sides) + 2 and weight.shape[1] == 1:  # torch keeps one input channel of each group
-        weight = weight[:, 0]
-    weight = shaped(weight, path, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
+    held = one_array(arrays, path, "weight")
+    if len(held.shape) == len(sides) + 2 and held.shape[1] == 1:  # torch keeps one input channel of each group
+        held = held.reshape(held.shape[0], *held.shape[2:])
+    weight = shaped(held, path, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
     weight = weight.reshape(channels, -1)
     if len(arrays) == 1:
         return weight, np.zeros(channels)

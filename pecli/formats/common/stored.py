@@ -10,14 +10,13 @@ import contextlib
 import errno
 import math
 import os
-import shutil
 import stat
 import struct
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,6 +38,7 @@ LIBRARY_ERRORS = (
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 HEAD_BYTES = 4096
+PIECE = 1 << 20  # bytes of a pipe copied at a time
 
 
 @dataclass(frozen=True)
@@ -238,26 +238,39 @@ def safe_shape(shape: object) -> tuple[int, ...] | None:
     return tuple(shape)
 
 
+def without_limit(_source: Source) -> int:
+    """Let a pipe give as much as it has, and the disk takes."""
+    return sys.maxsize
+
+
 @contextlib.contextmanager
-def regular_source(path: str) -> Iterator[Source]:
+def regular_source(path: str, most: Callable[[Source], int] = without_limit) -> Iterator[Source]:
     """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
+
+    Parameters
+    ----------
+    path : str
+        A file, a device, a FIFO, or "-" for standard input.
+    most : callable
+        Of what comes through a pipe, by its first bytes, how many bytes are copied; may raise.
 
     Raises
     ------
     BadFile
-        If there is none, or it cannot be read, or is empty.
+        If there is none, or it cannot be read, or is empty, or more comes through a pipe.
     """
+    name = "standard input" if path == "-" else path
     with contextlib.ExitStack() as stack:
         try:
             if path == "-":
-                local = _spooled(sys.stdin.buffer, stack)
+                local = _spooled(sys.stdin.buffer, name, most, stack)
             else:
                 mode = os.stat(path).st_mode
                 if stat.S_ISDIR(mode):
                     raise BadFile(path, "is a folder: name a file in it")
                 local = path
                 if not stat.S_ISREG(mode):
-                    local = _spooled(stack.enter_context(open(path, "rb")), stack)
+                    local = _spooled(stack.enter_context(open(path, "rb")), name, most, stack)
             with open(local, "rb") as file:
                 head = file.read(HEAD_BYTES)
                 size = os.fstat(file.fileno()).st_size
@@ -266,17 +279,25 @@ def regular_source(path: str) -> Iterator[Source]:
         except (OSError, ValueError) as error:
             raise BadFile(path, _reason(error)) from error
         if not size:
-            raise BadFile("standard input" if path == "-" else path, "is empty: make it again")
-        yield Source(local, "standard input" if path == "-" else path, size, head)
+            raise BadFile(name, "is empty: make it again")
+        yield Source(local, name, size, head)
 
 
-def _spooled(stream: Any, stack: contextlib.ExitStack) -> str:
+def _spooled(stream: Any, name: str, most: Callable[[Source], int], stack: contextlib.ExitStack) -> str:
     """Copy a stream into a file that is gone once it has been opened."""
-    descriptor, name = tempfile.mkstemp(prefix="pecli-")
-    stack.callback(_unlink, name)
+    piece = stream.read(HEAD_BYTES)
+    left = most(Source("", name, sys.maxsize, piece)) if piece else 0
+    limit = left >> 20
+    descriptor, local = tempfile.mkstemp(prefix="pecli-")
+    stack.callback(_unlink, local)
     with os.fdopen(descriptor, "wb") as copy:
-        shutil.copyfileobj(stream, copy, 1 << 20)
-    return name
+        while piece:
+            left -= len(piece)
+            if left < 0:
+                raise BadFile(name, f"gives more than {limit} MiB through a pipe: save it in a file, best as npy")
+            copy.write(piece)
+            piece = stream.read(PIECE)
+    return local
 
 
 def _unlink(name: str) -> None:

@@ -14,8 +14,9 @@ from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Array
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, split_recipe
-from pecli.encodings.shared.files import OpenArray, open_array
+from pecli.encodings.shared.files import open_array
 from pecli.errors import BadParameter
+from pecli.numbers.files import StoredArray
 from pecli.tables.fill.rounding import round_into
 from pecli.tables.table import Table
 
@@ -106,7 +107,7 @@ class ConditionalTable(Table):
         round_into(plan.value(rows, offset, first, last, n, base), self.dtype, out["pe"])
 
     @cached_property
-    def _content(self) -> Content | OpenArray:
+    def _content(self) -> Content | StoredArray:
         text = self.conditional.content
         return Computed(text, self.positions.count) if is_recipe(text) else open_array(text, "content")
 
