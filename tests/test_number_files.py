@@ -63,7 +63,7 @@ def test_whatever_names_a_file_of_numbers_takes_every_format(tmp_path, suffix):
 def test_one_array_of_several_is_chosen_by_its_name(tmp_path):
     np.savez(tmp_path / "w.npz", a=np.array([1.0, 2.0]), b=np.array([3.0, 4.0]))
     assert list(Positions.parse(f"@{tmp_path}/w.npz::b")) == [3, 4]
-    with pytest.raises(BadFile, match="holds a, b.*FILE::NAME"):
+    with pytest.raises(BadFile, match=r"holds a, b.*FILE::NAME"):
         Positions.parse(f"@{tmp_path}/w.npz")
     with pytest.raises(UnknownName, match="c"):
         Positions.parse(f"@{tmp_path}/w.npz::c")
