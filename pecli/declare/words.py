@@ -1,4 +1,4 @@
-"""Words of the command line that help and completion need before anything is imported."""
+"""Words and numbers that help, completion and declarations need before anything is imported."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ STACKS = ("transformers", "vllm", "llama.cpp", "megatron", "mlx", "deepseek")
 
 PURPOSES = ("language-modelling", "masked-lm", "long-context", "short", "vision", "research")
 """What encodings are chosen for; the rules are in :mod:`pecli.inspection.purposes`."""
+
+USUAL_BASES = (
+    "10000", "500000", "1000000", "100", "100000", "5000000", "10000000", "1000", "50000", "160000", "150000", "250000",
+    "20000", "8000000", "50000000", "1e8", "200000", "600000", "40000", "20",
+)  # fmt: skip
+"""Bases of rotary and sinusoidal frequencies that models have, the most usual first."""
 
 PICTURES = ("heatmap", "waves", "similarity", "rotation", "bias", "slopes")
 """What inspect draws of a table."""

@@ -17,7 +17,7 @@ from pecli.comparison.results import Comparison, Finding, Tolerance
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.diagnosis.recipe_faults import changed, changes
+from pecli.diagnosis.mistakes import changed, mistakes
 from pecli.diagnosis.structure_faults import Case, Fault, Planes, rounding_fault, structural
 from pecli.errors import PecliError
 from pecli.measures.lanes import Lane, lane_of, pair_lanes, same_layout
@@ -127,7 +127,7 @@ def _of_recipe(case: Case, table: Table | None) -> Iterator[Fault]:
     rows = len(case.expected[0])
     if table.source.encoding.family is Family.ROTARY:
         yield from _layouts(case, table, rows)
-    for change in changes(table):
+    for change in mistakes(table):
         made = changed(table, change, rows)
         if made is not None:
             yield Fault(change.kind, change.text, partial(planes_of, made, rows))

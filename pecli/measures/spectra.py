@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.words import USUAL_BASES
 from pecli.numbers.shortest import digits, shortest
 
 Floats = NDArray[np.float64]
@@ -25,12 +26,7 @@ Floats = NDArray[np.float64]
 LEVELS = {"exact": 0.0, "float64": 2.0**-45, "float32": 2.0**-20, "float16": 2.0**-10, "bfloat16": 2.0**-7.4}
 """What each arithmetic does to a frequency, relative; float32 powers and exponentials err by up to nine units."""
 
-_BASES = (
-    "10000 500000 1000000 100 100000 5000000 10000000 1000 50000 160000 150000 250000 20000 8000000 50000000"
-    " 100000000 200000 600000 40000 20"
-)
-COMMON_BASES = tuple(Decimal(base) for base in _BASES.split())
-"""Bases that models have, the most usual first."""
+COMMON_BASES = tuple(map(Decimal, USUAL_BASES))
 USUAL_BASE = Decimal(10000)
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHORT = 4  # digits of a number that somebody chose

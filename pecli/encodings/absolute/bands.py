@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Band, Frequency, Waves
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -54,7 +55,10 @@ def bands(
     spacing: Annotated[Literal["linear", "log"], Param("Frequencies evenly spaced, or their logarithms.")] = "linear",
     order: Annotated[
         Literal["sin-cos", "by-axis"],
-        Param("All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input."),
+        Param(
+            "All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input.",
+            mistaken=other_choices,
+        ),
     ] = "sin-cos",
     include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "first",
     sine_only: Annotated[bool, Param("Leave the cosines out.")] = False,

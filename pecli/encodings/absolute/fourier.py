@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import lcm
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.changes import other_orders
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
 from pecli.encodings.shared.coordinates import (
@@ -71,7 +72,9 @@ def fourier(
         ),
     ] = None,
     log: Annotated[bool, Param("Take the logarithm of the positions first.", when=("coordinates", ("given",)))] = False,
-    order: Annotated[Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.")] = "sin-cos",
+    order: Annotated[
+        Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.", mistaken=other_orders)
+    ] = "sin-cos",
     coordinates: Annotated[CoordinateWord, Param(WORD_HELP)] = "given",
     grid: Grid = None,
     axis_order: AxisOrder = "xy",

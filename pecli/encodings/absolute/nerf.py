@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -69,7 +70,8 @@ def nerf(
         Literal["in-turn", "by-frequency", "sin-cos", "by-axis"],
         Param(
             "Coordinate by coordinate, sin and cos in turn; frequency by frequency (the code); "
-            "all sines before all cosines (nerfstudio); or so within each coordinate."
+            "all sines before all cosines (nerfstudio); or so within each coordinate.",
+            mistaken=other_choices,
         ),
     ] = "in-turn",
     include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "none",

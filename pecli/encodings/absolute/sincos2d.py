@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
@@ -60,7 +61,8 @@ def sincos2d(
         Literal["xy", "yx"], Param("Which axis has the first half: the column (MAE, diffusers), or the row.")
     ] = "xy",
     order: Annotated[
-        Literal["sin-cos", "sin-sin"], Param("Sines and cosines by axis, or the sines of both axes first (timm).")
+        Literal["sin-cos", "sin-sin"],
+        Param("Sines and cosines by axis, or the sines of both axes first (timm).", mistaken=other_choices),
     ] = "sin-cos",
     shift: Shift = Decimal(0),
     grid_scale: Annotated[

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Fixed, Relative, Waves
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std
@@ -71,9 +72,13 @@ def transformer_xl(
             when=("span", ("local",)),
         ),
     ] = None,
-    order: Annotated[Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or in turn.")] = "sin-cos",
+    order: Annotated[
+        Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or in turn.", mistaken=other_orders)
+    ] = "sin-cos",
     clamp: Annotated[int | None, Param("Cut distances to at most this size.", ge=1, lt=1 << 53)] = None,
-    backward: Annotated[bool, Param("Turn the sign of every distance, as the second half of XLNet's bi_data.")] = False,
+    backward: Annotated[
+        bool, Param("Turn the sign of every distance, as the second half of XLNet's bi_data.", mistaken=other_choices)
+    ] = False,
     heads: Annotated[int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16)] = None,
     head_dim: Annotated[int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20)] = None,
     std: Annotated[Std, Param("Standard deviation of u and v.", ge=1e-30, le=1e30)] = Decimal("0.02"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.encodings.shared.parameters import Dim
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 def binary(
     *,
     dim: Dim,
-    msb: Annotated[bool, Param("Most significant bit first.")] = False,
+    msb: Annotated[bool, Param("Most significant bit first.", mistaken=other_choices)] = False,
     code: Annotated[
-        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.")
+        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.", mistaken=other_choices)
     ] = "binary",
-    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.")] = False,
+    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.", mistaken=other_choices)] = False,
 ) -> Values:
     """Bits of the position, one column each."""
 

@@ -6,9 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
-from pecli.encodings.shared.parameters import Base, Dim
+from pecli.encodings.shared.parameters import OTHER_BASES, Base, Dim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
@@ -81,10 +82,10 @@ def sinusoidal(
     *,
     dim: Dim,
     base: Annotated[
-        Base, Param("Base of the frequencies.", ge=1e-6, le=1e30, when=("max_timescale", (None,)))
+        Base, Param("Base of the frequencies.", ge=1e-6, le=1e30, when=("max_timescale", (None,)), mistaken=OTHER_BASES)
     ] = Decimal(10000),
     order: Annotated[
-        Order, Param("Columns: sin and cos in turn, all sines first, or all cosines first.")
+        Order, Param("Columns: sin and cos in turn, all sines first, or all cosines first.", mistaken=other_orders)
     ] = "interleaved",
     shift: Annotated[
         Decimal, Param("Exponent of frequency i is i / (dim/2 - shift).", ge=0, when=("max_timescale", (None,)))
@@ -97,7 +98,9 @@ def sinusoidal(
         Param("Multiplies every frequency, as tensor2tensor does.", gt=0, le=1e30, when=("max_timescale", GIVEN)),
     ] = Decimal(1),
     scale: Annotated[Decimal, Param("Multiplies the position.", ge=1e-12, le=1e12)] = Decimal(1),
-    turns: Annotated[bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.")] = False,
+    turns: Annotated[
+        bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.", mistaken=other_choices)
+    ] = False,
     amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
     odd: Annotated[
         Odd,

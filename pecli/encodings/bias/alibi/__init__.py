@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.encodings.shared.parameters import Heads
@@ -65,15 +66,22 @@ def alibi(
     heads: Heads,
     slopes: Annotated[
         Literal["frameworks", "paper"],
-        Param("Rule for a number of heads that is no power of two: the code's, or as the paper prints."),
+        Param(
+            "Rule for a number of heads that is no power of two: the code's, or as the paper prints.",
+            mistaken=other_choices,
+        ),
     ] = "frameworks",
     bias_max: Annotated[Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000)] = Decimal(8),
     bias: Annotated[
         Literal["symmetric", "key-position", "last-key"],
-        Param("-m abs(j - i); BLOOM's m j; MPT's m (j - last key): alike after a causal softmax."),
+        Param(
+            "-m abs(j - i); BLOOM's m j; MPT's m (j - last key): alike after a causal softmax.", mistaken=other_choices
+        ),
     ] = "symmetric",
     mask: Mask = "none",
-    slope_dtype: Annotated[SlopeType, Param("Round the slopes to a type before multiplying.")] = "exact",
+    slope_dtype: Annotated[
+        SlopeType, Param("Round the slopes to a type before multiplying.", mistaken=other_choices)
+    ] = "exact",
     slope_values: Annotated[
         tuple[Decimal, ...] | None, Param("Slopes to use instead of the rule's, one for each head.", ge=0, le=1e30)
     ] = None,

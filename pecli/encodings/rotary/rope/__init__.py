@@ -49,6 +49,7 @@ T = TypeVar("T")
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
     place=1,
+    hooks={"mistakes": ".mistakes:mistakes"},
 )
 def rope(
     *,
