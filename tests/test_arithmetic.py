@@ -5,12 +5,15 @@ import numpy as np
 import pytest
 
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.rope.arithmetic import bfloat16_values, emulation
+from pecli.encodings.rotary.rope.arithmetic import bfloat16_values, emulate
+from pecli.encodings.rotary.rope.scalings import SCALINGS
+from pecli.errors import BadParameter, UnknownName
+from pecli.tables.table import Table
 
 
 def emulated(text, arithmetic="float32", **more):
     recipe = Recipe.parse(text)
-    return emulation(recipe.plan, recipe.values, arithmetic, **more)
+    return emulate(recipe.plan, recipe.values, arithmetic, **more)
 
 
 def test_a_frequency_is_the_reciprocal_of_a_rounded_power_of_rounded_numbers():
@@ -94,3 +97,40 @@ def test_a_class_that_computes_in_double_precision_keeps_it():
     made.fill(np.array([1500]), cos, sin)
     wanted = [mpmath.cos(1500 * mpmath.mpf(10000) ** (-mpmath.mpf(2 * i) / 64)) for i in range(32)]
     np.testing.assert_array_equal(cos[0], np.array([float(w) for w in wanted], np.float32))
+
+
+def test_steps_of_a_scaling_that_nobody_declared_are_an_error_and_not_the_unscaled_ones():
+    recipe = Recipe.parse("rope:dim=8,scaling=linear,factor=4")
+    with pytest.raises(UnknownName, match="scaling 'halved'"):
+        emulate(recipe.plan, {**recipe.values, "scaling": "halved"})
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_every_scaling_has_steps_near_its_exact_frequencies(scaling):
+    given = {"factor": 4, "original-max": 64, "max-position": 64, "seq-len": 128}
+    given |= {"short-factor": "1+1.5+2+3+4+5+6+7", "long-factor": "2+3+4+5+6+7+8+9"}
+    own = {name.replace("_", "-") for name in SCALINGS[scaling].parameters}
+    recipe = Recipe.bind("rope", dim=16, scaling=scaling, **{k: v for k, v in given.items() if k in own})
+    found = emulate(recipe.plan, recipe.values).frequencies
+    # exponent, power, reciprocal and a scaling's own few steps, each rounded: an exponent's error grows by ln(base)
+    np.testing.assert_allclose(found, [float(w) for w in recipe.plan.frequencies], rtol=16 * 2.0**-24, atol=0)
+    plain = emulate(Recipe.parse("rope:dim=16").plan, Recipe.parse("rope:dim=16").values).frequencies
+    assert (scaling == "none") == np.array_equal(found, plain)
+
+
+def test_mrope_follows_the_steps_of_rope():
+    table, other = (
+        Table.parse(f"{text},base=1000000,arithmetic=float32,len=50")
+        for text in ("mrope:dim=64,sections=16+8+8", "rope:dim=64")
+    )
+    np.testing.assert_array_equal(table.read("cos"), other.read("cos"))
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["xpos:dim=8,len=4", "retnet:dim=8,heads=2,len=4", "rope2d:dim=8,grid=3x4", "rope-axes:axes=4+4,grid=3x4",
+     "mrope:dim=8,sections=2+1+1,sequence=5+1x2x2", "sinusoidal:dim=8,len=4", "none:dim=8,len=4"],
+)  # fmt: skip
+def test_what_declares_no_steps_is_refused_in_one_sentence(recipe):
+    with pytest.raises(BadParameter, match=r"^arithmetic=float32 is for rotary tables"):
+        Table.parse(recipe, arithmetic="float32")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.rope.scalings import wavelength
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.decimals import PI, geometric, power
 
@@ -49,11 +48,6 @@ def test_a_geometric_series_has_105_correct_digits(base, d):
 def test_a_power_that_is_a_short_decimal_is_exact():
     assert geometric(Decimal(10000), Fraction(1, 4), 4) == (1, Decimal("0.1"), Decimal("0.01"), Decimal("0.001"))
     assert power(Decimal(16), Fraction(-1, 2)) == Decimal("0.25")
-
-
-def test_a_wavelength_counts_positions_of_one_turn():
-    assert abs(real(wavelength(Decimal("0.5"))) - 4 * mpmath.pi) < M(10) ** -100
-    assert wavelength(Decimal(0)) is None
 
 
 def test_an_odd_rotary_width_gives_one_pair_more():

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.rope.arithmetic import emulation
+from pecli.encodings.rotary.rope.arithmetic import emulate
 from pecli.errors import PecliError
 from pecli.models import read_config
 from pecli.tables.table import Table
@@ -93,7 +93,7 @@ def test_float32_arithmetic_gives_99_of_100_frequencies_to_the_bit_and_their_col
     equal = count = 0
     for name in ROTARY:
         for read, recipe, table, arrays in tables(name, tmp_path):
-            made = emulation(recipe.plan, recipe.values, double=read.double)
+            made = emulate(recipe.plan, recipe.values, double=read.double)
             same = made.frequencies == arrays["float32"]
             equal, count = equal + int(same.sum()), count + len(same)
             cos = np.empty((len(table["positions"]), len(same)), np.float32)

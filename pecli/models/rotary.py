@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pecli.encodings.rotary.rope.scaling import RopeType
+from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.errors import UnknownName
 from pecli.models.families import Family
 from pecli.models.folding import FOLDS, Parameters, fold
@@ -11,12 +13,10 @@ from pecli.models.heads import Head, head_of, rotating
 from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
-from pecli.models.scaled import SCALED, Rope
+from pecli.models.scaled import Rope
 from pecli.numbers.text import number_text
 
-TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 WIDEST = 1 << 20
-NEEDS_HEAD_DIM = ("dynamic", "yarn", "longrope")
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
 MULTIMODAL = {"mrope_section", "mrope_interleaved", "xdrope_section"}
 MEANS = {
@@ -43,11 +43,11 @@ def rotary_layers(keys: Keys, family: Family, notes: Notes) -> dict[str, LayerRe
     return layers
 
 
-def _layer(rope: Rope, kind: str) -> LayerReading:
+def _layer(rope: Rope, layer: str) -> LayerReading:
     family, params, keys = rope.family, rope.params, rope.keys
-    _known(rope)
-    head = head_of(keys, family, rope.notes, kind)
-    if rope.kind in NEEDS_HEAD_DIM and not head.set:
+    kind = _known(rope)
+    head = head_of(keys, family, rope.notes, layer)
+    if kind.needs_head_dim and not head.set:
         raise keys.bad(
             f"has no head_dim, without which transformers cannot build rope type {rope.kind} for {family.name}: "
             f"add head_dim {head.width}"
@@ -56,7 +56,7 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
     share = params.get("partial_rotary_factor", 1) if rope.kind != "default" or family.honours else 1
     if rotary:
         d = _own_width(rope, rotary, head.width)
-    elif rope.kind == "proportional":
+    elif kind.whole_pairs:
         d = 2 * int(float(_share(rope, share)) * head.width // 2)
     else:
         d = rotating(head.width, share, keys)
@@ -75,7 +75,7 @@ def _layer(rope: Rope, kind: str) -> LayerReading:
     if d != head.width or d % 2:
         recipe["rotary-dim"] = str(d)
     recipe["base"] = number_text(theta)
-    recipe.update(SCALED[rope.kind](rope, d))
+    recipe.update(kind.read(rope, d))
     notes = tuple(_remarks(rope, d))
     length = keys.integer("max_position_embeddings", family.length)
     if "max_position_embeddings" in keys:
@@ -112,20 +112,21 @@ def _own_width(rope: Rope, rotary: str, head: int) -> int:
     return width
 
 
-def _known(rope: Rope) -> None:
-    """Check the rope type."""
+def _known(rope: Rope) -> RopeType:
+    """Return the rope type, checked."""
     kind = rope.kind
     if not isinstance(rope.params["rope_type"], str):
         given = shown(rope.params["rope_type"])
-        raise rope.keys.bad(f"has {rope.named('rope_type')} {given}: it must be one of {', '.join(TYPES)}")
-    if kind not in TYPES:
-        raise UnknownName(f"rope type in {rope.keys.path} ({rope.where})", kind, TYPES)
+        raise rope.keys.bad(f"has {rope.named('rope_type')} {given}: it must be one of {', '.join(ROPE_TYPES)}")
+    if kind not in ROPE_TYPES:
+        raise UnknownName(f"rope type in {rope.keys.path} ({rope.where})", kind, ROPE_TYPES)
     allowed = rope.family.option("types")
     if rope.family.option("mscale-by") and kind not in ("default", "longrope"):
         raise rope.keys.bad(f"has rope type {kind}: {rope.family.name} has a magnitude by length, as longrope alone")
     if allowed and kind not in allowed.split("+"):
         words = " or ".join(allowed.split("+"))
         raise rope.keys.bad(f"has rope type {kind}: {rope.family.name} takes {words} alone")
+    return ROPE_TYPES[kind]
 
 
 def _check_head(rope: Rope, head: Head, d: int) -> None:
@@ -136,8 +137,6 @@ def _check_head(rope: Rope, head: Head, d: int) -> None:
     checked = rope.family.option("fold", "flat") in FOLDS and not rope.family.option("heads")
     if head.width % 2 and head.width > 4 and whole and known and checked:
         raise rope.keys.bad(f"has heads of {head.width} columns, which must be even to turn whole")
-    if rope.kind == "yarn" and d % 2:
-        raise rope.keys.bad(f"rotates {d} columns, an odd number, which rope type yarn does not take")
 
 
 def _unread(rope: Rope, written: Parameters) -> None:

@@ -1,12 +1,11 @@
-"""One kind of layer's rope parameters -> the parameters of a scaled recipe."""
+"""One kind of layer's rope parameters, as a scaling reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
+from pecli.errors import PecliError
 from pecli.models.families import Family
 from pecli.models.folding import Folded, Parameters
 from pecli.models.keys import Keys, Number, number, shown
@@ -16,7 +15,7 @@ from pecli.numbers.text import join_list, number_text
 
 @dataclass(eq=False, repr=False)
 class Rope:
-    """One kind of layer on its way to a recipe."""
+    """One kind of layer on its way to a recipe: a `pecli.encodings.rotary.rope.scaling.Reader`."""
 
     keys: Keys
     family: Family
@@ -61,9 +60,9 @@ class Rope:
                 return beside
         return f"{self.where}.{name}"
 
-    def text(self, name: str, *, required: bool = True) -> str:
+    def text(self, name: str) -> str:
         """Return such a number as text."""
-        value = self.number(name, required)
+        value = self.number(name)
         assert value is not None
         return number_text(value)
 
@@ -100,122 +99,50 @@ class Rope:
             raise self.keys.bad(f"has {self.named('original_max_position_embeddings')}={value}: it must be whole")
         return int(value)
 
+    @property
+    def model(self) -> str:
+        """The model type."""
+        return self.family.name
 
-def _default(rope: Rope, d: int) -> dict[str, str]:
-    return {}
+    @property
+    def given(self) -> Parameters:
+        """The parameters as they are written, folded into one dictionary."""
+        return self.params
 
+    @property
+    def truncate(self) -> Any:
+        """The key of that name, from where YaRN looks for it."""
+        self.read.add("truncate")
+        return self.folded.truncate
 
-def _linear(rope: Rope, d: int) -> dict[str, str]:
-    return {"scaling": "linear", "factor": rope.text("factor")}
+    def trait(self, name: str) -> str:
+        """Return what is special to the model's class under this name; empty for nothing."""
+        return self.family.option(name)
 
+    def place(self, name: str) -> str:
+        """Return a key with its place in the file, for messages."""
+        return f"{self.where}.{name}"
 
-def _dynamic(rope: Rope, d: int) -> dict[str, str]:
-    if rope.family.option("alpha") and rope.params.get("alpha"):
-        rope.notes.use(f"{rope.where}.alpha", "factor of a fixed NTK scaling, whatever the length")
-        found = {"scaling": "ntk", "factor": rope.text("alpha")}
-    else:
-        found = {"scaling": "dynamic", "factor": rope.text("factor"), "max-position": str(rope.length)}
-    if d <= 2:
-        raise rope.keys.bad(f"rotates {d} columns: rope type dynamic divides by the width less 2")
-    return found
+    def use(self, name: str, meaning: str) -> None:
+        """Say what a key is read for."""
+        self.notes.use(self.place(name), meaning)
 
+    def ignore(self, name: str, reason: str) -> None:
+        """Say why a key has no effect."""
+        self.notes.ignore(self.place(name), reason)
 
-def _yarn(rope: Rope, d: int) -> dict[str, str]:
-    original = rope.original
-    factor = rope.number("factor", required="factor" not in rope.params)
-    if factor is None:
-        factor = _ratio(rope.length, original)
-        rope.notes.warn(f"{rope.where}.factor is null: taken as max_position_embeddings over the original length")
-    found = {"scaling": "yarn", "factor": number_text(factor), "original-max": str(original)}
-    for name, option in (("beta_fast", "beta-fast"), ("beta_slow", "beta-slow")):
-        value = rope.number(name, required=False, least=None)
-        if value:
-            found[option] = number_text(value)
-    rope.read.add("truncate")
-    if not rope.folded.truncate:
-        found["truncate"] = "false"
-    return found | _yarn_magnitude(rope)
+    def pass_over(self, *names: str) -> None:
+        """Count keys as read that the model's class takes and does not use."""
+        self.read.update(names)
 
+    def fault(self, text: str) -> None:
+        """Say where the framework departs from what a key says."""
+        self.notes.fault(text)
 
-def _yarn_magnitude(rope: Rope) -> dict[str, str]:
-    """Return the parameters of the magnitude: given, DeepSeek's ratio, or none."""
-    given = rope.number("attention_factor", required=False, least=None)
-    weight = rope.number("mscale", required=False, least=None)
-    all_dim = rope.number("mscale_all_dim", required=False, least=None)
-    if given is not None:
-        for name in ("mscale", "mscale_all_dim"):
-            if rope.params.get(name) is not None:
-                rope.notes.ignore(f"{rope.where}.{name}", "attention_factor is given, which wins")
-        return {"attention-factor": number_text(given)}
-    if weight and all_dim:
-        return {"mscale": number_text(weight), "mscale-all-dim": number_text(all_dim)}
-    for name, value in (("mscale", weight), ("mscale_all_dim", all_dim)):
-        if value is not None:
-            rope.notes.ignore(f"{rope.where}.{name}", "transformers reads mscale and mscale_all_dim only together")
-            if value:
-                rope.notes.fault(
-                    f"transformers ignores {rope.where}.{name}={number_text(value)} without its partner: DeepSeek's "
-                    "own code, vLLM and others scale by it"
-                )
-                rope.notes.warn(f"{rope.where}.{name} has no effect without a partner that is not 0")
-    return {}
+    def warn(self, text: str) -> None:
+        """Say what a user must hear of."""
+        self.notes.warn(text)
 
-
-def _ratio(above: int, below: int) -> Decimal:
-    """Return a ratio of lengths; powers of two, as they come, are exact."""
-    from pecli.numbers.decimals import CONTEXT
-
-    return CONTEXT.divide(Decimal(above), Decimal(below))
-
-
-def _longrope(rope: Rope, d: int) -> dict[str, str]:
-    pairs = (d + 1) // 2
-    original = rope.original
-    short, long = rope.numbers("short_factor", pairs), rope.numbers("long_factor", pairs)
-    found = {"scaling": "longrope", "short-factor": short, "long-factor": long, "original-max": str(original)}
-    if rope.family.option("mscale-by") == "length":
-        rope.notes.fault(
-            f"transformers uses the short factors of {rope.family.name} at every length: its forward pass asks "
-            "for them without a length"
-        )
-        found["long-factor"] = short
-        found["short-mscale"], found["long-mscale"] = rope.text("short_mscale"), rope.text("long_mscale")
-        rope.read.update(("factor", "attention_factor"))
-        return found
-    given = rope.number("attention_factor", required=False, least=None)
-    factor = rope.number("factor", required=False)
-    if given is not None:
-        found["attention-factor"] = number_text(given)
-        if factor is not None:
-            rope.notes.ignore(f"{rope.where}.factor", "attention_factor is given, which wins")
-    elif factor is not None:
-        found["factor"] = number_text(factor)
-    else:
-        found["max-position"] = str(rope.length)
-    return found
-
-
-def _llama3(rope: Rope, d: int) -> dict[str, str]:
-    return {
-        "scaling": "llama3",
-        "factor": rope.text("factor"),
-        "original-max": str(rope.original),
-        "low-freq-factor": rope.text("low_freq_factor"),
-        "high-freq-factor": rope.text("high_freq_factor"),
-    }
-
-
-def _proportional(rope: Rope, d: int) -> dict[str, str]:
-    factor = rope.number("factor", required=False)
-    return {"scaling": "proportional"} | ({} if factor is None else {"factor": number_text(factor)})
-
-
-SCALED: dict[str, Callable[[Rope, int], dict[str, str]]] = {
-    "default": _default,
-    "linear": _linear,
-    "dynamic": _dynamic,
-    "yarn": _yarn,
-    "longrope": _longrope,
-    "llama3": _llama3,
-    "proportional": _proportional,
-}
+    def bad(self, rule: str) -> PecliError:
+        """Return the error of a config that cannot be meant."""
+        return self.keys.bad(rule)

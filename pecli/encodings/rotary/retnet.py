@@ -35,6 +35,7 @@ LONGEST = 1 << 31
     users="RetNet, torchscale",
     example="retnet:dim=4,heads=2,max-len=8",
     place=5,
+    hooks={"emulate": ".rope.arithmetic:emulate_rounded"},
 )
 def retnet(
     *,

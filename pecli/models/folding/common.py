@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.models.families import Family
 from pecli.models.heads import head_of
 from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 
 Parameters = dict[str, Any]
-WITH_ORIGINAL = ("llama3", "yarn", "longrope")  # types whose original length may stand beside the dictionary
+WITH_ORIGINAL = tuple(name for name, kind in ROPE_TYPES.items() if kind.original_beside)
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array
-from pecli.encodings.rotary.rope.arithmetic import Emulation, emulation
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow
 from pecli.tables.fill.waves import WaveTable
@@ -23,18 +21,17 @@ class EmulatedTable(WaveTable):
 
     def _arrays(self) -> tuple[Array, ...]:
         name, arithmetic = self.source.encoding.name, self.request.arithmetic
-        simple = not self.waves.axes and len(self.waves.bands) == 1 and self.waves.form == "real"
-        if self.source.encoding.family is not Family.ROTARY or not simple:
-            raise BadParameter("arithmetic", arithmetic, f"is for rope: {name} is computed exactly")
+        plain = not (self.waves.axes or self.waves.beside or self.waves.fixed)
+        if not plain or not self.source.encoding.declares("emulate"):
+            rule = f"is for rotary tables of one position and nothing beside: {name} is computed exactly"
+            raise BadParameter("arithmetic", arithmetic, rule)
         if self.request.layout == "angles":
             raise BadParameter("arithmetic", arithmetic, "gives cos and sin: use another --layout than angles")
         return super()._arrays()
 
     @cached_property
-    def _emulation(self) -> Emulation:
-        arithmetic = cast(Literal["float32", "bfloat16"], self.request.arithmetic)
-        values = self.source.values if self.source.encoding.name == "rope" else None
-        return emulation(self.waves, values, arithmetic)
+    def _emulation(self) -> Any:
+        return self.source.encoding.hook("emulate")(self.waves, self.source.values, self.request.arithmetic)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from pecli.declare.encoding import Value
 from pecli.declare.plan import Waves
-from pecli.numbers.decimals import CONTEXT
+from pecli.encodings.rotary.rope import rotary_width
+from pecli.encodings.rotary.rope.float32 import Float32, nearest
+from pecli.encodings.rotary.rope.scaling import Series
+from pecli.encodings.rotary.rope.scalings import scaling_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Float32 = NDArray[np.float32]
 
 Arithmetic = Literal["float32", "bfloat16"]
 BLOCK = 1 << 18  # angles computed at once: their float64 copies stay in the caches
@@ -75,155 +74,54 @@ class Emulation:
                 out[rows] = values if self.magnitude == 1 else rounded(values * self.magnitude)
 
 
-def emulation(
-    plan: Waves, values: Mapping[str, Value] | None, arithmetic: Arithmetic = "float32", *, double: bool = False
+def emulate(
+    plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32", *, double: bool = False
 ) -> Emulation:
-    """Return what a framework computes for a rotary table.
+    """Return what a framework computes for a table of ``rope``, and of ``mrope`` where all streams are the position.
 
     Parameters
     ----------
     plan : Waves
         The exact plan of the table.
-    values : mapping, optional
-        The checked parameters of ``rope``, whose steps are followed one by
-        one; without them (another encoding, frequencies from a file) the
-        exact frequencies are rounded to float32.
+    values : mapping
+        Its checked parameters, whose steps are followed one by one; frequencies from a file are rounded to float32.
     arithmetic : {"float32", "bfloat16"}
         Type of the steps.
     double : bool
         Whether the class makes its angles in double precision and casts the
         finished table (RoFormer).
+
+    Raises
+    ------
+    UnknownName
+        For a scaling that nobody declared.
     """
     import numpy as np
 
     if double and arithmetic == "float32":
         wide = np.array([float(w) for w in plan.frequencies])
         return Emulation(wide.astype(np.float32), np.float32(float(plan.magnitude)), arithmetic, wide)
-    if values is None or values.get("frequencies") is not None or values.get("ramp") == "rotations":
-        frequencies = np.array([float(w) for w in plan.frequencies], np.float32)
-    else:
-        frequencies = rope_frequencies(values)
+    if values["frequencies"] is not None:
+        return emulate_rounded(plan, values, arithmetic)
+    scaling = scaling_of(values["scaling"])
+    width = rotary_width(values["dim"], values["rotary_dim"], values["partial"], scaling)
+    frequencies = scaling.steps(Series(values["dim"], width, values["base"]), values)
+    return _emulation(frequencies, plan, arithmetic)
+
+
+def emulate_rounded(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
+    """Return the same where no framework's steps to the frequencies are known: the exact ones, rounded to float32."""
+    return _emulation(nearest(plan.frequencies), plan, arithmetic)
+
+
+def _emulation(frequencies: Float32, plan: Waves, arithmetic: Arithmetic) -> Emulation:
+    import numpy as np
+
     magnitude = np.float32(float(plan.magnitude))
     if arithmetic == "bfloat16":
         frequencies = bfloat16_values(frequencies)
         magnitude = bfloat16_values(np.atleast_1d(magnitude))[0]
     return Emulation(frequencies, magnitude, arithmetic)
-
-
-def rope_frequencies(values: Mapping[str, Value]) -> Float32:
-    """Return ``inv_freq`` of the parameters of ``rope``, step by step in float32."""
-    import numpy as np
-
-    dim = _whole(values["dim"])
-    rotary, partial = values.get("rotary_dim"), values.get("partial")
-    d = _whole(rotary) if rotary is not None else int(dim * _decimal(partial)) if partial is not None else dim
-    base, scaling = _decimal(values["base"]), str(values["scaling"])
-    factor = None if values.get("factor") is None else _decimal(values["factor"])
-    one = np.float32(1)
-    with np.errstate(all="ignore"):
-        match scaling:
-            case "ntk":
-                alpha = _decimal(values["alpha"]) if factor is None else factor
-                return one / _powers(float(base) * float(alpha) ** (d / (d - 2)), d)
-            case "dynamic":
-                assert factor is not None
-                return one / _powers(_dynamic_base(values, float(base), float(factor), d), d)
-            case "yarn" | "ntk-by-parts":
-                assert factor is not None
-                return _yarn(values, _powers(float(base), d), np.float32(factor), d)
-            case "longrope":
-                long = _whole(values["seq_len"]) > _whole(values["original_max"])
-                stretch = values["long_factor" if long else "short_factor"]
-                assert isinstance(stretch, tuple)
-                return one / (np.array([float(s) for s in stretch], np.float32) * _powers(float(base), d))
-            case "proportional":
-                moving = one / _powers(float(base), dim, 2 * (d // 2))
-                still = np.zeros(dim // 2 - len(moving), np.float32)
-                padded: Float32 = np.concatenate([moving, still], dtype=np.float32)
-                padded /= np.float32(1 if factor is None else factor)
-                return padded
-        plain: Float32 = one / _powers(float(base), d)
-        if scaling == "linear":
-            assert factor is not None
-            plain /= np.float32(factor)
-        return _llama3(values, plain) if scaling == "llama3" else plain
-
-
-def _whole(value: Value) -> int:
-    assert isinstance(value, int | Decimal)
-    return int(value)
-
-
-def _decimal(value: Value) -> Decimal:
-    assert isinstance(value, int | Decimal)
-    return Decimal(value)
-
-
-def _powers(base: float, d: int, stop: int | None = None) -> Float32:
-    """Return base^(k/d) for k = 0, 2, .. below `stop` (default: d): base and exponent float32, the power rounded."""
-    import numpy as np
-
-    exponents = np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d)
-    rounded = Decimal(float(np.float32(base)))
-    if rounded == 1:
-        return np.ones(len(exponents), np.float32)
-    logarithm = CONTEXT.ln(rounded)
-    powers = [float(CONTEXT.exp(CONTEXT.multiply(logarithm, Decimal(float(e))))) for e in exponents]
-    return np.array(powers, np.float32)
-
-
-def _dynamic_base(values: Mapping[str, Value], base: float, factor: float, d: int) -> float:
-    """Return the base of a length; beyond the model's own PyTorch computes it in float32, from a tensor."""
-    import numpy as np
-
-    longest, length = _whole(values["max_position"]), _whole(values["seq_len"])
-    if length <= longest:
-        return base
-    f32 = np.float32
-    growth = f32(f32(factor) * f32(length)) / f32(longest) - f32(factor - 1)
-    return float(f32(base) * f32(float(growth) ** (d / (d - 2))))
-
-
-def _yarn(values: Mapping[str, Value], powers: Float32, factor: np.float32, d: int) -> Float32:
-    """Return YaRN's blend; the ramp's ends are computed in double precision, as Python does."""
-    import math
-
-    import numpy as np
-
-    base, original = float(_decimal(values["base"])), _whole(values["original_max"])
-
-    def index(rotations: Decimal) -> float:
-        return (d * math.log(original / (float(rotations) * 2 * math.pi))) / (2 * math.log(base))
-
-    low, high = (index(_decimal(values[name])) for name in ("beta_fast", "beta_slow"))
-    if values["truncate"]:
-        low, high = math.floor(low), math.ceil(high)
-    low, high = max(low, 0), min(high, d - 1)
-    if low == high:
-        high += 0.001
-    one = np.float32(1)
-    ramp = (np.arange(d // 2, dtype=np.float32) - np.float32(low)) / np.float32(high - low)
-    kept = one - np.clip(ramp, 0, 1).astype(np.float32)
-    blend: Float32 = one / (factor * powers) * (one - kept) + one / powers * kept
-    return blend
-
-
-def _llama3(values: Mapping[str, Value], plain: Float32) -> Float32:
-    """Return Llama 3.1's frequencies, branch by branch."""
-    import math
-
-    import numpy as np
-
-    f32, one = np.float32, np.float32(1)
-    factor, low, high = (float(_decimal(values[name])) for name in ("factor", "low_freq_factor", "high_freq_factor"))
-    original = _whole(values["original_max"])
-    wavelength = f32(2 * math.pi) / plain
-    slow, fast = wavelength > f32(original / low), wavelength < f32(original / high)
-    scaled = np.where(slow, plain / f32(factor), plain)
-    smooth = (f32(original) / wavelength - f32(low)) / f32(high - low)
-    between = (one - smooth) * scaled / f32(factor) + smooth * scaled
-    found: Float32 = np.where(~fast & ~slow, between, scaled)
-    return found
 
 
 def bfloat16_values(values: Float32) -> Float32:

@@ -1,0 +1,42 @@
+"""Steps that the frameworks' float32 arithmetic of frequencies is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias
+
+from pecli.numbers.decimals import CONTEXT
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Float32: TypeAlias = "NDArray[np.float32]"
+
+
+def powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
+    """Return base^(k/d) for k = 0, 2, .. below `stop` (default: d): base and exponent float32, the power rounded."""
+    import numpy as np
+
+    exponents = np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d)
+    rounded = Decimal(float(np.float32(float(base))))
+    if rounded == 1:
+        return np.ones(len(exponents), np.float32)
+    logarithm = CONTEXT.ln(rounded)
+    return nearest(CONTEXT.exp(CONTEXT.multiply(logarithm, Decimal(float(e)))) for e in exponents)
+
+
+def inverse_powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
+    """Return one over the `powers`."""
+    import numpy as np
+
+    found: Float32 = np.float32(1) / powers(base, d, stop)
+    return found
+
+
+def nearest(values: Iterable[Decimal]) -> Float32:
+    """Return exact values rounded to double precision, as Python holds a config's, and then to float32."""
+    import numpy as np
+
+    return np.array([float(value) for value in values], np.float32)

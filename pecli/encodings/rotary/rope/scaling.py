@@ -1,0 +1,243 @@
+"""What a scaling of rotary frequencies is: all that is known of one, as a value that a module of `scalings` ends in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal, Protocol, get_args
+
+from pecli.declare.encoding import Param
+from pecli.encodings.rotary.rope.float32 import Float32
+from pecli.errors import BadParameter, PecliError
+from pecli.numbers.decimals import geometric
+
+Frequencies = tuple[Decimal, ...]
+ZERO, ONE = Decimal(0), Decimal(1)
+
+Factor = Annotated[Decimal, Param("How many times longer the context gets.", gt=0, le=1e9)]
+MaxPosition = Annotated[int, Param("Positions of the unscaled model (dynamic), of the scaled one (longrope).", ge=1)]
+SeqLen = Annotated[int, Param("Length of the longest sequence (default: last position + 1).", ge=1, of_table="last")]
+OriginalMax = Annotated[int, Param("Positions the model was first trained on.", ge=1)]
+AttentionFactor = Annotated[Decimal, Param("The magnitude of cos and sin, given.", ge=0, le=1e9)]
+
+
+@dataclass(frozen=True)
+class Series:
+    """The unscaled frequencies of a head, which a scaling replaces.
+
+    Attributes
+    ----------
+    dim : int
+        Width of the head.
+    width : int
+        How many of its columns rotate; an odd number gives ceil(width/2) pairs, as ``arange(0, d, 2) / d`` does.
+    base : Decimal
+        Of the geometric series.
+    """
+
+    dim: int
+    width: int
+    base: Decimal
+
+    @cached_property
+    def frequencies(self) -> Frequencies:
+        """base^(-2i/width), radians per position, exact to the digits of `pecli.numbers.decimals`."""
+        return geometric(self.base, Fraction(2, self.width), (self.width + 1) // 2)
+
+
+class Reader(Protocol):
+    """What reads the rope parameters of a model's config, as a scaling sees it."""
+
+    @property
+    def model(self) -> str:
+        """The model type."""
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The parameters as they are written, folded into one dictionary."""
+
+    @property
+    def length(self) -> int:
+        """Positions that the config declares."""
+
+    @property
+    def original(self) -> int:
+        """Positions that the model was first trained on."""
+
+    @property
+    def truncate(self) -> Any:
+        """The key of that name, from where YaRN looks for it."""
+
+    def trait(self, name: str) -> str:
+        """Return what is special to the model's class under this name; empty for nothing."""
+
+    def number(self, name: str, required: bool = True, least: int | None = 0) -> int | Decimal | None:
+        """Return a number of the parameters, above `least` where one is given; None where absent."""
+
+    def text(self, name: str) -> str:
+        """Return a number that must be there, as text."""
+
+    def numbers(self, name: str, count: int) -> str:
+        """Return a list of `count` numbers above 0, as text."""
+
+    def place(self, name: str) -> str:
+        """Return a key with its place in the file, for messages."""
+
+    def use(self, name: str, meaning: str) -> None:
+        """Say what a key is read for."""
+
+    def ignore(self, name: str, reason: str) -> None:
+        """Say why a key has no effect."""
+
+    def pass_over(self, *names: str) -> None:
+        """Count keys as read that the model's class takes and does not use."""
+
+    def fault(self, text: str) -> None:
+        """Say where the framework departs from what a key says."""
+
+    def warn(self, text: str) -> None:
+        """Say what a user must hear of."""
+
+    def bad(self, rule: str) -> PecliError:
+        """Return the error of a config that cannot be meant."""
+
+
+@dataclass(frozen=True)
+class RopeType:
+    """A rope type of transformers that stands for a scaling.
+
+    Parameters
+    ----------
+    name : str
+        As ``rope_type`` has it.
+    read : callable
+        Of a reader and the width that rotates, the recipe's parameters as text.
+    needs_head_dim : bool
+        Whether transformers divides by a ``head_dim`` that the config must then give.
+    original_beside : bool
+        Whether the original length may stand beside the dictionary, or be the config's own length.
+    whole_pairs : bool
+        Whether the share that rotates is one of pairs.
+    """
+
+    name: str
+    read: Callable[[Reader, int], dict[str, str]]
+    needs_head_dim: bool = False
+    original_beside: bool = False
+    whole_pairs: bool = False
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """One scaling of rotary frequencies.
+
+    Parameters
+    ----------
+    name : str
+        The choice of ``scaling``.
+    place : int
+        Orders them in every listing.
+    frequencies : callable
+        Of a `Series` and keyword-only parameters, declared as an encoding's are, the exact frequencies in
+        radians per position, one for each pair.
+    float32 : callable
+        Of the same, ``inv_freq`` as a framework computes it step by step in float32, (pairs,).
+    magnitude : callable, optional
+        Of keyword-only parameters, what multiplies every cosine and sine; 1 where there is none.
+    types : tuple of RopeType
+        The rope types of a config that it is read from.
+    odd_heads : bool
+        Whether a whole head of odd width may turn.
+    """
+
+    name: str
+    place: int
+    frequencies: Callable[..., Frequencies]
+    float32: Callable[..., Float32]
+    magnitude: Callable[..., Decimal] | None = None
+    types: tuple[RopeType, ...] = ()
+    odd_heads: bool = False
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What it takes, in the order of its functions' signatures."""
+        return {**_declared(self.frequencies), **(_declared(self.magnitude) if self.magnitude else {})}
+
+    def rotation(self, series: Series, given: Mapping[str, Any]) -> tuple[Frequencies, Decimal]:
+        """Return frequencies and magnitude for checked parameters, of which it takes its own.
+
+        Raises
+        ------
+        BadParameter
+            If one is missing that it must have, or they do not fit together.
+        """
+        for name, parameter in self.parameters.items():
+            if parameter.default is parameter.empty and given.get(name) is None:
+                raise BadParameter(name.replace("_", "-"), "(none)", f"must be given for scaling {self.name}")
+        frequencies = self.frequencies(series, **_own(self.frequencies, given))
+        return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
+
+    def steps(self, series: Series, given: Mapping[str, Any]) -> Float32:
+        """Return what a framework's float32 steps make of the frequencies, for checked parameters."""
+        return self.float32(series, **_own(self.frequencies, given))
+
+
+@cache
+def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in _declared(function) if name in given}
+
+
+def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function's signature the choice of a scaling, and after it the parameters of them all.
+
+    Each stands once, with the scalings that it belongs to; what one scaling must have another may do without,
+    so that every one may be left out.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    takers: dict[str, list[str]] = {}
+    for scaling in scalings.values():
+        for name, parameter in scaling.parameters.items():
+            if _read(found.setdefault(name, parameter)) != _read(parameter):
+                raise TypeError(f"scalings declare {name} in two ways: {scaling.name} and {takers[name][-1]}")
+            takers.setdefault(name, []).append(scaling.name)
+    of_scalings = [_optional(parameter, takers[name]) for name, parameter in found.items()]
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = _declared(function)
+        at = list(own).index("scaling")
+        words: Any = Literal.__getitem__(tuple(scalings))
+        parameters = list(own.values())
+        choice = parameters[at].replace(annotation=Annotated[words, _read(parameters[at])[1]])
+        joined = [*parameters[:at], choice, *of_scalings, *parameters[at + 1 :]]
+        function.__dict__["__signature__"] = inspect.Signature(joined)
+        return function
+
+    return declare
+
+
+def _read(parameter: inspect.Parameter) -> tuple[Any, Param]:
+    """Return the type of a parameter and what is declared of it; of one that may be None too."""
+    for hint in (parameter.annotation, *get_args(parameter.annotation)):
+        for extra in getattr(hint, "__metadata__", ()):
+            if isinstance(extra, Param):
+                return hint.__origin__, extra
+    raise TypeError(f"{parameter.name} has no Param")
+
+
+def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
+    """Return a scaling's parameter as one that may be left out, with an effect only beside its takers."""
+    kind, param = _read(parameter)
+    if param.when is None:
+        param = replace(param, when=("scaling", tuple(takers)))
+    if parameter.default in (None, parameter.empty):
+        return parameter.replace(annotation=Annotated[kind | None, param], default=None)
+    return parameter.replace(annotation=Annotated[kind, param])

@@ -1,0 +1,50 @@
+"""Dynamic NTK: a factor that grows with the length; unscaled up to the model's own (Peng et al. 2023, appendix)."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
+from pecli.encodings.rotary.rope.scaling import (
+    Factor,
+    Frequencies,
+    MaxPosition,
+    Reader,
+    RopeType,
+    Scaling,
+    SeqLen,
+    Series,
+)
+from pecli.encodings.rotary.rope.scalings.ntk import grown
+from pecli.numbers.decimals import CONTEXT
+
+
+def _frequencies(series: Series, *, factor: Factor, max_position: MaxPosition, seq_len: SeqLen) -> Frequencies:
+    with localcontext(CONTEXT):
+        growth = factor * max(seq_len, max_position) / max_position - (factor - 1)
+    return grown(series, growth)
+
+
+def _float32(series: Series, *, factor: Decimal, max_position: int, seq_len: int) -> Float32:
+    """Beyond the model's own length PyTorch computes the base in float32, from a tensor."""
+    import numpy as np
+
+    base, d, f32 = float(series.base), series.width, np.float32
+    if seq_len > max_position:
+        growth = f32(f32(factor) * f32(seq_len)) / f32(max_position) - f32(float(factor) - 1)
+        base = float(f32(base) * f32(float(growth) ** (d / (d - 2))))
+    return inverse_powers(base, d)
+
+
+def _read(reader: Reader, width: int) -> dict[str, str]:
+    if reader.trait("alpha") and reader.given.get("alpha"):
+        reader.use("alpha", "factor of a fixed NTK scaling, whatever the length")
+        found = {"scaling": "ntk", "factor": reader.text("alpha")}
+    else:
+        found = {"scaling": "dynamic", "factor": reader.text("factor"), "max-position": str(reader.length)}
+    if width <= 2:
+        raise reader.bad(f"rotates {width} columns: rope type dynamic divides by the width less 2")
+    return found
+
+
+SCALING = Scaling("dynamic", 4, _frequencies, _float32, types=(RopeType("dynamic", _read, needs_head_dim=True),))

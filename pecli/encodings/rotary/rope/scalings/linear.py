@@ -1,0 +1,28 @@
+"""Position interpolation: w_i / factor (Chen et al. 2023, arXiv:2306.15595)."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
+from pecli.encodings.rotary.rope.scaling import Factor, Frequencies, Reader, RopeType, Scaling, Series
+from pecli.numbers.decimals import CONTEXT
+
+
+def _frequencies(series: Series, *, factor: Factor) -> Frequencies:
+    with localcontext(CONTEXT):
+        return tuple(w / factor for w in series.frequencies)
+
+
+def _float32(series: Series, *, factor: Decimal) -> Float32:
+    import numpy as np
+
+    found: Float32 = inverse_powers(series.base, series.width) / np.float32(factor)
+    return found
+
+
+def _read(reader: Reader, width: int) -> dict[str, str]:
+    return {"scaling": "linear", "factor": reader.text("factor")}
+
+
+SCALING = Scaling("linear", 2, _frequencies, _float32, types=(RopeType("linear", _read),))

@@ -1,0 +1,69 @@
+"""Llama 3.1: by wavelength as they are, over the factor, or smoothly between (arXiv:2407.21783 and its code)."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from typing import Annotated
+
+from pecli.declare.encoding import Param
+from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
+from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, Reader, RopeType, Scaling, Series
+from pecli.numbers.decimals import CONTEXT, TAU
+
+
+def _frequencies(
+    series: Series,
+    *,
+    factor: Factor,
+    original_max: OriginalMax,
+    low_freq_factor: Annotated[
+        Decimal, Param("Wavelengths above original-max over this are stretched by the factor.", gt=0)
+    ] = ONE,
+    high_freq_factor: Annotated[
+        Decimal, Param("Wavelengths below original-max over this are left alone.", gt=0)
+    ] = Decimal(4),
+) -> Frequencies:
+    """Return the frequencies; the order of the tests matters where low exceeds high."""
+
+    def scaled(w: Decimal) -> Decimal:
+        rotations = original_max * w / TAU  # original / wavelength
+        if rotations < low_freq_factor:
+            return w / factor
+        if rotations > high_freq_factor:
+            return w
+        smooth = (rotations - low_freq_factor) / (high_freq_factor - low_freq_factor)
+        return (1 - smooth) * w / factor + smooth * w
+
+    with localcontext(CONTEXT):
+        return tuple(map(scaled, series.frequencies))
+
+
+def _float32(
+    series: Series, *, factor: Decimal, original_max: int, low_freq_factor: Decimal, high_freq_factor: Decimal
+) -> Float32:
+    import numpy as np
+
+    f32, one = np.float32, np.float32(1)
+    plain = inverse_powers(series.base, series.width)
+    times, low, high = f32(factor), float(low_freq_factor), float(high_freq_factor)
+    wavelength = f32(2 * math.pi) / plain
+    slow, fast = wavelength > f32(original_max / low), wavelength < f32(original_max / high)
+    scaled = np.where(slow, plain / times, plain)
+    smooth = (f32(original_max) / wavelength - f32(low)) / f32(high - low)
+    between = (one - smooth) * scaled / times + smooth * scaled
+    found: Float32 = np.where(~fast & ~slow, between, scaled)
+    return found
+
+
+def _read(reader: Reader, width: int) -> dict[str, str]:
+    return {
+        "scaling": "llama3",
+        "factor": reader.text("factor"),
+        "original-max": str(reader.original),
+        "low-freq-factor": reader.text("low_freq_factor"),
+        "high-freq-factor": reader.text("high_freq_factor"),
+    }
+
+
+SCALING = Scaling("llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),))

@@ -1,0 +1,124 @@
+"""NTK by parts: fast pairs as they are, slow ones over the factor, a ramp between (Peng et al. 2023, section 3.2).
+
+``ramp=index`` is linear in the index of the pair, as the authors' code has it;
+``ramp=rotations`` is linear in the rotations within the original length, as
+equations 17 to 20 print it.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from typing import Annotated, Literal
+
+from pecli.declare.encoding import Param
+from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, OriginalMax, Scaling, Series
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, TAU
+from pecli.numbers.text import number_text
+
+Ramp = Literal["index", "rotations"]
+
+SINGULARITY = 0.001  # keeps the ramp of the authors' code from dividing by zero
+
+
+def frequencies(
+    series: Series,
+    *,
+    factor: Factor,
+    original_max: OriginalMax,
+    beta_fast: Annotated[
+        Decimal, Param("Pairs that turn more often than this in original-max are left alone.", gt=0)
+    ] = Decimal(32),
+    beta_slow: Annotated[
+        Decimal, Param("Pairs that turn less often than this are slowed by the whole factor.", gt=0)
+    ] = ONE,
+    ramp: Annotated[
+        Ramp, Param("Between them linear in the pair's index (the code) or in its rotations (the paper).")
+    ] = "index",
+    truncate: Annotated[
+        bool, Param("Round the ramp's ends outwards to whole indices.", when=("ramp", ("index",)))
+    ] = True,
+) -> Frequencies:
+    """Return w_i (1 - r_i) + w_i / factor r_i, where r_i is the share of interpolation."""
+    if beta_fast < beta_slow:
+        rule = f"must be at least beta-slow={number_text(beta_slow)}: fast pairs turn more often than slow ones"
+        raise BadParameter("beta-fast", number_text(beta_fast), rule)
+    d = series.width
+    if d % 2:
+        raise BadParameter("dim", d, f"must be even for yarn: use a rotary width of {d - 1} or {d + 1}")
+    with localcontext(CONTEXT):
+        if ramp == "index":
+            ramps = _index_ramp(series, original_max, beta_fast, beta_slow, truncate)
+        else:
+            ramps = _rotations_ramp(series, original_max, beta_fast, beta_slow)
+        return tuple(w * (1 - r) + w / factor * r for w, r in zip(series.frequencies, ramps, strict=True))
+
+
+def _index_ramp(series: Series, original: int, fast: Decimal, slow: Decimal, truncate: bool) -> list[Decimal]:
+    """Return the share of interpolation per pair, linear in the index.
+
+    The bounds are those of the authors' code: the upper one is d - 1 and not
+    d/2 - 1, and a lower bound above the upper one leaves every pair alone.
+    """
+    d, base = series.width, series.base
+    if base == 1:
+        raise BadParameter("base", base, "must not be 1 for yarn: its ramp divides by the logarithm of the base")
+    # the (fractional) index of the pair that turns beta times within the original length
+    low, high = (d * (original / (beta * TAU)).ln() / (2 * base.ln()) for beta in (fast, slow))
+    if truncate:
+        low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
+    low, high = max(low, ZERO), min(high, Decimal(d - 1))
+    if low == high:
+        high += Decimal(str(SINGULARITY))
+    return [_clamp((i - low) / (high - low)) for i in range(d // 2)]
+
+
+def _rotations_ramp(series: Series, original: int, fast: Decimal, slow: Decimal) -> list[Decimal]:
+    """Return the share of interpolation per pair, linear in its rotations within `original` positions."""
+    if fast == slow:
+        raise BadParameter("beta-fast", fast, "must differ from beta-slow: the ramp divides by their difference")
+    return [1 - _clamp((original * w / TAU - slow) / (fast - slow)) for w in series.frequencies]
+
+
+def _clamp(value: Decimal) -> Decimal:
+    return min(max(value, ZERO), ONE)
+
+
+def float32(
+    series: Series,
+    *,
+    factor: Decimal,
+    original_max: int,
+    beta_fast: Decimal,
+    beta_slow: Decimal,
+    ramp: Ramp,
+    truncate: bool,
+) -> Float32:
+    """Return the blend in float32; the ramp's ends are computed in double precision, as Python does."""
+    import numpy as np
+
+    if ramp == "rotations":  # the paper's, which no framework computes
+        blend = frequencies(
+            series, factor=factor, original_max=original_max, beta_fast=beta_fast, beta_slow=beta_slow, ramp=ramp
+        )
+        return nearest(blend)
+    d, base, f32 = series.width, float(series.base), np.float32
+    low, high = (
+        (d * math.log(original_max / (float(beta) * 2 * math.pi))) / (2 * math.log(base))
+        for beta in (beta_fast, beta_slow)
+    )
+    if truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, d - 1)
+    if low == high:
+        high += SINGULARITY
+    one, power = f32(1), powers(base, d)
+    along = (np.arange(d // 2, dtype=f32) - f32(low)) / f32(high - low)
+    kept = one - np.clip(along, 0, 1).astype(f32)
+    found: Float32 = one / (f32(factor) * power) * (one - kept) + one / power * kept
+    return found
+
+
+SCALING = Scaling("ntk-by-parts", 5, frequencies, float32)

@@ -1,0 +1,88 @@
+"""YaRN: the frequencies of NTK by parts, and a magnitude that grows with the factor (Peng et al. 2023)."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from typing import Annotated
+
+from pecli.declare.encoding import Param
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Factor, Reader, RopeType, Scaling
+from pecli.encodings.rotary.rope.scalings import ntk_by_parts
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT
+from pecli.numbers.text import number_text
+
+
+def _magnitude(
+    *,
+    factor: Factor,
+    mscale: Annotated[Decimal | None, Param("Weight of ln(factor) in the magnitude.", ge=0)] = None,
+    mscale_all_dim: Annotated[
+        Decimal | None, Param("Weight of ln(factor) in the magnitude's denominator.", ge=0)
+    ] = None,
+    coefficient: Annotated[Decimal, Param("What multiplies ln(factor) in the magnitude.", ge=0, le=1e9)] = Decimal(
+        "0.1"
+    ),
+    attention_factor: AttentionFactor | None = None,
+) -> Decimal:
+    """Return mscale(weight) over mscale(all_dim), with 1 and 0 for what is not given.
+
+    This is DeepSeek's rule; transformers takes it where both are given and
+    neither is 0, and the plain 0.1 ln(factor) + 1 otherwise.
+    """
+    if attention_factor is not None:
+        if mscale is not None or mscale_all_dim is not None:
+            raise BadParameter("attention-factor", attention_factor, "excludes --mscale and --mscale-all-dim")
+        return attention_factor
+    if factor <= 1:
+        return ONE
+    weights = ONE if mscale is None else mscale, ZERO if mscale_all_dim is None else mscale_all_dim
+    with localcontext(CONTEXT):
+        above, below = (coefficient * weight * factor.ln() + 1 for weight in weights)
+        return above / below
+
+
+def _read(reader: Reader, width: int) -> dict[str, str]:
+    if width % 2:
+        raise reader.bad(f"rotates {width} columns, an odd number, which rope type yarn does not take")
+    original = reader.original
+    factor = reader.number("factor", required="factor" not in reader.given)
+    if factor is None:
+        factor = CONTEXT.divide(Decimal(reader.length), Decimal(original))
+        reader.warn(f"{reader.place('factor')} is null: taken as max_position_embeddings over the original length")
+    found = {"scaling": "yarn", "factor": number_text(factor), "original-max": str(original)}
+    for name, option in (("beta_fast", "beta-fast"), ("beta_slow", "beta-slow")):
+        value = reader.number(name, required=False, least=None)
+        if value:
+            found[option] = number_text(value)
+    if not reader.truncate:
+        found["truncate"] = "false"
+    return found | _read_magnitude(reader)
+
+
+def _read_magnitude(reader: Reader) -> dict[str, str]:
+    """Return the parameters of the magnitude: given, DeepSeek's ratio, or none."""
+    given = reader.number("attention_factor", required=False, least=None)
+    weights = {name: reader.number(name, required=False, least=None) for name in ("mscale", "mscale_all_dim")}
+    written = {name: weight for name, weight in weights.items() if weight is not None}
+    if given is not None:
+        for name in written:
+            reader.ignore(name, "attention_factor is given, which wins")
+        return {"attention-factor": number_text(given)}
+    if len(written) == 2 and all(written.values()):
+        return {name.replace("_", "-"): number_text(weight) for name, weight in written.items()}
+    for name, weight in written.items():
+        reader.ignore(name, "transformers reads mscale and mscale_all_dim only together")
+        if weight:
+            reader.fault(
+                f"transformers ignores {reader.place(name)}={number_text(weight)} without its partner: DeepSeek's "
+                "own code, vLLM and others scale by it"
+            )
+            reader.warn(f"{reader.place(name)} has no effect without a partner that is not 0")
+    return {}
+
+
+SCALING = Scaling(
+    "yarn", 6, ntk_by_parts.frequencies, ntk_by_parts.float32, _magnitude,
+    types=(RopeType("yarn", _read, needs_head_dim=True, original_beside=True),),
+)  # fmt: skip
