@@ -183,7 +183,10 @@ class Scaling:
 
     def steps(self, series: Series, given: Mapping[str, Any]) -> Float32:
         """Return what a framework's float32 steps make of the frequencies, for checked parameters."""
-        return self.float32(series, **_own(self.frequencies, given))
+        import numpy as np
+
+        with np.errstate(all="ignore"):  # a framework warns of nothing either
+            return self.float32(series, **_own(self.frequencies, given))
 
 
 @cache
