@@ -56,10 +56,8 @@ def fire(
     weights: Annotated[
         Weights, Param("File of the network (mlp.0.weight ..) and its c and threshold (default: drawn).", file=True)
     ] = None,
-    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
-    generator: Annotated[
-        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
-    ] = GENERATOR,
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
 ) -> Bias:
     """Trained function of the distance as a share of the query's position.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared.biases import Mask, minus, turned
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, draw
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Philox, draw
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 
@@ -51,7 +51,7 @@ def kerple(
     mask: Mask = "none",
     seed: Annotated[DrawnSeed, Param("Seed of the drawn parameters.", ge=0, lt=1 << 64, when=("r1", (None,)))] = 0,
     generator: Annotated[
-        Generator, Param("How parameters are drawn: one Philox word for each.", when=("r1", (None,)))
+        Philox, Param("How parameters are drawn: one Philox word for each.", when=("r1", (None,)))
     ] = GENERATOR,
 ) -> Bias:
     """Kernel of the distance with two trained numbers per head.

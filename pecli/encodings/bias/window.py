@@ -89,10 +89,8 @@ def window(
             when=("weights", (None,)),
         ),
     ] = Decimal("0.02"),
-    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
-    generator: Annotated[
-        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
-    ] = GENERATOR,
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
 ) -> Bias:
     """Trained number for each head and each offset of two patches of a window.
 

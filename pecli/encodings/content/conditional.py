@@ -44,10 +44,8 @@ def conditional(
     weights: Annotated[
         Weights, Param("File with weight (c) or (d, c), and bias (default: drawn from the seed).", file=True)
     ] = None,
-    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
-    generator: Annotated[
-        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
-    ] = GENERATOR,
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
 ) -> Conditional:
     """Absolute table whose rows a function of the content turns up or down.
 

@@ -52,7 +52,7 @@ def cpe(
             "File with weight (c, kernel) or (c, kernel, kernel), and bias (default: drawn from the seed).", file=True
         ),
     ] = None,
-    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
+    seed: DrawnSeed = 0,
     generator: Annotated[
         Generator, Param("How values are drawn: one Philox word each, by channel and place.", when=("weights", (None,)))
     ] = GENERATOR,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Relative
-from pecli.encodings.shared.distance_vectors import SeedOfVectors, StdOfVectors, VectorWeights, WithoutWeights, vectors
-from pecli.encodings.shared.drawn import GENERATOR
+from pecli.encodings.shared.distance_vectors import VectorWeights, vectors
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter
 
@@ -61,9 +61,9 @@ def deberta(
     weights: Annotated[
         VectorWeights, Param("File of the vectors (default: drawn from the seed).", file=True, when=("dim", GIVEN))
     ] = None,
-    std: StdOfVectors = Decimal("0.02"),
-    seed: SeedOfVectors = 0,
-    generator: WithoutWeights = GENERATOR,
+    std: Std = Decimal("0.02"),
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
 ) -> Relative:
     """Trained vector for each bucket of distances.
 

@@ -76,10 +76,8 @@ def decomposed(
     std: Annotated[
         Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("init", ("truncated-normal",)))
     ] = Decimal("0.02"),
-    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
-    generator: Annotated[
-        Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
-    ] = GENERATOR,
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
 ) -> Relative:
     """Trained vectors for the vertical and the horizontal distance of two patches.
 

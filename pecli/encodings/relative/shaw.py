@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Relative
-from pecli.encodings.shared.drawn import GENERATOR, Rule, Std, glorot
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, glorot
 from pecli.encodings.shared.parameters import Dim
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pecli.numbers.points import Points
 
     Integers = NDArray[np.int64]
-from pecli.encodings.shared.distance_vectors import WHOLE, SeedOfVectors, VectorWeights, WithoutWeights, vectors
+from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vectors
 
 
 @encoding(
@@ -59,8 +59,8 @@ def shaw(
         ),
     ] = Decimal("0.02"),
     weights: VectorWeights = None,
-    seed: SeedOfVectors = 0,
-    generator: WithoutWeights = GENERATOR,
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
 ) -> Relative:
     """Trained vector for each clipped distance."""
     after = clip if right is None else right

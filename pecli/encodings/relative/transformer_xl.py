@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Fixed, Relative, Waves
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std
-from pecli.encodings.shared.parameters import Base, Dim
+from pecli.encodings.shared.drawn import GENERATOR, Philox, Std
+from pecli.encodings.shared.parameters import Base, Dim, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 
@@ -82,8 +82,10 @@ def transformer_xl(
     heads: Annotated[int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16)] = None,
     head_dim: Annotated[int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20)] = None,
     std: Annotated[Std, Param("Standard deviation of u and v.", ge=1e-30, le=1e30)] = Decimal("0.02"),
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    seed: Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)] = 0,
+    generator: Annotated[
+        Philox, Param("How values are drawn: one Philox word each, by row and column; normal by inverse CDF.")
+    ] = GENERATOR,
 ) -> Relative:
     """Sinusoid of the distance between query and key.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Domain, Fixed
-from pecli.encodings.shared.drawn import DrawnSeed, Generator, Rule, Std, Weights, draw
+from pecli.encodings.shared.drawn import Rule, Weights, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
-
-
-WithoutWeights = Annotated[
-    Generator, Param("How values are drawn: one Philox word each, by row and column.", when=("weights", (None,)))
-]
-
-
-SeedOfVectors = Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))]
-
-
-StdOfVectors = Annotated[
-    Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("weights", (None,)))
-]
 
 
 VectorWeights = Annotated[

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Param
-from pecli.encodings.shared.parameters import Seed
 from pecli.numbers.decimals import CONTEXT
 
 if TYPE_CHECKING:
@@ -14,15 +13,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
-Generator = Annotated[
-    Literal["philox4x64-10+as241"],
-    Param("How values are drawn: one Philox word each, by row and column; normal by inverse CDF."),
-]
-Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
-Std = Annotated[Decimal, Param("Standard deviation of drawn values.", gt=0, le=1e30)]
-DrawnSeed = Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)]
+_DRAWN: tuple[str, tuple[None]] = ("weights", (None,))
+"""Without a file of weights."""
 
-GENERATOR: Literal["philox4x64-10+as241"] = "philox4x64-10+as241"
+Philox = Literal["philox4x64-10+as241"]
+Generator = Annotated[Philox, Param("How values are drawn: one Philox word each, by row and column.", when=_DRAWN)]
+Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
+Std = Annotated[Decimal, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=_DRAWN)]
+DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=_DRAWN)]
+
+GENERATOR: Philox = "philox4x64-10+as241"
 TAIL = 0.022750131948179207200  # the normal distribution function at -2
 
 

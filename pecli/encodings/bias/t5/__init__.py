@@ -71,7 +71,7 @@ def t5(
             when=("weights", (None,)),
         ),
     ] = Decimal("0.02"),
-    seed: Annotated[DrawnSeed, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=("weights", (None,)))] = 0,
+    seed: DrawnSeed = 0,
     generator: Annotated[
         Generator, Param("How values are drawn: one Philox word each, by bucket and head.", when=("weights", (None,)))
     ] = GENERATOR,
