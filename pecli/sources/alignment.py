@@ -10,7 +10,7 @@ from pecli.declare.tabular import DTYPES, Array, Tabular
 from pecli.errors import PecliError
 from pecli.measures.lanes import pair_lanes
 from pecli.numbers.positions import Positions
-from pecli.sources.sources import Source
+from pecli.sources.sources import NamedSource
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.table import Table
 
@@ -21,7 +21,7 @@ LOOK_ROWS = 16  # rows that decide between layouts of equal shape
 POSITION_BLOCK = 1 << 18
 
 
-def table_like(source: Source, other: Tabular) -> Table:
+def table_like(source: NamedSource, other: Tabular) -> Table:
     """Return the table of a recipe with the length, positions, type and layout of `other`.
 
     What the recipe's text gives stays.  Between layouts of one shape, such as
@@ -47,14 +47,14 @@ def table_like(source: Source, other: Tabular) -> Table:
     return min(tried, key=lambda item: item[0])[1]
 
 
-def _type(source: Source, other: Tabular) -> dict[str, str]:
+def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
     if "dtype" in source.given or not other.arrays:
         return {}
     dtype = {"complex64": "float32", "complex128": "float64"}.get(other.arrays[0].dtype, other.arrays[0].dtype)
     return {"dtype": dtype} if dtype in DTYPES else {"dtype": "float64"}
 
 
-def _rows(source: Source, other: Tabular) -> dict[str, Any]:
+def _rows(source: NamedSource, other: Tabular) -> dict[str, Any]:
     """Return the positions that the recipe's text leaves open."""
     assert source.recipe is not None
     given = source.given
@@ -123,7 +123,7 @@ def _listed(table: Tabular, rows: int) -> Positions | None:
     return None if every is None else Positions.listed(every)
 
 
-def _forms(source: Source, other: Tabular) -> list[dict[str, str]]:
+def _forms(source: NamedSource, other: Tabular) -> list[dict[str, str]]:
     """Return the layouts or forms to try, those first that the shapes allow."""
     assert source.recipe is not None
     family, given = source.recipe.encoding.family, source.given
@@ -164,7 +164,7 @@ def _misfit(made: Table, other: Tabular) -> float:
     return worst
 
 
-def open_beside(first: Source, second: Source, length: int) -> tuple[Tabular, Tabular]:
+def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:
     """Open two sources so that they can be compared: a recipe takes from the other what its text leaves open.
 
     Of two recipes without a length both get `length` rows.
@@ -182,7 +182,7 @@ def open_beside(first: Source, second: Source, length: int) -> tuple[Tabular, Ta
     return table_like(first, other), other
 
 
-def open_alone(source: Source, length: int, **options: Any) -> Tabular:
+def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
     """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer."""
     if not source.is_recipe or source.says_length:
         return source.open(**options)

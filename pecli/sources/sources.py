@@ -1,28 +1,20 @@
-"""What a command reads: one rule for files, arrays inside files, standard input, recipes and configs.
-
-A word that is an encoding's name (before any colon) is a recipe; ``./name`` is
-a file of that name.  A bare ``config.json`` is a model's configuration.
-"""
+"""What a command reads, before it is opened: a recipe or a config with what its text says, or a file."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter
 from pecli.numbers.text import shorten
+from pecli.sources.kinds import Kind, kind_of
 from pecli.tables.table import Table, take_table_keys
-
-LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
 
 
 @dataclass(frozen=True)
-class Source:
+class NamedSource:
     """One thing that a command was told to read, before it is opened.
 
     Attributes
@@ -75,7 +67,7 @@ class Source:
         return make_table(self.recipe, keys, **options)
 
 
-def read_source(text: str, **choice: str) -> Source:
+def read_source(text: str, **choice: str) -> NamedSource:
     """Return what a source's text names; a file is not yet opened.
 
     Parameters
@@ -89,15 +81,13 @@ def read_source(text: str, **choice: str) -> Source:
     BadRecipe, BadParameter, UnknownName, BadFile
         If it is a recipe or a config that cannot be read.
     """
-    name = text.partition(":")[0]
-    if name in CATALOGUE and not choice:
-        return _recipe_source(text)
-    if name not in CATALOGUE and is_config(text):
+    kind = kind_of(text)
+    if kind is Kind.CONFIG:
         return _config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
     if choice:
         name, word = next(iter(choice.items()))
         raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
-    return Source(text)
+    return _recipe_source(text) if kind is Kind.RECIPE else NamedSource(text)
 
 
 def open_source(text: str, **options: Any) -> Tabular:
@@ -116,35 +106,16 @@ def make_table(recipe: Recipe, keys: dict[str, str], **options: Any) -> Table:
     return Table.make(recipe, **{**merged, **given})
 
 
-def _recipe_source(text: str) -> Source:
+def _recipe_source(text: str) -> NamedSource:
     name, keys = split_recipe(text)
     config = keys.pop("config", None)
     if config is not None:
         return _config_source(text, config, name, keys)
     own = take_table_keys(name, keys)
-    return Source(text, Recipe.bind(name, **keys), own)
+    return NamedSource(text, Recipe.bind(name, **keys), own)
 
 
-def is_config(text: str) -> bool:
-    """Whether a path is a model's configuration: a JSON object that says ``model_type`` or has rotary keys."""
-    path = Path(text)
-    if path.suffix != ".json" or not path.is_file() or path.stat().st_size > LARGEST_CONFIG:
-        return False
-    try:
-        with path.open("rb") as file:
-            if not file.read(64).lstrip().startswith(b"{"):
-                return False
-            file.seek(0)
-            loaded = json.loads(file.read())
-    except (OSError, ValueError):
-        return False
-    return isinstance(loaded, dict) and bool(_CONFIG_KEYS & loaded.keys())
-
-
-_CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}
-
-
-def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, str]) -> Source:
+def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, str]) -> NamedSource:
     """Read a model's configuration; what stands beside it in the recipe wins.
 
     ``layer-type`` and ``stack`` choose what is read of it.  Without a length
@@ -158,4 +129,4 @@ def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, s
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
     note = f"{found.reading.model_type}, as {found.reading.stack} reads it"
-    return Source(text, found.recipe, own, note, found.layer.length, found.layer.layout)
+    return NamedSource(text, found.recipe, own, note, found.layer.length, found.layer.layout)

@@ -16,14 +16,14 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     A bare name stands for its encoding; only a recipe with parameters is measured.
     """
     from pecli.encodings import CATALOGUE
+    from pecli.sources.kinds import Kind, kind_of
     from pecli.tables.table import take_table_keys
 
     found: list[tuple[Encoding, Recipe | None]] = []
     for text in sources:
-        encoding = CATALOGUE.get(text.partition(":")[0])
-        if encoding is None:
+        if kind_of(text) is not Kind.RECIPE:
             return None
-        recipe = None
+        encoding, recipe = CATALOGUE[text.partition(":")[0]], None
         if ":" in text:
             name, keys = split_recipe(text)
             take_table_keys(name, keys)

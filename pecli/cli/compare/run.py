@@ -11,7 +11,7 @@ from pecli.errors import BadParameter
 if TYPE_CHECKING:
     from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
     from pecli.declare.tabular import Tabular
-    from pecli.sources.sources import Source
+    from pecli.sources.sources import NamedSource
 
 DEFAULT_ROWS = 128  # of recipes that say no length
 
@@ -49,7 +49,7 @@ def compare_sources(texts: Sequence[str], tolerance: Tolerance, *, json: bool, q
     return _several(sources, tolerance, json=json, quiet=quiet)
 
 
-def _two(first: Source, second: Source, tolerance: Tolerance, *, json: bool, quiet: bool) -> int:
+def _two(first: NamedSource, second: NamedSource, tolerance: Tolerance, *, json: bool, quiet: bool) -> int:
     from pecli.sources.alignment import open_beside
 
     a, b = open_beside(first, second, DEFAULT_ROWS)
@@ -72,7 +72,7 @@ def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, *, quiet: bool) -> C
         return compare(a, b, tolerance, advance)
 
 
-def _several(sources: Sequence[Source], tolerance: Tolerance, *, json: bool, quiet: bool) -> int:
+def _several(sources: Sequence[NamedSource], tolerance: Tolerance, *, json: bool, quiet: bool) -> int:
     """Compare every pair; recipes take their shape from the first file."""
     from pecli.sources.alignment import open_alone, table_like
 

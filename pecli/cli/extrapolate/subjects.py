@@ -10,7 +10,7 @@ from pecli.errors import BadParameter
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
     from pecli.encodings.recipe import Recipe
-    from pecli.sources.sources import Source
+    from pecli.sources.sources import NamedSource
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,14 @@ class Subject:
 
     Attributes
     ----------
-    source : Source
+    source : NamedSource
     table : Tabular or None
         What a file holds.
     stored : Recipe or None
         What a file says that it is.
     """
 
-    source: Source
+    source: NamedSource
     table: Tabular | None
     stored: Recipe | None = None
 
@@ -43,15 +43,16 @@ class Subject:
 
 def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
     """Read a source; a config whose layers differ counts as one source for each kind of layer."""
-    from pecli.sources.sources import Source, is_config
+    from pecli.sources.kinds import Kind, kind_of
 
-    if not is_config(text):
+    if kind_of(text) is not Kind.CONFIG:
         if layer_type is not None:
             raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
         return [read_subject(text)]
     from pecli.errors import BadFile
     from pecli.models import read_config
     from pecli.sources.configs import of_layer
+    from pecli.sources.sources import NamedSource
 
     reading = read_config(text)
     try:
@@ -64,7 +65,7 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
     for name, layer in layers.items():
         keys = {} if layer.length is None else {"len": str(layer.length)}
         label = f"{text} ({name})" if name else text
-        found.append(Subject(Source(label, of_layer(reading, layer, {}).recipe, keys), None))
+        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), None))
     return found
 
 

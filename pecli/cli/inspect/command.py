@@ -33,10 +33,10 @@ def command(
 ) -> int:
     """Say what a table holds; identify it, verify it, measure it, draw it."""
     from pecli.cli.inspect.run import Wanted, inspect_source
-    from pecli.sources.sources import is_config
+    from pecli.sources.kinds import Kind, kind_of
 
     asked = identify or verify or recipe or properties or steps or sha256 or plot or picture
-    if is_config(source) and not asked:
+    if not asked and kind_of(source) is Kind.CONFIG:
         from pecli.cli.inspect.config_view import explain
 
         return explain(source, layer_type=layer_type, stack=stack or "transformers", json=json)

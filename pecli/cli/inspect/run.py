@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.output import print_json
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pecli.drawing.pictures import Chart
     from pecli.inspection.statistics import Inspection
     from pecli.numbers.positions import Positions
-    from pecli.sources.sources import Source
+    from pecli.sources.sources import NamedSource
 
 DEFAULT_ROWS = 128
 LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
@@ -52,6 +51,7 @@ def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any], choice: 
 
     `table` holds options of a recipe's table, `choice` what is read of a config.
     """
+    from pecli.sources.kinds import Kind, kind_of
     from pecli.sources.sources import read_source
 
     if wanted.recipe is not None and not wanted.verify:
@@ -60,7 +60,7 @@ def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any], choice: 
         raise BadParameter("picture", wanted.picture, "says what --plot draws: give --plot PATH, or - for the terminal")
     if wanted.plot is not None:
         _check_drawing(wanted)
-    if Path(text).is_dir():
+    if kind_of(text) is Kind.FOLDER:
         if not wanted.verify:
             raise BadParameter("SOURCE", text, "is a folder: name a file in it, or --verify its parts")
         return _verify_folder(text, wanted)
@@ -76,7 +76,7 @@ def inspect_source(text: str, wanted: Wanted, table: Mapping[str, Any], choice: 
     return _look(source, wanted, table)
 
 
-def _verify(text: str, source: Source, wanted: Wanted) -> int:
+def _verify(text: str, source: NamedSource, wanted: Wanted) -> int:
     from pecli.cli.terminal.screen import progress_for
     from pecli.inspection.verification import verify
 
@@ -121,7 +121,7 @@ def _check_steps(wanted: Wanted) -> None:
             raise BadParameter(name, str(value).lower(), "cannot stand with --steps: ask for one after the other")
 
 
-def _steps(source: Source, wanted: Wanted, table: Mapping[str, Any]) -> int:
+def _steps(source: NamedSource, wanted: Wanted, table: Mapping[str, Any]) -> int:
     from pecli.lessons.lesson import work_through
     from pecli.numbers.text import parse_integer
 
@@ -157,7 +157,7 @@ def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | 
     return Positions.arange(min(rows or SHOWN, SHOWN), start, step)
 
 
-def open_table_of(source: Source, table: Mapping[str, Any]) -> Tabular:
+def open_table_of(source: NamedSource, table: Mapping[str, Any]) -> Tabular:
     """Open a source; a recipe that does not say its length gets a short one."""
     from pecli.sources.alignment import open_alone
 
@@ -168,7 +168,7 @@ def open_table_of(source: Source, table: Mapping[str, Any]) -> Tabular:
     return open_alone(source, DEFAULT_ROWS, **table)
 
 
-def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
+def _look(source: NamedSource, wanted: Wanted, options: Mapping[str, Any]) -> int:
     """Report statistics, and what else was asked for."""
     from pecli.cli.terminal.screen import progress_for, size_text
     from pecli.inspection.statistics import inspect_table
@@ -201,7 +201,7 @@ def _look(source: Source, wanted: Wanted, options: Mapping[str, Any]) -> int:
     return 0
 
 
-def _given_positions(source: Source, options: Mapping[str, Any]) -> Any:
+def _given_positions(source: NamedSource, options: Mapping[str, Any]) -> Any:
     """Return the positions that the command gives to the rows of a file."""
     if source.is_recipe or "positions" not in options:
         return None

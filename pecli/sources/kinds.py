@@ -1,0 +1,50 @@
+"""Is it a recipe, a model's config, a folder or a file?  Asking loads no NumPy, and of a file's name no encoding."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from pathlib import Path
+
+from pecli.encodings import CATALOGUE
+
+LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
+CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}
+
+
+class Kind(Enum):
+    """What a source's text names."""
+
+    RECIPE = "recipe"
+    CONFIG = "config"
+    FOLDER = "folder"
+    FILE = "file"
+
+
+def kind_of(text: str) -> Kind:
+    """Return what a text names; a file need not exist.
+
+    A word that is an encoding's name, before any colon, is a recipe; ``./name``
+    is a file of that name.  A config is a JSON object with keys that models have.
+    """
+    if text.partition(":")[0] in CATALOGUE:
+        return Kind.RECIPE
+    path = Path(text)
+    if path.is_dir():
+        return Kind.FOLDER
+    return Kind.CONFIG if path.suffix == ".json" and _is_config(path) else Kind.FILE
+
+
+def _is_config(path: Path) -> bool:
+    """Whether a JSON file holds one object that says ``model_type`` or has rotary keys."""
+    try:
+        if not path.is_file() or path.stat().st_size > LARGEST_CONFIG:
+            return False
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):
+                return False
+            file.seek(0)
+            loaded = json.loads(file.read())
+    except (OSError, ValueError):
+        return False
+    return isinstance(loaded, dict) and bool(CONFIG_KEYS & loaded.keys())
