@@ -39,6 +39,11 @@ class Family(Enum):
         self.word = word
         self.title = title
 
+    @property
+    def pairs(self) -> bool:
+        """Whether a value belongs to two positions, a query's and a key's."""
+        return self in (Family.BIAS, Family.RELATIVE)
+
 
 @dataclass(frozen=True)
 class Source:

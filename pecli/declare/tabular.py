@@ -181,6 +181,38 @@ class Tabular(ABC):
         array = self.array(name)
         return self.read_rows([name], 0, array.rows)[name].reshape(array.shape)
 
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of its arrays; with them a table is a mapping of names to arrays."""
+        return tuple(array.name for array in self.arrays)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return one whole array, as :meth:`read` does."""
+        return self.read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the array where there is one.
+
+        Raises
+        ------
+        BadParameter
+            Where there are several: which is meant?
+        """
+        if len(self.arrays) != 1:
+            rule = "are several: choose one by its name, or take them all with dict(table)"
+            raise BadParameter("arrays", ", ".join(self.keys()), rule)
+        values = self.read(self.arrays[0].name)
+        return values if dtype is None else values.astype(dtype)
+
+    def __repr__(self) -> str:
+        arrays = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.arrays)
+        return f"<{type(self).__name__} {self.recipe or 'without a recipe'}: {arrays}>"
+
 
 def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:
     """Return how many rows of these arrays together make about `block_bytes` bytes, at least one."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pecli.declare.encoding import Encoding, Value
-from pecli.declare.plan import Plan
+from pecli.declare.plan import Domain, Plan
 from pecli.encodings import find
 from pecli.errors import BadRecipe
 from pecli.numbers.text import shorten
@@ -76,6 +76,16 @@ class Recipe:
             for name, parameter in self.encoding.parameters.items()
             if parameter.param.of_table and self.values[name] is None and self.encoding.applies(parameter, self.values)
         }
+
+    @property
+    def rows(self) -> int | None:
+        """Length of the table where these parameters fix it (a grid, a window); None where it is asked for."""
+        return None if self.open_parameters else self.plan.rows
+
+    @property
+    def domain(self) -> Domain:
+        """Which positions have a value; every one where that depends on a length still open."""
+        return Domain() if self.open_parameters else self.plan.domain
 
     def resolve(self, *, length: int, last: int, whole: bool, part: str = "--start or --shard") -> Recipe:
         """Return the recipe with what depends on the whole table filled in.

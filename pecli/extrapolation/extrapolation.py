@@ -129,9 +129,8 @@ def extrapolate(
     if scalings:
         found = compare_scalings(resolved, scalings, train, test, factor, strict=strict)
         made = replace(made, scalings=found)
-    rows = getattr(plan, "rows", None)
-    if rows is not None:
-        finding = f"its own parameters fix its {rows} rows"
+    if plan.rows is not None:
+        finding = f"its own parameters fix its {plan.rows} rows"
         return replace(made, verdict="fixed", finding=finding, remedy="give a larger grid, or more points")
     if recipe.encoding.family is Family.NONE:
         return replace(made, verdict="nothing", finding="it has no values to run out of")
@@ -144,6 +143,7 @@ def extrapolate(
         return _of_distances(made, plan, threshold, resolved.values.get("apply") == "multiply")
     if isinstance(plan, Conditional):
         return _of_content(made, plan, resolved.values.get("dim"))
+    assert isinstance(plan, Values)
     return _of_values(made, recipe, plan)
 
 
@@ -157,8 +157,7 @@ def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
 
 def _last_position(recipe: Recipe, test: int) -> int:
     """Return the last position below the test length that has a value."""
-    domain = getattr(recipe.plan, "domain", None)
-    high = None if domain is None else domain.high
+    high = recipe.domain.high
     return test - 1 if high is None else min(test - 1, int(high))
 
 

@@ -1,99 +1,56 @@
 """Tables: recipe x positions x type -> blocks of rows, in any order.
 
-The plan decides which class computes it: sines and cosines go to the engine,
+A table is one class that holds a filler; the plan decides which filler: sines and cosines go to the engine,
 values and biases are computed by their kernels and rounded once.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.encoding import Family
-from pecli.declare.plan import Conditional, Domain, Plan
-from pecli.declare.tabular import DTYPES, Array, Tabular
+from pecli.declare.plan import Conditional, Plan
+from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
-from pecli.errors import BadParameter, BadRecipe, UnknownName
-from pecli.numbers.positions import Positions, fraction_text, parse_shard
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.positions import Positions
 from pecli.numbers.text import parse_integer, parse_number, shorten
-from pecli.tables.layouts import LAYOUTS
+from pecli.tables.request import KEYS, Extent, Request
+from pecli.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
-ALIGNMENTS = ("last", "first")
-ARITHMETICS = ("exact", "float32", "bfloat16")
-KEYS = (
-    "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a table beside its recipe; the words of the command line."""
-
-    dtype: str = "float32"
-    layout: str = "split"
-    form: str = "dense"
-    shard: str | None = None
-    queries: int | None = None
-    align: str = "last"
-    arithmetic: str = "exact"
-
-    def keys(self) -> dict[str, str]:
-        """Return what differs from the defaults, as a recipe's text holds it; the type always."""
-        found = {"dtype": self.dtype}
-        for name in ("layout", "form", "shard", "queries", "align", "arithmetic"):
-            value = getattr(self, name)
-            if value != getattr(type(self), name):
-                found[name] = str(value)
-        return found
-
-    def rows(self, count: int) -> tuple[int, int]:
-        """Return first and last (exclusive) row that the table holds, among `count` positions."""
-        queries = self.queries or count
-        offset = count - queries if self.align == "last" else 0
-        if offset < 0:
-            rule = (
-                f"must be at most keys={count}: the queries are the last of the keys' positions; or use --align first"
-            )
-            raise BadParameter("queries", queries, rule)
-        start, stop = parse_shard(self.shard, queries) if self.shard else (0, queries)
-        return offset + start, offset + stop
+    from pecli.tables.fill.conditional import Content
 
 
 class Table(Tabular):
-    """A computed table.
+    """A computed table: a mapping of names to arrays, whose rows are computed when they are asked for.
 
-    Made by :meth:`make` from a recipe, or by :meth:`parse` from the text of
-    one that holds the table's own keys too.
+    Made by :meth:`make` from a recipe, or by :meth:`parse` from the text of one that holds the table's own keys too.
 
     Attributes
     ----------
     source : Recipe
         The encoding and its parameters, all resolved.
-    positions : Positions
-        Those of the whole table.
-    rows_of : tuple of int
-        First and last (exclusive) row of the whole that this one holds; other than all with a shard, or with
-        fewer queries than keys.
+    extent : Extent
+        The positions of the whole table, and which of them this one holds.
     request : Request
         Type, layout, form, queries.
     """
 
-    def __init__(self, source: Recipe, positions: Positions, request: Request, rows_of: tuple[int, int]) -> None:
-        self.source, self.positions, self.request, self.rows_of = source, positions, request, rows_of
-        self.dtype = request.dtype
-        self.part = positions if rows_of == (0, positions.count) else positions.part(*rows_of)
-        self.arrays = self._arrays()
-        self.recipe = join_recipe(source.encoding.name, {**source.keys(), **positions.keys(), **request.keys()})
-        from pecli.version import __version__
+    def __init__(self, source: Recipe, extent: Extent, request: Request) -> None:
+        from pecli.tables.fill import filler_for
 
+        self.source, self.extent, self.request = source, extent, request
+        self.filler = filler_for(source, extent, request, *_handed(source.plan, extent))
+        self.arrays = self.filler.arrays
         encoding = source.encoding
+        self.recipe = join_recipe(encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()})
         self.metadata: Mapping[str, str] = {
             "formula": "\n".join(encoding.formula),
             "source": "; ".join(map(str, encoding.source)),
@@ -155,26 +112,26 @@ class Table(Tabular):
                 raise BadParameter("keys", keys, f"cannot stand with len={length}: the length is that of the keys")
             length = parse_integer("keys", keys)
         where = _positions(recipe, length, start, step, positions)
-        request = _request(recipe, dtype, layout, form, shard)
+        request = Request.of(recipe.encoding, dtype=dtype, layout=layout, form=form, shard=shard, arithmetic=arithmetic)
         if queries is not None or keys is not None or align is not None:
-            request = _with_queries(recipe, request, queries, align)
-        if arithmetic not in ARITHMETICS:
-            raise UnknownName("arithmetic", arithmetic, ARITHMETICS)
-        request = replace(request, arithmetic=arithmetic)
-        rows = request.rows(where.count)
+            request = request.with_queries(recipe.encoding, queries, align)
+        extent = request.extent(where)
         whole = shard is None and where.start == 0
         part = "--shard" if shard is not None else "--start" if where.is_range else "--positions"
         last = -((-where.highest.numerator) // where.highest.denominator)
-        resolved = recipe.resolve(length=where.count, last=last, whole=whole, part=part)
-        from pecli.tables.fill import table_class
-
-        made = table_class(resolved.plan, arithmetic)(resolved, where, request, rows)
-        made.check()
+        made = Table(recipe.resolve(length=where.count, last=last, whole=whole, part=part), extent, request)
+        made.filler.check()
         return made
 
     @staticmethod
     def parse(text: str, **options: Any) -> Table:
-        """Return the table that a recipe's text writes; `options` of :meth:`make` win over its keys."""
+        """Return the table that a recipe's text writes; `options` of :meth:`make` win over its keys.
+
+        Examples
+        --------
+        >>> Table.parse("rope:dim=4,len=3", dtype="float16")
+        <Table rope:dim=4,base=10000,scaling=none,len=3,dtype=float16: cos (3, 2) float16, sin (3, 2) float16>
+        """
         name, keys = split_recipe(text)
         own = take_table_keys(name, keys)
         if "len" in own:
@@ -186,7 +143,22 @@ class Table(Tabular):
 
     def as_type(self, dtype: str) -> Table:
         """Return the same table in another type of `DTYPES`, rounded from the real values."""
-        return type(self)(self.source, self.positions, replace(self.request, dtype=dtype), self.rows_of)
+        return Table(self.source, self.extent, replace(self.request, dtype=dtype))
+
+    @property
+    def positions(self) -> Positions:
+        """The positions of the whole table; of a bias, the keys."""
+        return self.extent.positions
+
+    @property
+    def part(self) -> Positions:
+        """The positions of its rows, a part of the whole's in a shard; of a bias, the queries."""
+        return self.extent.part
+
+    @property
+    def rows(self) -> int:
+        """How many positions it has rows for; of a bias, how many queries."""
+        return self.part.count
 
     @property
     def label(self) -> str:
@@ -200,21 +172,25 @@ class Table(Tabular):
         return self.source.plan
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return positions `start` to `stop` of its rows, int64, or float64 where fractional."""
-        return self.part.numbers(start, stop)
+        """Return positions `start` to `stop` of its rows, int64, or float64 where fractional; distances likewise."""
+        return self.filler.position(start, stop)
 
-    def check(self) -> None:
-        """Raise BadParameter for a position that has no value; runs before any file is opened."""
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
+        """Write rows into `out`, computed by so many threads; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        if out:
+            self.filler.fill(start, stop, out, threads)
 
-    @abstractmethod
-    def _arrays(self) -> tuple[Array, ...]:
-        """Return what it holds."""
+    def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return rows of the named arrays, computed on all cores."""
+        from pecli.engine import default_threads
+
+        out = self.empty(names, start, stop)
+        self.fill(start, stop, out, default_threads())
+        return out
 
 
 def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
     """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays."""
-    from pecli.encodings import CATALOGUE
-
     encoding = CATALOGUE.get(name)
     own = {p.key for p in encoding.options} if encoding else set()
     return {key: keys.pop(key) for key in KEYS if key in keys and key not in own}
@@ -233,7 +209,9 @@ def _positions(
         return positions if isinstance(positions, Positions) else Positions.listed(positions)
     first = parse_number("start", start) if start is not None else 0
     by = parse_number("step", step) if step is not None else 1
-    rows = None if recipe.open_parameters else _fixed_rows(recipe.plan)
+    rows = recipe.rows
+    if rows is None and not recipe.open_parameters and isinstance(recipe.plan, Conditional):
+        rows = _content_rows(recipe.plan.content)
     if length is not None:
         count = parse_integer("len", length)
         if rows is not None and start is None and step is None and count != rows:
@@ -245,52 +223,55 @@ def _positions(
     return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)
 
 
-def _fixed_rows(plan: Plan) -> int | None:
-    """Return how many rows a plan has, where it says so: a grid, a window, content."""
-    if isinstance(plan, Conditional):
-        from pecli.tables.fill.conditional import content_rows
-
-        return content_rows(plan)
-    rows: int | None = getattr(plan, "rows", None)
-    return rows
+def _handed(plan: Plan, extent: Extent) -> tuple[Content | None, Tabular | None]:
+    """Return what a conditional plan reads: its content, from a file or a recipe, and the rows of its base."""
+    if not isinstance(plan, Conditional):
+        return None, None
+    return _content(plan.content, extent.positions.count), None if plan.base is None else _base(plan, extent.part)
 
 
-def _request(recipe: Recipe, dtype: str, layout: str | None, form: str | None, shard: str | None) -> Request:
-    """Check the words and that they fit the family."""
-    family = recipe.encoding.family
-    for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS), ("form", form, None)):
-        if word is not None and known is not None and word not in known:
-            raise UnknownName(kind, str(word), known)
-    if layout is not None and family is not Family.ROTARY:
-        raise BadParameter("layout", layout, f"is for rotary tables: {recipe.encoding.name} is {family.word}")
-    if form is not None and family not in (Family.BIAS, Family.RELATIVE):
-        raise BadParameter("form", form, f"is for biases: {recipe.encoding.name} is {family.word}")
-    if layout == "complex" and dtype not in ("float32", "float64"):
-        raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with --layout complex")
-    return Request(dtype, layout or "split", form or "dense", shard)
+def _content(text: str, length: int) -> Content:
+    """Return the content that a file holds, or a recipe gives at so many positions."""
+    if not is_recipe(text):
+        from pecli.encodings.shared.files import open_array
+
+        return open_array(text, "content")
+    from pecli.tables.fill.conditional import Computed
+
+    table = Table.parse(text, dtype="float64", length=None if _fixes_length(text) else length)
+    if len(table.arrays) != 1 or len(table.arrays[0].shape) != 2:
+        raise BadParameter("content", text, "must be one array of rows: use an absolute encoding, or a file")
+    return Computed(table)
 
 
-def _with_queries(recipe: Recipe, request: Request, queries: object, align: str | None) -> Request:
-    """Add the number of queries and where they stand, which only what relates two positions has."""
-    encoding = recipe.encoding
-    if encoding.family not in (Family.BIAS, Family.RELATIVE):
-        raise BadParameter("queries", queries or align, f"is for biases: {encoding.name} is {encoding.family.word}")
-    if align is not None and align not in ALIGNMENTS:
-        raise UnknownName("align", align, ALIGNMENTS)
-    count = None if queries is None else parse_integer("queries", queries)
-    if count is not None and count < 1:
-        raise BadParameter("queries", count, "must be at least 1")
-    return replace(request, queries=count, align=align or "last")
+def is_recipe(text: str) -> bool:
+    """Whether a source is a recipe: a word that is an encoding's name is one."""
+    return text.partition(":")[0] in CATALOGUE
 
 
-def check_domain(name: str, domain: Domain, positions: Positions) -> None:
-    """Raise BadParameter where a position lies outside what an encoding has values for."""
-    if domain.integral and not positions.integral:
-        raise BadParameter("positions", "(fractional)", f"must be whole numbers for {name}: {domain.remedy}")
-    low, high = positions.lowest, positions.highest
-    for outside, position in (
-        (domain.low is not None and low < domain.low, low),
-        (domain.high is not None and high > domain.high, high),
-    ):
-        if outside:
-            raise BadParameter("position", fraction_text(position), f"has no value in {name}: {domain.remedy}")
+def _fixes_length(text: str) -> bool:
+    name, keys = split_recipe(text)
+    own = take_table_keys(name, keys)
+    return "len" in own or "positions" in own or Recipe.bind(name, **keys).rows is not None
+
+
+def _content_rows(text: str) -> int | None:
+    """Return how many rows content has; None where a recipe gives as many as are asked for."""
+    return None if is_recipe(text) and not _fixes_length(text) else _content(text, 1).shape[0]
+
+
+def _base(plan: Conditional, part: Positions) -> Table:
+    """Return the absolute table that a conditional plan hands on, at these positions."""
+    assert plan.base is not None
+    name, keys = split_recipe(plan.base)
+    width = keys.setdefault("dim", str(plan.dim))
+    if width != str(plan.dim):
+        raise BadParameter("position", plan.base, f"has dim={width}, and dim={plan.dim}: leave one out")
+    recipe = Recipe.bind(name, **keys)
+    if recipe.encoding.family is not Family.ABSOLUTE:
+        rule = f"must be an absolute encoding: {recipe.encoding.name} is {recipe.encoding.family.word}"
+        raise BadParameter("position", plan.base, rule)
+    table = Table.make(recipe, positions=part, dtype="float64")
+    if len(table.arrays) != 1 or table.arrays[0].dtype != "float64":
+        raise BadParameter("position", plan.base, "must be one real array, and has others beside it")
+    return table

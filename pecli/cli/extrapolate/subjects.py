@@ -73,7 +73,7 @@ def read_subject(text: str) -> Subject:
     """Read a source; a file that holds its recipe counts as that recipe."""
     from pecli.encodings.recipe import Recipe, split_recipe
     from pecli.sources.sources import read_source
-    from pecli.tables.table import KEYS
+    from pecli.tables.request import KEYS
 
     source = read_source(text)
     if source.recipe is not None:

@@ -64,7 +64,7 @@ def table_options(family: Family) -> dict[str, Any]:
     from pecli.declare.words import STACKS
     from pecli.formats import FORMATS
     from pecli.tables.layouts import LAYOUTS
-    from pecli.tables.table import ALIGNMENTS, ARITHMETICS, FORMS
+    from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
 
     options = {
         "len": text_option("--len", "Number of rows.", metavar="N", panel=TABLE),

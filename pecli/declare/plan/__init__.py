@@ -9,31 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pecli.declare.plan.base import Domain, Fixed, Plan, Role, nothing
 from pecli.declare.plan.pairs import Bias, Conditional, Frame, Relative, Window
-from pecli.declare.plan.rows import Axis, Band, Beside, Cross, Domain, Fixed, Frequency, Ramp, Values, Waves, rotation
+from pecli.declare.plan.rows import Axis, Band, Beside, Cross, Frequency, Ramp, Values, Waves, rotation
 
 if TYPE_CHECKING:
-    from pecli.declare.plan.rows import Real
+    from pecli.declare.plan.base import Real
 
-Plan = Waves | Values | Bias | Relative | Conditional
 
 __all__ = [
-    "Axis",
-    "Band",
-    "Beside",
-    "Bias",
-    "Conditional",
-    "Cross",
-    "Domain",
-    "Fixed",
-    "Frame",
-    "Frequency",
-    "Plan",
-    "Ramp",
-    "Real",
-    "Relative",
-    "Values",
-    "Waves",
-    "Window",
-    "rotation",
-]
+    "Axis", "Band", "Beside", "Bias", "Conditional", "Cross", "Domain", "Fixed", "Frame", "Frequency", "Plan", "Ramp",
+    "Real", "Relative", "Role", "Values", "Waves", "Window", "nothing", "rotation",
+]  # fmt: skip

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pecli.declare.plan.rows import Domain, Fixed, Waves
+from pecli.declare.plan.base import Plan
+from pecli.declare.plan.rows import Waves
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pecli.declare.plan.rows import Real
+    from pecli.declare.plan.base import Real
     from pecli.numbers.points import Points
 
 
@@ -36,12 +37,8 @@ class Window:
         return (2 * self.height - 1) * (2 * self.width - 1) + 3 * self.cls
 
 
-def nothing() -> None:
-    """Do nothing."""
-
-
 @dataclass(frozen=True)
-class Bias:
+class Bias(Plan):
     """Numbers added to the logits, one for each head, query and key.
 
     Parameters
@@ -68,13 +65,7 @@ class Bias:
     window : Window, optional
         What the rows and columns are, with ``by == "entry"``; the array ``index`` holds the entries then.
     fixed : tuple of Fixed
-        The trained values, which ``--form parameters`` gives.
-    beside : tuple of Fixed
-        Further arrays of the dense table that do not depend on the positions asked for.
-    prepare : callable
-        Reads files and checks what they hold; called before anything is written.
-    domain : Domain
-        Which positions have a value.
+        What ``--form parameters`` gives; those that are no trained values stand in the dense table too.
     """
 
     heads: int
@@ -86,15 +77,6 @@ class Bias:
     index: Callable[[Points], NDArray[np.int64]] | None = None
     shared: Callable[[Points, Points], Real] | None = None
     window: Window | None = None
-    fixed: tuple[Fixed, ...] = ()
-    beside: tuple[Fixed, ...] = ()
-    prepare: Callable[[], None] = nothing
-    domain: Domain = field(default_factory=Domain)
-
-    @property
-    def rows(self) -> int | None:
-        """Length of the table where the plan fixes it."""
-        return self.window.tokens if self.window else None
 
 
 class Frame(NamedTuple):
@@ -106,38 +88,28 @@ class Frame(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Relative:
+class Relative(Plan):
     """A vector for each distance (or bucket), and which of them belongs to a query and a key.
 
     Parameters
     ----------
     fixed : tuple of Fixed
-        Arrays that do not depend on the positions: ``vector`` first, where it is drawn or read.
+        Arrays that do not depend on the positions: ``vector``, where it is drawn or read, and others by their roles.
     index : callable, optional
         Of distances key - query and the frame, giving rows of ``vector``, (m,) int64.
     waves : Waves, optional
         Gives ``vector`` as sines and cosines of distances.
     distances : callable, optional
         With `waves`: of the frame, the distance of each row in steps, a range or int64.
-    prepare : callable
-        Reads files and checks what they hold; called before anything is written.
-    rows : int, optional
-        Length of the table where the plan fixes it.
-    domain : Domain
-        Which positions have a value.
     """
 
-    fixed: tuple[Fixed, ...] = ()
     index: Callable[[Points, Frame], NDArray[np.int64]] | None = None
     waves: Waves | None = None
     distances: Callable[[Frame], range | NDArray[np.int64]] | None = None
-    prepare: Callable[[], None] = nothing
-    rows: int | None = None
-    domain: Domain = field(default_factory=Domain)
 
 
 @dataclass(frozen=True)
-class Conditional:
+class Conditional(Plan):
     """Values that need content: one row of numbers for each position.
 
     Parameters
@@ -156,8 +128,8 @@ class Conditional:
         Recipe of an absolute table whose rows are handed on.
     dim : int, optional
         Width of the base, where its recipe does not say.
-    prepare : callable
-        Of the number of channels and the width: reads files and checks them; called before anything is written.
+    fit : callable
+        Of the number of channels and the width: reads weights and checks them; called before anything is written.
     """
 
     content: str
@@ -166,4 +138,4 @@ class Conditional:
     reach: Callable[[int], int] = lambda _: 0
     base: str | None = None
     dim: int | None = None
-    prepare: Callable[[int, int], None] = lambda _, __: None
+    fit: Callable[[int, int], None] = lambda _, __: None

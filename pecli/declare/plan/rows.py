@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
+
+from pecli.declare.plan.base import Plan
+from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pecli.numbers.doubled import Doubled
+    from pecli.declare.plan.base import Real
     from pecli.numbers.exponentials import Exponentials
     from pecli.numbers.points import Points
-
-    Real = Doubled | NDArray[Any]
 
 Frequency = Decimal | Fraction
 
@@ -41,6 +43,8 @@ class Band:
         Which coordinate of the plan they multiply.
     turns : bool
         Whether the frequencies count turns instead of radians.
+    magnitude : Decimal
+        Multiplies every sine and cosine of the band.
     """
 
     frequencies: tuple[Frequency, ...]
@@ -48,6 +52,7 @@ class Band:
     cos: slice | None = None
     axis: int = 0
     turns: bool = False
+    magnitude: Decimal = ONE
 
 
 @dataclass(frozen=True)
@@ -120,48 +125,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """A further array whose rows are no positions, such as a drawn matrix.
-
-    Parameters
-    ----------
-    name : str
-        Of the array.
-    shape : tuple of int
-        Of the whole array.
-    axes : tuple of str
-        What each axis is.
-    values : callable
-        Of a first and a last row, giving rows (k, *shape[lead:]), float64 or doubled.
-    lead : int
-        How many axes count as rows.
-    dtype : str, optional
-        Type of whole numbers; the table's own where there is none.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    axes: tuple[str, ...]
-    values: Callable[[int, int], Real]
-    lead: int = 1
-    dtype: str | None = None
-
-
-@dataclass(frozen=True)
-class Domain:
-    """Which positions have a value.
-
-    ``remedy`` completes "position P is outside LOW..HIGH: ".
-    """
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-    integral: bool = False
-    remedy: str = ""
-
-
-@dataclass(frozen=True)
-class Waves:
+class Waves(Plan):
     """Sines and cosines: an absolute table of `width` columns, or a rotary one of `width` pairs.
 
     Parameters
@@ -170,55 +134,62 @@ class Waves:
         Columns of ``pe``, or of each of ``cos`` and ``sin``.
     bands : tuple of Band
         What fills them; a column that nothing fills is zero (rotary: cos 1, sin 0).
-    magnitude : Decimal
-        Multiplies every sine and cosine.
     axes : tuple of Axis
         Coordinates of a row; empty for the position itself.
     blank : tuple of int
         Positions whose row is zero.
     prefix, suffix : int
         Rows without a coordinate before and after the others, filled as a column that nothing
-        fills; the axes see position - prefix.
-    rows : int, optional
-        Length of the table where the plan fixes it (a grid), with prefix and suffix.
+        fills; the axes see position - prefix, and `rows` counts them all.
     ramps : tuple of Ramp
         Columns that hold a coordinate itself.
     cross : Cross, optional
         Instead of bands.
     beside : tuple of Beside
         Further arrays by position.
-    fixed : tuple of Fixed
-        Further arrays that do not depend on the rows asked for.
     form : {"real", "complex", "full"}
         "complex": ``pe`` holds cos + i sin, `width` of them.  "full": a rotary table whose `width`
         columns are those of the layout half, because its halves differ.
     parts : tuple of int
         Numbers of pairs of independent blocks, each with two halves of its own in the layout half;
         empty for one block.
-    domain : Domain
-        Which positions have a value.
     """
 
     width: int
     bands: tuple[Band, ...]
-    magnitude: Decimal = ONE
     axes: tuple[Axis, ...] = ()
     blank: tuple[int, ...] = ()
     prefix: int = 0
     suffix: int = 0
-    rows: int | None = None
     ramps: tuple[Ramp, ...] = ()
     cross: Cross | None = None
     beside: tuple[Beside, ...] = ()
-    fixed: tuple[Fixed, ...] = ()
     form: Literal["real", "complex", "full"] = "real"
     parts: tuple[int, ...] = ()
-    domain: Domain = field(default_factory=Domain)
 
     @property
     def frequencies(self) -> tuple[Decimal, ...]:
         """All frequencies, band after band, in radians; for figures, not for the table."""
         return tuple(_radians(w, band.turns) for band in self.bands for w in band.frequencies)
+
+    @property
+    def magnitudes(self) -> tuple[Decimal, ...]:
+        """What multiplies the sine and cosine of each of the frequencies."""
+        return tuple(band.magnitude for band in self.bands for _ in band.frequencies)
+
+    @property
+    def magnitude(self) -> Decimal:
+        """The one magnitude of all pairs.
+
+        Raises
+        ------
+        BadParameter
+            Where pairs differ: who reads this reckons with one number.
+        """
+        found = {band.magnitude for band in self.bands} or {ONE}
+        if len(found) > 1:
+            raise BadParameter("magnitude", f"{min(found)} to {max(found)}", "differs from pair to pair: one is needed")
+        return found.pop()
 
 
 def _radians(frequency: Frequency, turns: bool) -> Decimal:
@@ -227,14 +198,32 @@ def _radians(frequency: Frequency, turns: bool) -> Decimal:
     return _DIGITS.multiply(frequency, _TURN) if turns else frequency
 
 
-def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal = ONE, **rest: Any) -> Waves:
-    """Return the plan of a rotary table whose pair i turns with ``frequencies[i]``."""
-    every = slice(0, len(frequencies))
-    return Waves(len(frequencies), (Band(frequencies, every, every),), magnitude, **rest)
+def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal | tuple[Decimal, ...] = ONE, **rest: Any) -> Waves:
+    """Return the plan of a rotary table whose pair i turns with ``frequencies[i]``.
+
+    Parameters
+    ----------
+    frequencies : tuple of Decimal or Fraction
+        Radians per position, one for each pair.
+    magnitude : Decimal or tuple of Decimal
+        What multiplies cos and sin: one number, or one for each pair.
+    rest
+        Further fields of `Waves`.
+    """
+    sizes = magnitude if isinstance(magnitude, tuple) else (magnitude,) * len(frequencies)
+    if len(sizes) != len(frequencies):
+        raise BadParameter("magnitude", len(sizes), f"must be one number, or {len(frequencies)}, one for each pair")
+    bands, start = [], 0
+    for size, alike in groupby(sizes):  # neighbours with one magnitude are filled together
+        stop = start + len(list(alike))
+        pairs = slice(start, stop)
+        bands.append(Band(frequencies[pairs], pairs, pairs, magnitude=size))
+        start = stop
+    return Waves(len(frequencies), tuple(bands), **rest)
 
 
 @dataclass(frozen=True)
-class Values:
+class Values(Plan):
     """Values computed from the position: ``at(points)`` gives (n, width).
 
     The result is exact float64, or a ``Doubled`` whose sum is within 2^-100 of
@@ -243,5 +232,3 @@ class Values:
 
     width: int
     at: Callable[[Points], Real]
-    domain: Domain = field(default_factory=Domain)
-    rows: int | None = None

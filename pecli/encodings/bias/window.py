@@ -108,7 +108,7 @@ def window(
         return found
 
     fixed = (Fixed("weight", (shape.entries, count), ("entry", "head"), lambda a, b: rows()[a:b]),) if count else ()
-    return Bias(count, value, by="entry", window=shape, fixed=fixed, prepare=prepare, domain=domain)
+    return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, prepare=prepare, domain=domain)
 
 
 def _table(
@@ -193,9 +193,9 @@ def _continuous(
             Fixed("bias1", (hidden,), ("unit",), lambda a, b: network()[1][a:b]),
             Fixed("weight2", (count, hidden), ("head", "unit"), lambda a, b: network()[2][a:b]),
         )
-    beside = (Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), rows),)
+    given = Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), rows, role="input")
     return Bias(
-        count or 0, value, by="entry", window=shape, fixed=fixed, beside=beside,
+        count or 0, value, by="entry", window=shape, rows=shape.tokens, fixed=(given, *fixed),
         prepare=lambda: None if path is None else (network(), None)[1], domain=domain,
     )  # fmt: skip
 

@@ -74,7 +74,7 @@ def conditional(
     def prepare(inputs: int, width: int) -> None:
         layer(inputs, width)
 
-    return Conditional(content, lambda c: c, value, base=position, dim=dim, prepare=prepare)
+    return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=prepare)
 
 
 def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:

@@ -109,7 +109,7 @@ def cpe(
         found: Floats = np.where((number >= 0)[:, None], total + own if residual else total, own)
         return found
 
-    return Conditional(content, lambda c: c, value, reach, prepare=lambda inputs, _: (layer(inputs), None)[1])
+    return Conditional(content, lambda c: c, value, reach, fit=lambda inputs, _: (layer(inputs), None)[1])
 
 
 def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:

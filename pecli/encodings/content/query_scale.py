@@ -70,4 +70,4 @@ def query_scale(
         return add(one, multiply(from_decimal([Fraction(beta)]), grown))
 
     remedy = "a query's position is a whole number from 0"
-    return Values(1, at, Domain(Fraction(0), integral=True, remedy=remedy))
+    return Values(1, at, domain=Domain(Fraction(0), integral=True, remedy=remedy))

@@ -92,6 +92,6 @@ def deberta(
         return np.clip(distance + half, 0, 2 * half - 1) if shift else distance
 
     if dim is None:
-        return Relative((), index, domain=WHOLE)
+        return Relative(index, domain=WHOLE)
     vector, prepare = vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
-    return Relative((vector,), index, prepare=prepare, domain=WHOLE)
+    return Relative(index, fixed=(vector,), prepare=prepare, domain=WHOLE)

@@ -96,14 +96,14 @@ def decomposed(
             made = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
         table = cache(partial(_resized, made, rows))
         index = cache(partial(axis_index, q, k))
-        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), partial(_rows, table)))
-        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_rows, index), dtype="int64"))
+        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), partial(_rows, table), role="vector"))
+        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_rows, index), 1, "int64", "index"))
 
     def prepare() -> None:
         for table in tables:
             table.values(0, 1)
 
-    return Relative((*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
+    return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
 
 
 def _rows(

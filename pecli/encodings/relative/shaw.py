@@ -73,7 +73,7 @@ def shaw(
 
         return np.clip(distances.whole(), -clip, after) + clip
 
-    return Relative((vector,), index, prepare=prepare, domain=WHOLE)
+    return Relative(index, fixed=(vector,), prepare=prepare, domain=WHOLE)
 
 
 def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, float]:

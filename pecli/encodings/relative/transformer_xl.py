@@ -121,7 +121,7 @@ def transformer_xl(
         first, last = ends(frame)
         return np.clip(first + points.multiples // frame.step, 0, first - last)
 
-    return Relative(bias, index, waves, distances)
+    return Relative(index, waves, distances, fixed=bias)
 
 
 def _query_vectors(dim: int, heads: int | None, head_dim: int | None, std: float, seed: int) -> tuple[Fixed, ...]:
@@ -134,6 +134,6 @@ def _query_vectors(dim: int, heads: int | None, head_dim: int | None, std: float
         raise BadParameter("heads", heads, f"does not divide dim={dim}: give --head-dim")
     width = dim // heads if head_dim is None else head_dim
     return tuple(
-        vectors(name, None, heads, width, "normal", std, seed, stream, ("head", "channel"))[0]
+        vectors(name, None, heads, width, "normal", std, seed, stream, ("head", "channel"), role="parameter")[0]
         for stream, name in enumerate("uv")
     )

@@ -80,14 +80,13 @@ def mrope(
         return plan
     full = section_order == "streams"
     found = [
-        Band(band.frequencies[chosen], columns, columns, axis=stream)
+        Band(band.frequencies[chosen], columns, columns, axis=stream, magnitude=plan.magnitude)
         for stream, columns, chosen in places
         if len(band.frequencies[chosen])
     ]
     return Waves(
         2 * pairs if full else pairs,
         tuple(found),
-        plan.magnitude,
         form="full" if full else "real",
         axes=where.axes,
         rows=where.rows,

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Param
-from pecli.declare.plan import Domain, Fixed
+from pecli.declare.plan import Domain, Fixed, Role
 from pecli.encodings.shared.drawn import Rule, Weights, draw
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ VectorWeights = Annotated[
 
 def vectors(
     name: str, path: str | None, rows: int, dim: int, rule: Rule, spread: float, seed: int, stream: int = 0,
-    axes: tuple[str, str] = ("row", "channel"), ending: str | None = None,
+    axes: tuple[str, str] = ("row", "channel"), ending: str | None = None, role: Role = "vector",
 ) -> tuple[Fixed, Callable[[], None]]:  # fmt: skip
     """Return an array of trained vectors, drawn or from a file, and what reads and checks the file."""
     if path is None:
@@ -35,7 +35,7 @@ def vectors(
         def drawn(start: int, stop: int) -> NDArray[np.float64]:
             return draw(seed, stream, start, stop, dim, rule, spread)
 
-        return Fixed(name, (rows, dim), axes, drawn), lambda: None
+        return Fixed(name, (rows, dim), axes, drawn, role=role), lambda: None
 
     @cache
     def read() -> NDArray[np.float64]:
@@ -49,4 +49,4 @@ def vectors(
     def prepare() -> None:
         read()
 
-    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop]), prepare
+    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop], role=role), prepare

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,238 +13,193 @@ from pecli.declare.tabular import Array, storage
 from pecli.errors import BadParameter
 from pecli.numbers.doubled import from_decimal
 from pecli.numbers.points import Points
-from pecli.tables.fill.pairs import PIECE, PairTable, Vectors, fixed_arrays, fixed_rows
+from pecli.tables.fill.filler import Arrays, once
+from pecli.tables.fill.pairs import PIECE, DistanceRows, PairFiller, Vectors
 from pecli.tables.fill.rounding import minus_infinity, round_into
 from pecli.tables.fill.windows import WindowRows
 
 PAIRS = 1 << 18  # values of pairs computed at once: calls are dear, and so are the pages of larger arrays
 
 
-class BiasTable(PairTable):
+class BiasFiller(PairFiller[Bias]):
     """Biases: a row is a head and a query when dense, a single value of a head and a distance otherwise.
 
     With them the integers that choose them (``index``), or what else is alike for all heads (``x``).
     """
 
-    @property
-    def bias(self) -> Bias:
-        """The plan."""
-        assert isinstance(self.plan, Bias)
-        return self.plan
-
-    def check(self) -> None:
-        """Raise BadParameter where the form does not fit, or a position has no value; reads the weights."""
-        super().check()
-        form, name, plan = self.request.form, self.source.encoding.name, self.bias
-        if form == "distance" and (plan.by != "distance" or not (plan.heads or plan.index)):
-            raise BadParameter("form", form, f"needs a bias that depends on the distance alone: {name} here does not")
-        if form == "slopes" and plan.slopes is None:
-            raise BadParameter("form", form, f"needs slopes, and {name} has none: use dense or distance")
-        if form == "bias" and not plan.heads:
-            raise BadParameter("form", form, f"needs --heads or --weights: {name} without them has no bias")
-        if form == "index" and plan.index is None and plan.window is None:
-            raise BadParameter("form", form, f"needs buckets or entries, and {name} has none: use dense")
-        if form == "x" and plan.shared is None:
-            raise BadParameter("form", form, f"is fire's normalised distance, and {name} has none: use dense")
-        if form == "parameters" and not (plan.fixed or plan.beside):
-            raise BadParameter("form", form, f"needs trained values, and {name} has none here: use dense")
-        if form == "vector":
-            raise BadParameter("form", form, f"is for relative vectors: {name} is a bias")
-        plan.prepare()
+    def _check_form(self, form: str) -> None:
+        plan, name = self.plan, self.name
+        indexed = plan.index is not None or plan.window is not None
+        fits, rule = {
+            "distance": (
+                plan.by == "distance" and bool(plan.heads or plan.index),
+                f"needs a bias that depends on the distance alone: {name} here does not",
+            ),
+            "slopes": (plan.slopes is not None, f"needs slopes, and {name} has none: use dense or distance"),
+            "bias": (plan.heads > 0, f"needs --heads or --weights: {name} without them has no bias"),
+            "index": (indexed, f"needs buckets or entries, and {name} has none: use dense"),
+            "x": (plan.shared is not None, f"is fire's normalised distance, and {name} has none: use dense"),
+            "parameters": (bool(plan.fixed), f"needs trained values, and {name} has none here: use dense"),
+            "vector": (False, f"is for relative vectors: {name} is a bias"),
+        }.get(form, (True, ""))
+        if not fits:
+            raise BadParameter("form", form, rule)
 
     def _arrays(self) -> tuple[Array, ...]:
-        plan, form = self.bias, self.request.form
+        plan, form, dtype = self.plan, self.request.form, self.dtype
         queries, keys, pairs = self.part.count, self.positions.count, ("query", "key")
         if form == "slopes":
-            return (Array("slopes", (plan.heads,), self.dtype, ("head",)),)
+            return (Array("slopes", (plan.heads,), dtype, ("head",)),)
         if form == "parameters":
-            return fixed_arrays((*plan.beside, *plan.fixed), self.dtype)
+            return self._fixed_arrays(plan.fixed)
         found = []
         if form == "distance":
-            span = queries + keys - 1
             if plan.heads:
-                found.append(Array("bias", (plan.heads, span), self.dtype, ("head", "distance"), lead=2))
+                found.append(Array("bias", (plan.heads, self.span), dtype, ("head", "distance"), lead=2))
             if plan.index is not None:
-                found.append(Array("index", (span,), "int64", ("distance",)))
+                found.append(Array("index", (self.span,), "int64", ("distance",)))
             return tuple(found)
         if plan.heads and form in ("dense", "bias"):
-            found.append(Array("bias", (plan.heads, queries, keys), self.dtype, ("head", *pairs), lead=2))
+            found.append(Array("bias", (plan.heads, queries, keys), dtype, ("head", *pairs), lead=2))
         if plan.shared is not None and form in ("dense", "x"):
-            found.append(Array("x", (queries, keys), self.dtype, pairs))
+            found.append(Array("x", (queries, keys), dtype, pairs))
         if (plan.index is not None or plan.window is not None) and form in ("dense", "index"):
             found.append(Array("index", (queries, keys), "int64", pairs))
         if form == "dense":
-            found += fixed_arrays(plan.beside, self.dtype)
+            found += self._fixed_arrays([f for f in plan.fixed if f.role != "parameter"])
         return tuple(found)
 
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+    def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        """Write rows; see :meth:`Filler.fill`."""
+        plan = self.plan
         for name, target in out.items():
-            match name:
-                case "bias":
-                    self._fill_bias(start, stop, target)
-                case "index" if self.request.form == "distance":
-                    target[...] = self._index(self.distances(start, stop))
-                case "index":
-                    self._fill_index(start, stop, target)
-                case "x":
-                    self._fill_shared(start, stop, target)
-                case "slopes":
-                    assert self.bias.slopes is not None
-                    round_into(from_decimal(self.bias.slopes()[start:stop]), self.dtype, target)
-                case _:
-                    fixed_rows((*self.bias.beside, *self.bias.fixed), name, start, stop, self.dtype, target)
+            if name == "bias":
+                self._fill_bias(start, stop, target)
+            elif name == "index" and self.request.form == "distance":
+                target[...] = self._index(self.distances(start, stop))[0]
+            elif name == "index" and plan.window is not None:
+                self._window.rows(-1, np.arange(plan.window.entries, dtype=np.int64), start, stop, target)
+            elif name == "index":
+                self._indices.fill(0, start, stop, target)
+            elif name == "x":
+                self._fill_pairs(None, start, stop, target)
+            elif name == "slopes":
+                assert plan.slopes is not None
+                round_into(from_decimal(plan.slopes()[start:stop]), self.dtype, target)
+            else:
+                self._fill_fixed(name, start, stop, target)
 
-    def _fill_bias(self, start: int, stop: int, target: NDArray[Any]) -> None:
+    def _fill_bias(self, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write rows head by head."""
         by_distance = self.request.form == "distance"
-        per_head = self.part.count + self.positions.count - 1 if by_distance else self.part.count
+        per_head = self.span if by_distance else self.part.count
         row = start
         while row < stop:
             head, first = divmod(row, per_head)
             last = min(per_head, first + stop - row)
-            rows = target[row - start : row - start + last - first]
+            rows = out[row - start : row - start + last - first]
             if by_distance:
                 for low in range(first, last, PIECE):
-                    high = min(last, low + PIECE)
-                    rows[low - first : high - first] = self._by_distance(
-                        self.distances(low, high), range(head, head + 1)
-                    )[0]
+                    distances = self.distances(low, min(last, low + PIECE))
+                    rows[low - first :][:PIECE] = self._by_distance(distances, range(head, head + 1))[0]
             else:
                 self._dense(head, first, last, rows)
             row += last - first
 
-    def _dense(self, head: int, first: int, last: int, target: NDArray[Any]) -> None:
+    def _dense(self, head: int, first: int, last: int, out: NDArray[Any]) -> None:
         """Write queries `first` to `last` of one head, (last - first, keys)."""
-        if self.bias.by == "entry":
-            self._window.rows(head, self._entries.head(head), first, last, target)
-        elif self.bias.by == "pair":
-            self._dense_pairs(head, first, last, target)
-        elif self.bias.by == "distance":
-            if self.listed:
-                self.gather(self._one_head(head), first, last, target)
-            else:
-                self.slices(self._vectors.head(head), first, last, target)
-        else:
-            target[...] = self._vectors.head(head)
-            self._hide(first, last, target)
+        match self.plan.by:
+            case "entry":
+                self._window.rows(head, self._vectors.head(head), first, last, out)
+            case "distance":
+                self._biases.fill(head, first, last, out)
+            case "pair":
+                self._fill_pairs(head, first, last, out)
+                self._hide(first, last, out)
+            case _:
+                out[...] = self._vectors.head(head)
+                self._hide(first, last, out)
 
-    def _dense_pairs(self, head: int, first: int, last: int, target: NDArray[Any]) -> None:
-        assert self.bias.value is not None
+    def _fill_pairs(self, head: int | None, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write what is computed for every pair: of one head, or what is alike for all."""
+        plan, keys = self.plan, self.key_points
         step = max(1, PAIRS // self.positions.count)
-        for low in range(first, last, step):
-            high = min(last, low + step)
-            values = self.bias.value(self.query_points(low, high), self.key_points, range(head, head + 1))
-            round_into(values, self.dtype, target[None, low - first : high - first])
-        self._hide(first, last, target)
+        for low in range(start, stop, step):
+            queries = self.query_points(low, min(stop, low + step))
+            rows = out[low - start :][:step]
+            if head is None:
+                assert plan.shared is not None
+                round_into(plan.shared(queries, keys), self.dtype, rows)
+            else:
+                assert plan.value is not None
+                round_into(plan.value(queries, keys, range(head, head + 1)), self.dtype, rows[None])
 
-    def _hide(self, first: int, last: int, target: NDArray[Any]) -> None:
+    def _hide(self, first: int, last: int, out: NDArray[Any]) -> None:
         """Put minus infinity where a key comes after its query."""
-        if not self.bias.causal:
+        if not self.plan.causal:
             return
         keys = self.key_points.multiples
         hidden = minus_infinity(self.dtype)
         if self.listed or len(keys) < 2 or keys[1] < keys[0]:
-            target[keys[None, :] > self.query_points(first, last).multiples[:, None]] = hidden
+            out[keys[None, :] > self.query_points(first, last).multiples[:, None]] = hidden
             return
-        for row, query in zip(target, range(self.rows_of[0] + first, self.rows_of[0] + last), strict=True):
+        for row, query in zip(out, range(self.extent.first + first, self.extent.first + last), strict=True):
             row[query + 1 :] = hidden
 
-    def _fill_index(self, start: int, stop: int, target: NDArray[Any]) -> None:
-        if self.bias.window is not None:
-            self._window.rows(-1, self._numbers, start, stop, target)
-        elif self.listed:
-            self.gather(self._index, start, stop, target)
-        else:
-            self.slices(self._indices.head(0), start, stop, target)
-
-    def _fill_shared(self, start: int, stop: int, target: NDArray[Any]) -> None:
-        assert self.bias.shared is not None
-        step = max(1, PAIRS // self.positions.count)
-        for low in range(start, stop, step):
-            high = min(stop, low + step)
-            values = self.bias.shared(self.query_points(low, high), self.key_points)
-            round_into(values, self.dtype, target[low - start : high - start])
-
-    def _index(self, distances: Points) -> NDArray[np.int64]:
-        assert self.bias.index is not None
-        return self.bias.index(distances)
-
-    def _one_head(self, head: int) -> Any:
-        return lambda distances: self._by_distance(distances, range(head, head + 1))[0]
+    def _index(self, distances: Points, _: range = range(1)) -> NDArray[np.int64]:
+        assert self.plan.index is not None
+        return self.plan.index(distances)[None]
 
     def _by_distance(self, distances: Points, heads: range) -> NDArray[Any]:
         """Return the values at these distances, (heads, m) in the target type."""
-        values = self._values(distances, heads)
-        if self.bias.causal:
-            values[:, distances.multiples > 0] = minus_infinity(self.dtype)
+        return self._masked(self._values(distances, heads), distances.multiples)
+
+    def _masked(self, values: NDArray[Any], distances: NDArray[np.int64]) -> NDArray[Any]:
+        if self.plan.causal:
+            values[:, distances > 0] = minus_infinity(self.dtype)
         return values
 
     def _values(self, points: Points, heads: range) -> NDArray[Any]:
-        assert self.bias.value is not None
+        assert self.plan.value is not None
         out = np.empty((len(heads), len(points)), storage(self.dtype))
-        round_into(self.bias.value(points, heads), self.dtype, out)
+        round_into(self.plan.value(points, heads), self.dtype, out)
         return out
 
-    @cached_property
-    def _vectors(self) -> Vectors:
-        """The values by distance or by key, of which dense rows are slices."""
-        if self.bias.by == "distance":
-            span = self.part.count + self.positions.count - 1
-            if self.bias.even:
-                return Vectors(self.bias.heads, span, self._mirrored)
-            return Vectors(
-                self.bias.heads, span, lambda low, high, heads: self._by_distance(self.distances(low, high), heads)
-            )
-        keys = self.key_points
-        if self.bias.by == "last":
-            keys = Points(keys.multiples - keys.multiples[-1], keys.unit)
-        return Vectors(
-            self.bias.heads,
-            len(keys),
-            lambda low, high, heads: self._values(Points(keys.multiples[low:high], keys.unit), heads),
-        )
+    @once
+    def _biases(self) -> DistanceRows:
+        places = self._mirrored if self.plan.even and not self.listed else None
+        return DistanceRows(self, self.plan.heads, self._by_distance, places)
 
     def _mirrored(self, low: int, high: int, heads: range) -> NDArray[Any]:
         """Return the values at places of the vectors from those of the sizes of the distances."""
         distances = self.distances(low, high).multiples
-        sizes = np.abs(distances) // abs(self._distances.step)
-        found = np.stack([self._halves.head(head)[sizes] for head in heads])
-        if self.bias.causal:
-            found[:, distances > 0] = minus_infinity(self.dtype)
-        return found
+        sizes = np.abs(distances) // abs(self.steps.step)
+        return self._masked(np.stack([self._halves.head(head)[sizes] for head in heads]), distances)
 
-    @cached_property
+    @once
     def _halves(self) -> Vectors:
-        """The values at distances 0, 1, 2, .. steps."""
-        step, unit = abs(self._distances.step), self.positions.unit
-        most = max(abs(self._distances[0]), abs(self._distances[-1])) // step
-        return Vectors(
-            self.bias.heads,
-            most + 1,
-            lambda low, high, heads: self._values(Points(np.arange(low, high, dtype=np.int64) * step, unit), heads),
-        )
+        """Return the values at distances 0, 1, 2, .. steps."""
+        step, unit = abs(self.steps.step), self.positions.unit
+        most = max(abs(self.steps[0]), abs(self.steps[-1])) // step
+        return self._vectors_of(most + 1, lambda low, high: Points(np.arange(low, high, dtype=np.int64) * step, unit))
 
-    @cached_property
-    def _indices(self) -> Vectors:
-        span = self.part.count + self.positions.count - 1
-        return Vectors(1, span, lambda low, high, _: self._index(self.distances(low, high))[None])
+    @once
+    def _vectors(self) -> Vectors:
+        """Return the values of keys, of which dense rows are copies, or of a window's entries."""
+        keys, window = self.key_points, self.plan.window
+        if window is not None:
+            return self._vectors_of(window.entries, lambda low, high: Points(np.arange(low, high, dtype=np.int64)))
+        first = keys.multiples[-1] if self.plan.by == "last" else 0
+        return self._vectors_of(len(keys), lambda low, high: Points(keys.multiples[low:high] - first, keys.unit))
 
-    @cached_property
-    def _entries(self) -> Vectors:
-        """The values of a window's entries."""
-        assert self.bias.window is not None
-        entries = np.arange(self.bias.window.entries, dtype=np.int64)
-        return Vectors(
-            self.bias.heads, len(entries), lambda low, high, heads: self._values(Points(entries[low:high]), heads)
-        )
+    def _vectors_of(self, length: int, points: Callable[[int, int], Points]) -> Vectors:
+        return Vectors(self.plan.heads, length, lambda low, high, heads: self._values(points(low, high), heads))
 
-    @cached_property
-    def _numbers(self) -> NDArray[np.int64]:
-        assert self.bias.window is not None
-        return np.arange(self.bias.window.entries, dtype=np.int64)
+    @once
+    def _indices(self) -> DistanceRows:
+        return DistanceRows(self, 1, self._index)
 
-    @cached_property
+    @once
     def _window(self) -> WindowRows:
-        assert self.bias.window is not None
-        return WindowRows(self.bias.window, self.query_points(0, self.part.count).whole(), self.key_points.whole())
+        assert self.plan.window is not None
+        return WindowRows(self.plan.window, self.query_points(0, self.part.count).whole(), self.key_points.whole())

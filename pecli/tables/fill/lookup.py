@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from pecli.declare.plan import Band, Frequency, Ramp, Waves
 from pecli.declare.tabular import Array, storage
 from pecli.engine import Wheel, fill
 from pecli.numbers.points import Points
-from pecli.tables.fill.places import Arrays, Places, runs
+from pecli.tables.fill.filler import Arrays
+from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import as_array, round_into
 
 Integers = NDArray[np.int64]
@@ -93,6 +93,7 @@ class Lookup:
         self.wheel, self.covered = wheel, covered
         self.lock = threading.Lock()
         self.levels: dict[int, list[SharedColumns]] = {}
+        self._every = self._as_one()
 
     def fill(self, positions: Integers, out: Arrays, threads: int) -> None:
         """Fill rows; those before and after the grid stand still."""
@@ -135,19 +136,18 @@ class Lookup:
         if start < n:
             yield slice(start, n), False
 
-    @cached_property
-    def _every(self) -> Band:
-        """All bands as one, where all axes count alike and every pair turns; else one without frequencies."""
+    def _as_one(self) -> Band:
+        """Return all bands as one, where all axes count alike and every pair turns; else one without frequencies."""
         axes, width = self.waves.axes, self.waves.width
         alike = len(axes) > 1 and len({(a.multiples, a.unit) for a in axes}) == 1 and self.places.rotary
-        if not alike or not self.covered or len({band.turns for band in self.waves.bands}) > 1:
+        if not alike or not self.covered or len({(band.turns, band.magnitude) for band in self.waves.bands}) > 1:
             return Band(())
         found: dict[int, Frequency] = {}
         for band in self.waves.bands:
             assert band.sin is not None
             found.update(zip(range(width)[band.sin], band.frequencies, strict=True))
-        every = slice(0, width)
-        return Band(tuple(found[column] for column in range(width)), every, every, turns=self.waves.bands[0].turns)
+        every, first = slice(0, width), self.waves.bands[0]
+        return replace(first, frequencies=tuple(found[column] for column in range(width)), sin=every, cos=every, axis=0)
 
     def _fill_axis(self, number: int, index: Integers, out: Arrays, threads: int) -> None:
         """Fill what depends on one coordinate."""

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Fixed
-from pecli.declare.tabular import Array
+from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.points import Points
-from pecli.tables.fill.rounding import as_array, round_into
-from pecli.tables.table import FORMS, Table, check_domain
+from pecli.numbers.positions import Positions
+from pecli.tables.fill.filler import Filler, once, points_of
+from pecli.tables.fill.rounding import as_array
+from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
 GROUP = 1 << 22  # values of all vectors that are held at once
 
-Compute = Callable[[int, int, range], NDArray[Any]]
+P = TypeVar("P", bound=Plan)
+OfPlaces = Callable[[int, int, range], NDArray[Any]]
 """Of a first and a last place of the vectors and a range of heads, gives (heads, m)."""
+OfDistances = Callable[[Points, range], NDArray[Any]]
+"""Of distances key - query (m,) and a range of heads, gives (heads, m)."""
 
 
 class Vectors:
-    """One vector a head, of which the rows of that head are slices; a few heads are held at a time."""
+    """One vector a head, of which the rows of that head are slices; a few heads are held at a time.
 
-    def __init__(self, heads: int, length: int, compute: Compute) -> None:
+    Parameters
+    ----------
+    heads, length : int
+        How many vectors, and of how many values.
+    compute : callable
+        Gives places of the vectors of some heads.
+    """
+
+    def __init__(self, heads: int, length: int, compute: OfPlaces) -> None:
         self.heads, self.length, self._compute = heads, length, compute
         self._together = max(1, min(heads, GROUP // max(1, length)))
         self._held: dict[int, NDArray[Any]] = {}
@@ -52,15 +63,15 @@ class Vectors:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
 
 
-class PairTable(Table):
-    """A table whose rows are queries, and whose columns are keys.
+class PairFiller(Filler[P]):
+    """Fills rows that are queries, with columns that are keys.
 
     ``part`` holds the queries, ``positions`` the keys.
     """
 
     def check(self) -> None:
         """Raise for a form that does not exist or does not fit, and for a position that has no value."""
-        form, name = self.request.form, self.source.encoding.name
+        form = self.request.form
         if form not in FORMS:
             raise UnknownName("form", form, FORMS)
         if self.request.shard and form in ("slopes", "distance", "parameters", "vector"):
@@ -69,85 +80,98 @@ class PairTable(Table):
             raise BadParameter("form", form, "needs evenly spaced positions: give --len, --start and --step")
         if self.listed and len(list(self.positions.segments(0, self.positions.count))) > 1:
             raise BadParameter(
-                "positions", "(a list)", f"mixes units too different for distances in {name}: use fewer digits"
+                "positions", "(a list)", f"mixes units too different for distances in {self.name}: use fewer digits"
             )
-        domain = getattr(self.plan, "domain", None)
-        if domain is not None:
-            check_domain(name, domain, self.positions)
-            check_domain(name, domain, self.part)
+        self.plan.domain.check(self.name, self.positions)
+        self._check_form(form)
+        super().check()
+
+    def _check_form(self, form: str) -> None:
+        """Raise BadParameter for a form that the plan cannot be given in."""
 
     @property
     def listed(self) -> bool:
         """Whether the positions are a list, so that rows are no slices of one vector."""
         return not self.positions.is_range
 
-    @cached_property
+    @once
     def key_points(self) -> Points:
-        """The keys."""
+        """Return the keys."""
         return _points(self.positions, 0, self.positions.count)
 
     def query_points(self, start: int, stop: int) -> Points:
         """Return queries `start` to `stop` of this table."""
         return _points(self.part, start, stop)
 
-    @cached_property
-    def _distances(self) -> range:
-        """Every distance key - query, from the last query's to the first key up, as multiples of the unit."""
+    @property
+    def span(self) -> int:
+        """How many distances there are."""
+        return self.part.count + self.positions.count - 1
+
+    @once
+    def steps(self) -> range:
+        """Return every distance key - query, from the last query's to the first key up, as multiples of the unit."""
         unit, step = self.positions.unit, self.positions.step
         assert step is not None
         by = int(step / unit)
-        first = -(self.rows_of[1] - 1) * by
-        return range(first, first + by * (self.part.count + self.positions.count - 1), by)
+        first = -(self.extent.last - 1) * by
+        return range(first, first + by * self.span, by)
 
     def distances(self, start: int, stop: int) -> Points:
         """Return the distances of places `start` to `stop` of a vector."""
-        return Points(as_array(self._distances[start:stop]), self.positions.unit)
+        return Points(as_array(self.steps[start:stop]), self.positions.unit)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions of queries, or the distances, that number rows; None where something else does."""
-        if not self.arrays:
-            return None
         axis = self.arrays[0].axes[self.arrays[0].lead - 1]
         if axis == "query":
             return self.part.numbers(start, stop)
         if axis == "distance" and self.request.form == "distance":
             points = self.distances(start, stop)
-            scale = points.unit
-            return points.whole() if scale.denominator == 1 else points.multiples * float(scale)
+            return points.whole() if points.unit.denominator == 1 else points.multiples * float(points.unit)
         return None
 
-    def slices(self, vector: NDArray[Any], start: int, stop: int, target: NDArray[Any]) -> None:
-        """Write queries `start` to `stop`: row i is the window of keys values that begins q - 1 - i, a copy a row."""
-        keys = self.positions.count
-        first = self.part.count - stop
-        windows = np.lib.stride_tricks.sliding_window_view(vector, keys)
-        target[...] = windows[first : first + stop - start][::-1]
 
-    def gather(self, at: Callable[[Points], NDArray[Any]], start: int, stop: int, target: NDArray[Any]) -> None:
-        """Write queries `start` to `stop` from the values of each row's distances."""
-        keys, queries = self.key_points, self.query_points(start, stop).multiples
-        for row, query in enumerate(queries.tolist()):
-            target[row] = at(Points(keys.multiples - query, keys.unit))
+class DistanceRows:
+    """Rows (queries, keys) of values that depend on the distance alone.
+
+    Parameters
+    ----------
+    filler : PairFiller
+        Which queries and keys.
+    heads : int
+        How many tables there are.
+    values : callable
+        Gives the values of distances, for listed positions row by row.
+    places : callable, optional
+        Gives them by places of the vectors, where that is less work.
+    """
+
+    def __init__(
+        self, filler: PairFiller[Any], heads: int, values: OfDistances, places: OfPlaces | None = None
+    ) -> None:
+        self.filler, self.values = filler, values
+        self._vectors = Vectors(heads, filler.span, places or self._of_places)
+
+    def _of_places(self, low: int, high: int, heads: range) -> NDArray[Any]:
+        return self.values(self.filler.distances(low, high), heads)
+
+    def fill(self, head: int, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write queries `start` to `stop` of a head: row i is the window of keys values that begins q - 1 - i."""
+        filler = self.filler
+        if filler.listed:
+            keys, queries = filler.key_points, filler.query_points(start, stop).multiples
+            for row, query in zip(out, queries.tolist(), strict=True):
+                row[...] = self.values(Points(keys.multiples - query, keys.unit), range(head, head + 1))[0]
+            return
+        first = filler.part.count - stop
+        windows = np.lib.stride_tricks.sliding_window_view(self._vectors.head(head), filler.positions.count)
+        out[...] = windows[first : first + stop - start][::-1]  # a copy a row
 
 
-def _points(positions: Any, start: int, stop: int) -> Points:
+def _points(positions: Positions, start: int, stop: int) -> Points:
     segments = list(positions.segments(start, stop))
     if not segments:
         return Points(np.empty(0, np.int64))
     (segment,) = segments
-    return Points(as_array(segment.multiples), segment.unit)
-
-
-def fixed_arrays(fixed: Sequence[Fixed], dtype: str) -> tuple[Array, ...]:
-    """Return the descriptions of arrays that do not depend on the positions."""
-    return tuple(Array(f.name, f.shape, f.dtype or dtype, f.axes, f.lead) for f in fixed)
-
-
-def fixed_rows(fixed: Sequence[Fixed], name: str, start: int, stop: int, dtype: str, target: NDArray[Any]) -> None:
-    """Write rows of one of them."""
-    (one,) = (f for f in fixed if f.name == name)
-    values = one.values(start, stop)
-    if one.dtype is not None:
-        target[...] = values
-    else:
-        round_into(values, dtype, target)
+    return points_of(segment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from pecli.declare.plan import Band, Waves
 from pecli.engine import Part
+from pecli.tables.fill.filler import Arrays
 from pecli.tables.layouts import layout_views
 
 Views = list[tuple[Part, NDArray[Any]]]
-Arrays = Mapping[str, NDArray[Any]]
 
 FEW_RUNS = 8
 """More runs of columns than this are copied by the bands' own strided slices."""
@@ -56,7 +56,7 @@ class Places:
     def _pairs(self, pairs: slice, out: Arrays) -> list[tuple[Part, NDArray[Any], slice]]:
         """Return views of all pairs, or of the block with halves of its own that holds these; and the pairs' place."""
         start = 0
-        for width in self.parts:
+        for width in self.parts if pairs.start is not None else ():
             if start <= pairs.start < start + width:
                 block = {name: array[:, 2 * start : 2 * (start + width)] for name, array in out.items()}
                 local = slice(pairs.start - start, pairs.stop - start, pairs.step)
@@ -64,15 +64,15 @@ class Places:
             start += width
         return [(part, view, pairs) for part, view in layout_views(self.layout, self.waves.width, out)]
 
-    def still(self, out: Arrays, dtype: str) -> None:
-        """Write rows that nothing turns: zeros, or cos 1 and sin 0."""
+    def still(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
+        """Write rows of columns (rotary: pairs) that nothing turns: zeros, or cos 1 and sin 0."""
         if not self.rotary:
             for array in out.values():
-                array[...] = 0
+                array[:, columns] = 0
             return
         one = 0x3F80 if dtype == "bfloat16" else 1
-        for part, view in layout_views(self.layout, self.waves.width, out):
-            view[...] = one if part == "cos" else 0
+        for part, view, pairs in self._pairs(columns, out):
+            view[:, pairs] = one if part == "cos" else 0
 
     def columns(self, bands: Iterable[Band], extra: Iterable[int], name: str, shape: tuple[int, ...]) -> list[slice]:
         """Return the places along axis 1 of an array that these bands and single columns fill, as few as possible."""

@@ -52,4 +52,4 @@ def binary(
         return (2 * bits - 1 if signed else bits).astype(np.float64)
 
     remedy = f"{dim} bits hold 0 to 2^{dim} - 1: use a wider --dim" if dim < 53 else "bits hold whole numbers from 0"
-    return Values(dim, at, Domain(Fraction(0), Fraction(2**dim - 1), integral=True, remedy=remedy))
+    return Values(dim, at, domain=Domain(Fraction(0), Fraction(2**dim - 1), integral=True, remedy=remedy))

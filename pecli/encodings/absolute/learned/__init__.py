@@ -97,7 +97,8 @@ def learned(
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
 
     remedy = f"the trained matrix ends at position {(max_len or 1) - 1}: give a larger --max-len"
-    return Values(dim, at, Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy))
+    domain = Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy)
+    return Values(dim, at, domain=domain)
 
 
 def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> Decimal:

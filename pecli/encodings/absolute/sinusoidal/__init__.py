@@ -131,7 +131,7 @@ def sinusoidal(
         frequencies = tuple(CONTEXT.multiply(w, factor) for w in frequencies)
     sin, cos = _columns(dim - dim % 2 if odd == "pad" else dim, order, odd)
     blank = () if pad_row is None else (pad_row,)
-    return Waves(dim, (Band(frequencies, sin, cos, turns=turns),), amplitude, blank=blank)
+    return Waves(dim, (Band(frequencies, sin, cos, turns=turns, magnitude=amplitude),), blank=blank)
 
 
 def _half(dim: int, odd: Odd) -> tuple[int, Fraction]:

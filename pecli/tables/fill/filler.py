@@ -1,0 +1,111 @@
+"""What every filler has: from a plan, the positions and the request to arrays and their rows."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import NDArray
+
+from pecli.declare.plan import Fixed, Plan
+from pecli.declare.tabular import Array
+from pecli.encodings.recipe import Recipe
+from pecli.numbers.points import Points
+from pecli.numbers.positions import Segment
+from pecli.tables.fill.rounding import as_array, round_into
+from pecli.tables.request import Extent, Request
+
+P = TypeVar("P", bound=Plan)
+T = TypeVar("T")
+Arrays = Mapping[str, NDArray[Any]]
+CHANNELS = ("position", "channel")
+
+
+class once(Generic[T]):  # noqa: N801
+    """A property of a filler that is made when it is first asked for, once for all threads."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make, self.__doc__ = make, make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, filler: Filler[Any], owner: type | None = None) -> T:
+        with filler.lock:
+            if self.name not in filler.__dict__:  # which wins over this descriptor from then on
+                filler.__dict__[self.name] = self.make(filler)
+        made: T = filler.__dict__[self.name]
+        return made
+
+
+class Filler(ABC, Generic[P]):
+    """Computes the rows of one kind of plan, in any order, from any thread.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is computed.
+    recipe : Recipe
+        Whose plan it is: its name for messages, its family, and its parameters for who emulates a framework.
+    extent : Extent
+        At which positions.
+    request : Request
+        In which type, layout or form.
+
+    Attributes
+    ----------
+    arrays : tuple of Array
+        What the table holds.
+
+    Raises
+    ------
+    BadParameter
+        For a type or a layout that the plan cannot be given in.
+    """
+
+    def __init__(self, plan: P, recipe: Recipe, extent: Extent, request: Request) -> None:
+        self.plan, self.recipe, self.extent, self.request = plan, recipe, extent, request
+        self.name, self.dtype = recipe.encoding.name, request.dtype
+        self.part, self.positions = extent.part, extent.positions
+        self.lock = threading.RLock()
+        self.arrays = self._arrays()
+
+    @abstractmethod
+    def _arrays(self) -> tuple[Array, ...]:
+        """Return what the table holds."""
+
+    @abstractmethod
+    def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        """Write rows `start` to `stop` into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`.
+
+        `threads` is how many of its own a filler may use; the values are the same whatever it is.
+        """
+
+    def check(self) -> None:
+        """Raise BadParameter where the request does not fit, or a position has no value; reads the weights."""
+        self.plan.domain.check(self.name, self.part)
+        self.plan.prepare()
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return what numbers rows `start` to `stop`, (stop - start,) int64 or float64; None where nothing does."""
+        return self.part.numbers(start, stop)
+
+    def _fixed_arrays(self, fixed: Sequence[Fixed]) -> tuple[Array, ...]:
+        """Return the descriptions of arrays that do not depend on the positions."""
+        return tuple(Array(f.name, f.shape, f.dtype or self.dtype, f.axes, f.lead) for f in fixed)
+
+    def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write rows of one of them."""
+        (fixed,) = (f for f in self.plan.fixed if f.name == name)
+        values = fixed.values(start, stop)
+        if fixed.dtype is None:
+            round_into(values, self.dtype, out)
+        else:
+            out[...] = values
+
+
+def points_of(segment: Segment) -> Points:
+    """Return the positions of a segment as a kernel sees them."""
+    return Points(as_array(segment.multiples), segment.unit)

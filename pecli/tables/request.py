@@ -1,0 +1,146 @@
+"""What is asked of a table beside its recipe, and which of the positions it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pecli.declare.encoding import Encoding, Family
+from pecli.declare.tabular import DTYPES
+from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.positions import Positions, parse_shard
+from pecli.numbers.text import parse_integer
+from pecli.tables.layouts import COMPLEX, LAYOUTS
+
+FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
+ALIGNMENTS = ("last", "first")
+ARITHMETICS = ("exact", "float32", "bfloat16")
+KEYS = (
+    "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
+)  # fmt: skip
+"""Keys of a recipe's text that are the table's own."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a table beside its recipe; the words of the command line.
+
+    Parameters
+    ----------
+    dtype : str
+        Type of the values, one of `DTYPES`.
+    layout : str
+        Of a rotary table, one of `LAYOUTS`.
+    form : str
+        Of a bias or relative vectors, one of `FORMS`.
+    shard : str, optional
+        ``"K/N"``.
+    queries : int, optional
+        Of a bias, where they are not as many as the keys.
+    align : {"last", "first"}
+        Which of the keys' positions the queries have.
+    arithmetic : str
+        One of `ARITHMETICS`.
+    """
+
+    dtype: str = "float32"
+    layout: str = "split"
+    form: str = "dense"
+    shard: str | None = None
+    queries: int | None = None
+    align: str = "last"
+    arithmetic: str = "exact"
+
+    @classmethod
+    def of(
+        cls,
+        encoding: Encoding,
+        *,
+        dtype: str = "float32",
+        layout: str | None = None,
+        form: str | None = None,
+        shard: str | None = None,
+        arithmetic: str = "exact",
+    ) -> Request:
+        """Return the request that these words make, None for what was not said.
+
+        Raises
+        ------
+        UnknownName, BadParameter
+            For a word that is none, or does not fit the family of the encoding.
+        """
+        name, family = encoding.name, encoding.family
+        for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS)):
+            if word is not None and word not in known:
+                raise UnknownName(kind, str(word), known)
+        if layout is not None and family is not Family.ROTARY:
+            raise BadParameter("layout", layout, f"is for rotary tables: {name} is {family.word}")
+        if form is not None and not family.pairs:
+            raise BadParameter("form", form, f"is for biases: {name} is {family.word}")
+        if layout == "complex" and dtype not in COMPLEX:
+            raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with --layout complex")
+        if arithmetic not in ARITHMETICS:
+            raise UnknownName("arithmetic", arithmetic, ARITHMETICS)
+        return cls(dtype, layout or "split", form or "dense", shard, arithmetic=arithmetic)
+
+    def with_queries(self, encoding: Encoding, queries: object, align: str | None) -> Request:
+        """Return the same with another number of queries than keys, which only what relates two positions has."""
+        if not encoding.family.pairs:
+            raise BadParameter("queries", queries or align, f"is for biases: {encoding.name} is {encoding.family.word}")
+        if align is not None and align not in ALIGNMENTS:
+            raise UnknownName("align", align, ALIGNMENTS)
+        count = None if queries is None else parse_integer("queries", queries)
+        if count is not None and count < 1:
+            raise BadParameter("queries", count, "must be at least 1")
+        return replace(self, queries=count, align=align or "last")
+
+    def keys(self) -> dict[str, str]:
+        """Return what differs from the defaults, as a recipe's text holds it; the type always."""
+        found = {"dtype": self.dtype}
+        for name in ("layout", "form", "shard", "queries", "align", "arithmetic"):
+            value = getattr(self, name)
+            if value != getattr(type(self), name):
+                found[name] = str(value)
+        return found
+
+    def extent(self, positions: Positions) -> Extent:
+        """Return which of these positions the table has rows of.
+
+        Raises
+        ------
+        BadParameter
+            For more queries than keys, or a shard that has no rows.
+        """
+        queries = self.queries or positions.count
+        offset = positions.count - queries if self.align == "last" else 0
+        if offset < 0:
+            rule = (
+                f"must be at most keys={positions.count}: the queries are the last of the keys' positions; "
+                "or use --align first"
+            )
+            raise BadParameter("queries", queries, rule)
+        start, stop = parse_shard(self.shard, queries) if self.shard else (0, queries)
+        return Extent(positions, offset + start, offset + stop)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The positions of the whole table, and which of them have rows: other than all in a shard or with few queries.
+
+    Parameters
+    ----------
+    positions : Positions
+        Those of the whole table; of a bias, the keys.
+    first, last : int
+        First and last (exclusive) of them that has a row.
+    """
+
+    positions: Positions
+    first: int
+    last: int
+
+    @cached_property
+    def part(self) -> Positions:
+        """The positions of the rows; of a bias, the queries."""
+        whole = (self.first, self.last) == (0, self.positions.count)
+        return self.positions if whole else self.positions.part(self.first, self.last)
