@@ -64,15 +64,6 @@ CIRCLES: set[str] = {
     "formats.safetensors.read",
     "inspection.bias_properties",
     "inspection.properties",
-    "tables.fill",
-    "tables.fill.bias",
-    "tables.fill.conditional",
-    "tables.fill.emulated",
-    "tables.fill.pairs",
-    "tables.fill.relative",
-    "tables.fill.values",
-    "tables.fill.waves",
-    "tables.table",
 }
 
 

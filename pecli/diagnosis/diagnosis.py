@@ -171,7 +171,7 @@ def _worded(fault: Fault, table: Table | None) -> str:
     """Return what to say of a fault; a factor on all values is a magnitude where the recipe may have one."""
     if fault.kind != "size" or table is None or table.source.encoding.family is not Family.ROTARY:
         return fault.text
-    magnitude = float(getattr(table.plan, "magnitude", 1.0))
+    magnitude = float(table.plan.magnitude) if isinstance(table.plan, Waves) else 1.0
     if magnitude != 1.0 and abs(fault.factor * magnitude - 1) < 1e-3:
         return f"magnitude missing ({magnitude:.5g})"
     if magnitude != 1.0 and abs(fault.factor / magnitude - 1) < 1e-3:

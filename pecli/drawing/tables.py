@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pecli.declare.plan import Bias
 from pecli.declare.tabular import Tabular
 from pecli.declare.words import PICTURES
 from pecli.drawing.charts import Axis, Chart, Lines, Series
@@ -15,6 +16,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.measures.profiles import profile_of
 from pecli.measures.readings import Reading, readings, squeezed
 from pecli.measures.samples import Floats, Sample, take
+from pecli.tables.table import Table
 
 CELLS = 256  # along each side of a map; more are averaged
 WAVES = 5  # columns that are drawn
@@ -270,8 +272,8 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
     """Return slopes by head where there are any, and the bias of each head by distance."""
     found: list[Chart] = []
     profile = profile_of(take(sample.table, unstack=False))
-    given = getattr(getattr(sample.table, "plan", None), "slopes", None)
-    slopes = [float(slope) for slope in given()] if given is not None else []
+    plan = sample.table.plan if isinstance(sample.table, Table) else None
+    slopes = [float(slope) for slope in plan.slopes()] if isinstance(plan, Bias) and plan.slopes else []
     if profile is not None and profile.by == "slopes":
         slopes = profile.values[:, 0].tolist()
     if len(slopes) > 1:

@@ -127,7 +127,7 @@ def example_table(encoding: Encoding, rows: int = ROWS, **keys: Any) -> Table:
     if "max_len" in encoding.parameters:  # an example ends early; what is measured needs more rows
         recipe = Recipe.bind(encoding.name, **{**recipe.keys(), "max-len": max(rows, ROWS)})
     longest = encoding.facts.longest
-    if getattr(recipe.plan if not recipe.open_parameters else None, "rows", None) is not None:
+    if recipe.rows is not None:
         return Table.make(recipe, dtype="float64", **keys)
     if longest != "unlimited" and not recipe.open_parameters:
         rows = min(rows, formula_value(longest, recipe.values))
@@ -158,7 +158,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
 
     from pecli.declare.plan import Waves
 
-    table = Table.make(recipe, length=None if _has_rows(recipe) else _length(recipe), dtype="float64")
+    table = Table.make(recipe, length=_length(recipe) if recipe.rows is None else None, dtype="float64")
     values = matrix(table)
     finite = values[np.isfinite(values)]
     found = {
@@ -184,10 +184,6 @@ def _length(recipe: Recipe) -> int:
     longest = recipe.encoding.facts.longest
     known = longest != "unlimited" and not recipe.open_parameters
     return min(ROWS, formula_value(longest, recipe.values)) if known else ROWS
-
-
-def _has_rows(recipe: Recipe) -> bool:
-    return not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None
 
 
 def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
@@ -235,7 +231,7 @@ def _unique(values: NDArray[np.float64]) -> bool:
 def _relative(table: Table, values: NDArray[np.float64]) -> Literal["no", "rotation", "distance"]:
     import numpy as np
 
-    window = getattr(table.plan, "window", None)
+    window = table.plan.window if isinstance(table.plan, Bias) else None
     if window is not None:  # the distance has two axes
         tokens = (window.height, window.width)
         pairs = table.read("index")[int(window.cls) :, int(window.cls) :].reshape(*tokens, *tokens)

@@ -113,7 +113,7 @@ def _largest(values: Floats) -> float:
 
 def _far(table: Tabular | None) -> Floats | None:
     """Return values of a recipe far out; None for a file, or where positions end."""
-    if not isinstance(table, Table) or getattr(table.plan, "rows", None) is not None:
+    if not isinstance(table, Table) or table.plan.rows is not None:
         return None
     try:
         rows = Table.make(table.source, start=FAR, length=64, dtype="float64")

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Tabular
 from pecli.measures.floats import floats
+from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,9 +143,8 @@ def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[
 
 def _slopes(table: Tabular) -> list[float] | None:
     """Return the slopes of a bias that has them, in full digits."""
-    bias = getattr(getattr(table, "plan", None), "slopes", None)
-    if bias is not None:
-        return [float(slope) for slope in bias()]
+    if isinstance(table, Table) and isinstance(table.plan, Bias) and table.plan.slopes is not None:
+        return [float(slope) for slope in table.plan.slopes()]
     if any(array.name == "slopes" and len(array.shape) == 1 for array in table.arrays):
         values = floats(table.read("slopes"), table.array("slopes").dtype)
         return [float(v) for v in values.tolist()]

@@ -23,9 +23,8 @@ from pecli.tables.table import Table
 def steps(exercise: Exercise) -> list[Step]:
     """Show the matrices of any other bias, and that they depend on the distance alone where they do."""
     recipe = exercise.recipe
-    fixed = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
-    if fixed is not None and exercise.asked is None:
-        at = [Fraction(i) for i in range(fixed)]
+    if recipe.rows is not None and exercise.asked is None:
+        at = [Fraction(i) for i in range(recipe.rows)]
         table = Table.make(recipe, dtype="float64")
     else:
         at = exercise.places()

@@ -64,8 +64,8 @@ def steps(exercise: Exercise) -> list[Step]:
 
 def _default(recipe: Recipe) -> tuple[int, int]:
     """Return two positions; of a grid, such that every coordinate differs where it can."""
-    rows_of_grid = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
-    return (1, 3) if rows_of_grid is None else (1 % rows_of_grid, max(1, rows_of_grid - 2) % rows_of_grid)
+    rows = recipe.rows
+    return (1, 3) if rows is None else (1 % rows, max(1, rows - 2) % rows)
 
 
 def _shown(plan: Waves) -> list[Pair]:

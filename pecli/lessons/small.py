@@ -28,6 +28,6 @@ def small_table(exercise: Exercise) -> Table:
     recipe = exercise.recipe
     if exercise.asked is not None:
         return table_at(recipe, exercise.asked, exercise.length)
-    if not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None:
+    if recipe.rows is not None:
         return Table.make(recipe, dtype="float64")
     return Table.make(recipe, length=min(exercise.length or 5, COLUMNS), dtype="float64")

@@ -61,7 +61,7 @@ def _rows(source: NamedSource, other: Tabular) -> dict[str, Any]:
     if "positions" in given:
         return {}
     recipe = source.recipe
-    if not recipe.open_parameters and getattr(recipe.plan, "rows", None) is not None and "len" not in given:
+    if recipe.rows is not None and "len" not in given:
         return {}
     length = length_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"len", "start", "step"} else positions_of(other)
@@ -188,10 +188,9 @@ def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
         return source.open(**options)
     assert source.recipe is not None
     recipe = source.recipe
-    fixed = None if recipe.open_parameters else getattr(recipe.plan, "rows", None)
-    if fixed is not None:
+    if recipe.rows is not None:
         return source.open(**options)
-    high = None if recipe.open_parameters else getattr(getattr(recipe.plan, "domain", None), "high", None)
+    high = recipe.domain.high
     if high is not None and options.get("start") is None:
         length = max(1, min(length, int(high) + 1))
     return source.open(**{"length": length, **options})

@@ -20,7 +20,7 @@ class Content(Protocol):
     """Rows of numbers, read when they are asked for."""
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Rows and channels."""
 
     def rows(self, start: int, stop: int) -> NDArray[np.float64]:
