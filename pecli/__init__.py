@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pecli.formats import write_table as write_table
     from pecli.numbers.positions import Positions as Positions
     from pecli.tables.table import Table as Table
+    from pecli.tables.table import table as table
 
 _PUBLIC = {
     "Array": "pecli.declare.tabular",
@@ -40,6 +41,7 @@ _PUBLIC = {
     "Table": "pecli.tables.table",
     "Tabular": "pecli.declare.tabular",
     "open_table": "pecli.formats",
+    "table": "pecli.tables.table",
     "write_table": "pecli.formats",
 }
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "Table",
     "Tabular",
     "open_table",
+    "table",
     "write_table",
 ]
 

@@ -178,11 +178,26 @@ def test_the_queries_are_the_last_of_the_keys_positions(encoding):
 @pytest.mark.parametrize("encoding", BIASES)
 def test_aligned_first_they_are_the_first(encoding):
     whole, part = made(encoding, length=12), made(encoding, queries=12, keys=5, align="first")
-    last_key = "last-key" in encoding.example
     for array in part.arrays:
-        if not last_key:
-            expected = whole.read(array.name)[..., :5]
-            assert part.read(array.name).tobytes() == np.ascontiguousarray(expected).tobytes()
+        expected = whole.read(array.name)[..., :5]
+        assert part.read(array.name).tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+@pytest.mark.parametrize(("dtype", "one"), [("float32", np.float32), ("float64", np.float64), ("float16", np.float16)])
+def test_a_last_key_bias_counts_from_the_last_key_whatever_the_query(dtype, one):
+    slopes = [one(0.0625), one(0.00390625)]  # 2^-4 and 2^-8: two heads
+    for options, keys, queries in (
+        ({"length": 4}, [0, 1, 2, 3], 4),
+        ({"length": 4, "start": -7, "step": 3}, [-7, -4, -1, 2], 4),
+        ({"queries": 2, "keys": 4}, [0, 1, 2, 3], 2),
+        ({"queries": 6, "keys": 4, "align": "first"}, [0, 1, 2, 3], 6),
+        ({"positions": "5,0.5,9,2"}, [5, 0.5, 9, 2], 4),
+        ({"length": 9, "shard": "2/3"}, list(range(9)), 3),
+    ):
+        found = read("alibi:heads=2,bias=last-key", dtype=dtype, **options)
+        expected = [[[float(slope) * (k - keys[-1]) for k in keys]] * queries for slope in slopes]
+        assert found.dtype == one
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("encoding", BIASES)

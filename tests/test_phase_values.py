@@ -224,6 +224,16 @@ def test_fill_refuses_wrong_views_and_positions(
         fill(Wheel([Decimal(1)]), multiples, [("sin", np.zeros(shape, STORAGE[kind]))], "float32")
 
 
-def test_no_rows_and_no_columns_are_nothing_to_do() -> None:
-    fill(Wheel([Decimal(1)]), range(0), [("sin", np.zeros((0, 1), np.float32))], "float32")
-    fill(Wheel([]), range(3), [("sin", np.zeros((3, 0), np.float32))], "float32")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_no_rows_and_no_columns_are_nothing_to_do(dtype: str) -> None:
+    """Views without values lie between others, which stay as they are."""
+    table = np.full((5, 4), 7, STORAGE[dtype])
+    fill(Wheel([Decimal(1)]), range(0), [("sin", table[2:2, 1:2]), ("cos", table[2:2, 2:3])], dtype)
+    fill(Wheel([]), range(3), [("sin", table[:3, 1:1]), ("cos", table[:3, 2:2])], dtype)
+    fill(Wheel([Decimal(1)]), range(3), [("sin", table[:3, 1:1])], dtype)  # fewer columns than frequencies
+    assert (table == 7).all()
+    fill(Wheel([Decimal(1)]), range(3), [("sin", table[:3, 1:1]), ("cos", table[:3, 2:3])], dtype)
+    turned = [wanted(p, Decimal(1), "cos", dtype, Fraction(1), Decimal(1), False) for p in range(3)]
+    assert widen(table[:3, 2], dtype).tolist() == turned
+    assert (table[:, [0, 1, 3]] == 7).all()
+    assert (table[3:] == 7).all()

@@ -195,6 +195,11 @@ class Tabular(ABC):
     def __contains__(self, name: object) -> bool:
         return name in self.keys()
 
+    @property
+    def title(self) -> str:
+        """What to call it in its `repr`."""
+        return self.recipe or "without a recipe"
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the array where there is one.
 
@@ -211,7 +216,7 @@ class Tabular(ABC):
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.arrays)
-        return f"<{type(self).__name__} {self.recipe or 'without a recipe'}: {arrays}>"
+        return f"<{type(self).__name__} {self.title}: {arrays}>"
 
 
 def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Conditional, Plan
@@ -130,7 +130,7 @@ class Table(Tabular):
         Examples
         --------
         >>> Table.parse("rope:dim=4,len=3", dtype="float16")
-        <Table rope:dim=4,base=10000,scaling=none,len=3,dtype=float16: cos (3, 2) float16, sin (3, 2) float16>
+        <Table rope:dim=4,len=3,dtype=float16: cos (3, 2) float16, sin (3, 2) float16>
         """
         name, keys = split_recipe(text)
         own = take_table_keys(name, keys)
@@ -167,9 +167,52 @@ class Table(Tabular):
         return self.source.short + ("" if arithmetic == "exact" else f",arithmetic={arithmetic}")
 
     @property
+    def title(self) -> str:
+        """The recipe with only what differs from the defaults; it parses back."""
+        name, keys = split_recipe(self.source.short)
+        short = join_recipe(name, {**keys, **self.positions.keys(), **self.request.keys()})
+        return short if self.recipe else f"{short}, rows {self.extent.first} to {self.extent.last - 1}"
+
+    @property
     def plan(self) -> Plan:
         """What its encoding returned."""
         return self.source.plan
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, key: slice) -> Table: ...
+    def __getitem__(self, key: str | slice) -> NDArray[Any] | Table:
+        """Return an array by its name, whole; or the table of a slice of the positions, computed on demand.
+
+        The recipe of a slice states its positions; it has none where values depend on the other positions too.
+
+        Raises
+        ------
+        UnknownName
+            If there is no array of this name.
+        BadParameter
+            If the slice has no rows, or leaves some out.
+
+        Examples
+        --------
+        >>> Table.parse("sinusoidal:dim=4,len=1000")[500:502]
+        <Table sinusoidal:dim=4,len=2,start=500,dtype=float32: pe (2, 4) float32>
+        """
+        if not isinstance(key, slice):
+            return self.read(key)
+        start, stop, step = key.indices(self.rows)
+        if step != 1 or start >= stop:
+            rule = f"must be neighbouring rows, such as 0:10, of the {self.rows} that there are"
+            raise BadParameter("rows", f"{key.start}:{key.stop}:{key.step}", rule)
+        alone = not (self.source.encoding.family.pairs or isinstance(self.plan, Conditional) or self.plan.rows)
+        extent = Extent(self.positions, self.extent.first + start, self.extent.first + stop)
+        if alone:
+            extent = Extent(extent.part, 0, stop - start)
+        found = Table(self.source, extent, replace(self.request, shard=None))
+        if not alone:
+            found.recipe = None
+        return found
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions `start` to `stop` of its rows, int64, or float64 where fractional; distances likewise."""
@@ -187,6 +230,11 @@ class Table(Tabular):
         out = self.empty(names, start, stop)
         self.fill(start, stop, out, default_threads())
         return out
+
+
+def table(text: str, **options: Any) -> Table:
+    """Return the table that a recipe's text writes; `options` are those of :meth:`Table.make`."""
+    return Table.parse(text, **options)
 
 
 def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
