@@ -56,11 +56,11 @@ def changed(table: Table, change: Change, rows: int | None = None) -> Table | No
     part = table.part if rows is None else table.part.part(0, min(rows, table.part.count))
     family, request = table.source.encoding.family, table.request
     options: dict[str, Any] = {"layout": request.layout} if family is Family.ROTARY else {}
-    options |= {"form": request.form} if family in (Family.BIAS, Family.RELATIVE) else {}
+    options |= {"form": request.form} if family.pairs else {}
     try:
         recipe = Recipe.bind(table.source.encoding.name, **own)
         return Table.make(
-            recipe, positions=_moved(part, change.shift), dtype=table.dtype, arithmetic=request.arithmetic, **options
+            recipe, positions=_moved(part, change.shift), dtype=request.dtype, arithmetic=request.arithmetic, **options
         )
     except PecliError:
         return None

@@ -131,7 +131,7 @@ def _forms(source: NamedSource, other: Tabular) -> list[dict[str, str]]:
         doubled = ("half", "interleaved")
         other_one = [layout for layout in doubled if source.model_layout in doubled and layout != source.model_layout]
         return [{"layout": layout} for layout in LAYOUTS if layout not in other_one]
-    if family in (Family.BIAS, Family.RELATIVE) and "form" not in given:
+    if family.pairs and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]
         likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]

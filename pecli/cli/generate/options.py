@@ -91,7 +91,7 @@ def table_options(family: Family) -> dict[str, Any]:
             "--arithmetic", f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.",
             metavar="WORD", panel=TABLE, words=ARITHMETICS,
         )  # fmt: skip
-    if family in (Family.BIAS, Family.RELATIVE):
+    if family.pairs:
         options["form"] = text_option(
             "--form", f"Form: {', '.join(FORMS)} (default dense: all arrays).", metavar="WORD", panel=TABLE, words=FORMS
         )
