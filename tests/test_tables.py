@@ -135,5 +135,7 @@ def test_who_needs_one_magnitude_is_told_where_they_differ():
 @pytest.mark.parametrize("arithmetic", ["float32", "bfloat16"])
 @pytest.mark.parametrize("text", ["retnet:dim=4,heads=2,max-len=8", "xpos:dim=4,max-len=8"])
 def test_an_arithmetic_of_cos_and_sin_does_not_touch_what_stands_beside_them(text, arithmetic):
-    with pytest.raises(BadParameter, match=f"arithmetic={arithmetic} is for rotary tables of one position and nothing beside"):
+    with pytest.raises(
+        BadParameter, match=f"arithmetic={arithmetic} is for rotary tables of one position and nothing beside"
+    ):
         pecli.table(text, length=6, arithmetic=arithmetic)
