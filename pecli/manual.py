@@ -23,8 +23,9 @@ import typer
 
 from pecli.cli import make_app
 from pecli.cli.commands import ORDER
-from pecli.cli.generate.options import metavar, option_help, table_options
-from pecli.declare.encoding import Encoding, Family, Parameter
+from pecli.cli.generate.options import TableOptions, metavar, option_help
+from pecli.cli.options import Runner, parameters_of
+from pecli.declare.encoding import Encoding, Parameter
 from pecli.encodings import CATALOGUE
 from pecli.version import __version__
 
@@ -106,20 +107,7 @@ def generate_options() -> str:
     """Return the options that every encoding has; its own are in pecli-encodings(7)."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     lines = [".Sh OPTIONS", "Each encoding has options of its own, in", ".Xr pecli-encodings 7 .", "All have these:"]
-    shared = table_options(Family.ROTARY) | table_options(Family.BIAS)
-    import inspect
-
-    def run(**given: Any) -> None:
-        """Take the shared options."""
-
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in shared.items()
-        ]
-    )
-    run.__annotations__ = {}
-    app.command("generate")(run)
+    app.command("generate")(Runner(lambda given: 0, parameters_of(TableOptions)))
     command: Any = typer.main.get_command(app)
     return "\n".join([*lines, *_option_list(command.params), ""])
 

@@ -223,8 +223,10 @@ def test_the_brackets_of_a_formula_survive_rich(pecli):
 
 def test_no_encoding_has_a_parameter_that_a_table_has():
     from pecli import CATALOGUE
-    from pecli.cli.generate.options import table_options
+    from pecli.cli.generate.options import TableOptions
+    from pecli.cli.options import parameters_of
 
     for encoding in CATALOGUE.values():
         own = {parameter.name for parameter in encoding.options}
-        assert not own & set(table_options(encoding.family)), encoding.name
+        shared = {parameter.name for parameter in parameters_of(TableOptions, encoding.family)}
+        assert not own & shared, encoding.name

@@ -43,8 +43,6 @@ PACKAGES = {
 LAZY = ("h5py", "pyarrow", "matplotlib")
 # may only shrink
 CIRCLES: set[str] = {
-    "cli.terminal.render",
-    "cli.terminal.screen",
     "formats.arrow",
     "formats.arrow.read",
     "formats.arrow.write",

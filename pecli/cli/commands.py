@@ -9,6 +9,7 @@ from typing import Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from pecli.cli.options import runner_of
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
@@ -69,5 +70,7 @@ def _built(name: str, mode: Any) -> Any:
     if name == "generate":
         return typer.main.get_command(module.make_group(mode))
     app = typer.Typer(rich_markup_mode=mode, add_completion=False)
-    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
+    app.command(name, help=inspect.getdoc(module.command), context_settings={"help_option_names": ["-h", "--help"]})(
+        runner_of(module.command)
+    )
     return typer.main.get_command(app)

@@ -2,54 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from pecli.cli.options import (
+    TABLE,
     Compress,
     Dtype,
-    FormatWord,
-    FromLayout,
+    Format,
     Json,
     Layout,
     NoClobber,
+    Option,
     Output,
     Quiet,
     Threads,
     Wide,
-)
-from pecli.cli.terminal.screen import whole_number
-from pecli.cli.terminal.writing import Delivery, deliver
+)  # fmt: skip
+from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadRecipe
+from pecli.tables.layouts import LAYOUTS
 
 
-def command(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, file::name, - or a recipe.")],
-    output: Output = None,
-    format_: FormatWord = None,
-    dtype: Dtype = None,
-    layout: Layout = None,
-    from_layout: FromLayout = None,
-    threads: Threads = None,
-    compress: Compress = False,
-    wide: Wide = False,
-    no_clobber: NoClobber = False,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions(Writing):
+    """What ``convert`` may be given."""
+
+    source: Annotated[str, Option("A file, file::name, - or a recipe.", "SOURCE", argument=True)]
+    output: Output = None
+    format: Format = None
+    dtype: Dtype = None
+    layout: Layout = None
+    from_layout: Annotated[
+        str | None, Option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
+    ] = None
+    threads: Threads = None
+    compress: Compress = False
+    wide: Wide = False
+    no_clobber: NoClobber = False
+    json: Json = False
+    quiet: Quiet = False
+
+
+def command(options: ConvertOptions) -> int:
     """Change format, type or layout of a table, block by block."""
     from pecli.sources.sources import open_source
     from pecli.tables.conversion import convert
 
-    if output is None and format_ is None:
+    if options.output is None and options.format is None:
         raise BadRecipe("convert needs -o PATH, or --format for standard output")
-    made = convert(open_source(source), dtype=dtype, layout=layout, from_layout=from_layout)
-    return deliver(
-        made,
-        source,
-        Delivery(
-            output or "-", format_, whole_number("threads", threads, 1, 256), compress, wide,
-            clobber=not no_clobber, json=json, quiet=quiet,
-        ),
-    )  # fmt: skip
+    source = open_source(options.source)
+    made = convert(source, dtype=options.dtype, layout=options.layout, from_layout=options.from_layout)
+    return deliver(made, options.source, options)

@@ -2,56 +2,64 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
-import typer
-
-from pecli.cli.options import Json
+from pecli.cli.options import Json, Option
 from pecli.cli.terminal.output import print_json, say
 from pecli.declare.encoding import Encoding
 
 EXAMPLE_LINES = 24
 
 
-def _names(incomplete: str) -> list[str]:
+def _names() -> Iterable[str]:
     from pecli.encodings import CATALOGUE
 
-    return [name for name in CATALOGUE if name.startswith(incomplete)]
+    return CATALOGUE
 
 
-def command(
-    encoding: Annotated[
-        str | None, typer.Argument(metavar="ENCODING", help="Show this one in full.", autocompletion=_names)
-    ] = None,
-    json: Json = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """What ``list`` may be given."""
+
+    encoding: Annotated[str | None, Option("Show this one in full.", "ENCODING", words=_names, argument=True)] = None
+    json: Json = False
+
+
+def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
     from pecli.encodings import CATALOGUE, find
 
-    if encoding is not None:
-        one = find(encoding)
-        if json:
+    if options.encoding is not None:
+        one = find(options.encoding)
+        if options.json:
             print_json(as_dict(one))
         else:
             say(full_text(one))
-        return 0
-    if json:
+    elif options.json:
         print_json({"encodings": [as_dict(e) for e in CATALOGUE.values()]})
-        return 0
-    family = None
-    width = max(map(len, CATALOGUE))
-    for e in CATALOGUE.values():
-        if e.family is not family:
-            say(("" if family is None else "\n") + e.family.title)
-            family = e.family
-        say(f"  {e.name:<{width}}  {e.description.splitlines()[0]}")
+    else:
+        say(overview(CATALOGUE.values()))
     return 0
+
+
+def overview(encodings: Iterable[Encoding]) -> str:
+    """Return a line for each encoding, under the title of its family."""
+    lines: list[str] = []
+    family = None
+    width = max(len(e.name) for e in encodings)
+    for e in encodings:
+        if e.family is not family:
+            lines += [*([""] if lines else []), e.family.title]
+            family = e.family
+        lines.append(f"  {e.name:<{width}}  {e.description.splitlines()[0]}")
+    return "\n".join(lines)
 
 
 def as_dict(encoding: Encoding) -> dict[str, object]:
     """Return what --json prints of an encoding."""
-    from dataclasses import asdict
-
     return {
         "name": encoding.name,
         "family": encoding.family.word,
@@ -79,9 +87,6 @@ def as_dict(encoding: Encoding) -> dict[str, object]:
 
 def full_text(encoding: Encoding) -> str:
     """Return an encoding in full, as plain text of at most 80 columns."""
-    import textwrap
-    from dataclasses import asdict
-
     from pecli.cli.generate.options import metavar, option_help
 
     def indent(text: str, by: str = "  ") -> str:

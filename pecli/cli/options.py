@@ -1,108 +1,187 @@
-"""Options that several commands share, each written once."""
+"""One way to declare a command's options: a dataclass whose fields say option, help, other names and check.
+
+A field is ``threads: Annotated[int | None, Option(..)] = None``.  From the
+dataclass that a command takes derive its signature for Typer, its help and its
+man page; what the command receives is an instance whose values are checked.
+Options that several commands share stand at the end of this module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 
+from pecli.declare.encoding import Family
 from pecli.declare.tabular import DTYPES
 from pecli.declare.words import STACKS
+from pecli.errors import BadParameter
+from pecli.numbers.text import parse_integer, parse_number
 from pecli.tables.layouts import LAYOUTS
 
-
-def completer(words: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a completion function that offers these words."""
-    known = list(words)
-
-    def complete(incomplete: str) -> list[str]:
-        return [word for word in known if word.startswith(incomplete)]
-
-    return complete
+T = TypeVar("T")
+TABLE, OUTPUT, SCREEN = "Table", "Output", "Screen"
+LONGEST = 1 << 53
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", show_default=False)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.", show_default=False)]
-LayerType = Annotated[
-    str | None,
-    typer.Option("--layer-type", metavar="NAME", help="Kind of layer, where a config's differ.", show_default=False),
-]
+@dataclass(frozen=True)
+class Option:
+    """What is known of an option beyond its type and its default.
+
+    Parameters
+    ----------
+    help : str
+        One sentence, plain text.
+    metavar : str, optional
+        What stands for the value; flags have none.
+    panel : str, optional
+        The part of the help in which a terminal shows it.
+    words : iterable of str, or a function that returns one
+        What completion offers.
+    names : tuple of str
+        The option's names; empty for two dashes and the field's name.
+    check : (name, text) -> value, optional
+        What makes the checked value of the text.
+    argument : bool
+        Whether it is given by its place and not by a name.
+    families : tuple of Family
+        Of a table's option: the families that have it; empty for all.
+    """
+
+    help: str
+    metavar: str | None = None
+    panel: str | None = None
+    words: Iterable[str] | Callable[[], Iterable[str]] = ()
+    names: tuple[str, ...] = ()
+    check: Callable[[str, str], Any] | None = None
+    argument: bool = False
+    families: tuple[Family, ...] = ()
+
+    def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
+        """Return the parameter from which Typer makes the option."""
+        declared: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
+        if self.words:
+            declared["autocompletion"] = self._complete
+        if self.argument:
+            info = typer.Argument(show_default=False, **declared)
+        else:
+            info = typer.Option(*self.names or ["--" + name.replace("_", "-")], show_default=False, **declared)
+        return inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+        )  # fmt: skip
+
+    def _complete(self, incomplete: str) -> list[str]:
+        words = self.words() if callable(self.words) else self.words
+        return [word for word in words if word.startswith(incomplete)]
+
+
+class Runner:
+    """A function that Typer can call, with these parameters."""
+
+    def __init__(self, run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter]) -> None:
+        self._run = run
+        self.__signature__ = inspect.Signature(list(parameters))
+        self.__annotations__ = {}
+
+    def __call__(self, **given: Any) -> int:
+        """Run with what was given; return the exit status."""
+        return self._run(given)
+
+
+def runner_of(command: Callable[[Any], int]) -> Runner:
+    """Return what Typer calls for a command, whose one argument is annotated with the dataclass of its options."""
+    options = get_type_hints(command)["options"]
+    return Runner(lambda given: command(checked(options, given)), parameters_of(options))
+
+
+def declared(options: type) -> dict[str, tuple[Any, Option]]:
+    """Return the type and the declaration of each option, in the order of the help: as the class states them."""
+    hints = get_type_hints(options, include_extras=True)
+    return {name: (hints[name].__origin__, hints[name].__metadata__[0]) for name in options.__annotations__}
+
+
+def parameters_of(options: Any, family: Family | None = None) -> list[inspect.Parameter]:
+    """Return the parameters from which Typer makes the options, of a table those of its family.
+
+    Flags are flags, tuples lists of arguments; all else is text, which `checked` makes the value of.
+    """
+    required = {field.name for field in fields(options) if field.default is MISSING}
+    made = []
+    for name, (type_, option) in declared(options).items():
+        if family and option.families and family not in option.families:
+            continue
+        kind: Any = str if name in required else list[str] | None if get_origin(type_) is tuple else str | None
+        default: Any = inspect.Parameter.empty if name in required else None
+        made.append(option.parameter(name, *((bool, False) if type_ is bool else (kind, default))))
+    return made
+
+
+def checked(options: type[T], given: Mapping[str, Any]) -> T:
+    """Return the options with what was given, each checked.
+
+    Raises
+    ------
+    BadParameter
+        For the first whose text breaks its rule.
+    """
+    values: dict[str, Any] = {}
+    for name, (_, option) in declared(options).items():
+        value = given.get(name)
+        if value is not None:
+            values[name] = tuple(value) if isinstance(value, list) else value
+            if option.check:
+                values[name] = option.check(name.replace("_", "-"), value)
+    return options(**values)
+
+
+def whole(low: int, high: int = LONGEST) -> Callable[[str, str], int]:
+    """Return the check of a whole number in a range."""
+
+    def check(name: str, given: str) -> int:
+        value = parse_integer(name, given)
+        if not low <= value <= high:
+            raise BadParameter(name, given, f"must be from {low} to {high}")
+        return value
+
+    return check
+
+
+def share(name: str, given: str) -> float:
+    """Return a number between 0 and 1."""
+    value = float(parse_number(name, given))
+    if not 0 < value < 1:
+        raise BadParameter(name, given, "must be above 0 and below 1")
+    return value
+
+
+def refuse(rule: str, options: object, *names: str) -> None:
+    """Raise BadParameter, with this rule, for the first of these options that was given."""
+    for name in names:
+        value = getattr(options, name)
+        if value not in (None, False):
+            text = "x".join(map(str, value)) if isinstance(value, tuple) else value
+            raise BadParameter(name.replace("_", "-"), "true" if text is True else text, rule)
+
+
+Json = Annotated[bool, Option("Print one JSON object instead of text.", panel=SCREEN)]
+Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))]
+LayerType = Annotated[str | None, Option("Kind of layer, where a config's differ.", "NAME")]
 Stack = Annotated[
-    str | None,
-    typer.Option(
-        "--stack", metavar="WORD", help=f"Whose reading of a config: {', '.join(STACKS)} (default {STACKS[0]}).",
-        show_default=False, autocompletion=completer(STACKS),
-    ),
-]  # fmt: skip
-Atol = Annotated[str | None, typer.Option("--atol", metavar="X", help="Absolute tolerance.", show_default=False)]
-Rtol = Annotated[
-    str | None, typer.Option("--rtol", metavar="X", help="Tolerance relative to the second value.", show_default=False)
+    str | None, Option(f"Whose reading of a config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", words=STACKS)
 ]
-Ulp = Annotated[
-    str | None, typer.Option("--ulp", metavar="N", help="Tolerance in units in the last place.", show_default=False)
-]
-
-
 Output = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="PATH", help="File to write, - for standard output.", show_default=False),
+    str | None, Option("File to write, - for standard output.", "PATH", OUTPUT, names=("--output", "-o"))
 ]
-FormatWord = Annotated[
-    str | None, typer.Option("--format", metavar="WORD", help="Format, whatever the suffix.", show_default=False)
-]
-Dtype = Annotated[
-    str | None,
-    typer.Option(
-        "--dtype", metavar="TYPE", help=f"Type of the values: {', '.join(DTYPES)}.", show_default=False,
-        autocompletion=completer(DTYPES),
-    ),
-]  # fmt: skip
-Layout = Annotated[
-    str | None,
-    typer.Option(
-        "--layout", metavar="WORD", help=f"Layout of a rotary table: {', '.join(LAYOUTS)}.", show_default=False,
-        autocompletion=completer(LAYOUTS),
-    ),
-]  # fmt: skip
-FromLayout = Annotated[
-    str | None,
-    typer.Option(
-        "--from-layout", metavar="WORD", help="Layout that the source has, where nothing in it says so.",
-        show_default=False, autocompletion=completer(LAYOUTS),
-    ),
-]  # fmt: skip
-Threads = Annotated[
-    str | None,
-    typer.Option("--threads", metavar="T", help="Threads (default: all cores up to eight).", show_default=False),
-]
-Compress = Annotated[bool, typer.Option("--compress", help="Compress (HDF5: shuffle and gzip 1).", show_default=False)]
-Wide = Annotated[bool, typer.Option("--wide", help="Parquet: one column per channel.", show_default=False)]
-NoClobber = Annotated[
-    bool, typer.Option("--no-clobber", help="Leave an existing file alone, and fail.", show_default=False)
-]
-
-
-def text_option(
-    name: str, help_text: str, *, metavar: str = "TEXT", panel: str | None = None, words: Iterable[str] = ()
-) -> Any:
-    """Return an option whose text the library checks, so that its errors read the same everywhere."""
-    known = list(words)
-    return Annotated[
-        str | None,
-        typer.Option(
-            *name.split(),
-            metavar=metavar,
-            help=help_text,
-            rich_help_panel=panel,
-            show_default=False,
-            autocompletion=completer(known) if known else None,
-        ),
-    ]
-
-
-def flag_option(name: str, help_text: str, *, panel: str | None = None) -> Any:
-    """Return a flag that is None unless given."""
-    return Annotated[
-        bool | None, typer.Option(*name.split(), help=help_text, rich_help_panel=panel, show_default=False)
-    ]
+Format = Annotated[str | None, Option("Format, whatever the suffix.", "WORD", OUTPUT)]
+Start = Annotated[str | None, Option("First position (default 0).", "P", TABLE)]
+Step = Annotated[str | None, Option("Distance of neighbouring positions (default 1).", "S", TABLE)]
+Dtype = Annotated[str | None, Option(f"Type of the values: {', '.join(DTYPES)}.", "TYPE", TABLE, DTYPES)]
+Layout = Annotated[str | None, Option(f"Layout of a rotary table: {', '.join(LAYOUTS)}.", "WORD", TABLE, LAYOUTS)]
+Threads = Annotated[int | None, Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))]
+Compress = Annotated[bool, Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)]
+Wide = Annotated[bool, Option("Parquet: one column per channel.", panel=OUTPUT)]
+NoClobber = Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT)]
+Precision = Annotated[int | None, Option("Decimals to print (default 4).", "N", SCREEN, check=whole(0, 17))]

@@ -112,12 +112,6 @@ def _catch_signals() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
-def hold_sigpipe() -> None:
-    """Turn SIGPIPE into an error that unwinds; called before a command opens a file to write."""
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-
-
 def _die_of_sigpipe() -> NoReturn:
     _forget_stdout()
     if hasattr(signal, "SIGPIPE"):

@@ -48,7 +48,8 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str 
         return 0
     if quiet:
         return 0
-    from pecli.cli.terminal.render import grid, show
+    from pecli.cli.terminal.items import grid
+    from pecli.cli.terminal.screen import show
 
     keys = list(dict.fromkeys(key for facts in sheets.values() for key in facts))
     if len(items) <= 4:  # a column each; more of them are rows

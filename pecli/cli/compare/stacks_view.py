@@ -26,7 +26,8 @@ def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False,
         return int(not agree)
     if quiet:
         return int(not agree)
-    from pecli.cli.terminal.render import grid, show
+    from pecli.cli.terminal.items import grid
+    from pecli.cli.terminal.screen import show
 
     for name, rows in found.items():
         cells = [

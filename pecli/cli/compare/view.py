@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pecli.cli.terminal.items import ScreenTable, grid, shapes_text
 from pecli.cli.terminal.output import clean
-from pecli.cli.terminal.render import grid, show
-from pecli.cli.terminal.screen import shapes_text
+from pecli.cli.terminal.screen import show
 
 if TYPE_CHECKING:
     from pecli.comparison.figures import OddValues, Place
@@ -52,7 +52,7 @@ def _words(tolerance: Tolerance) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
 
 
-def _table(found: Comparison) -> object:
+def _table(found: Comparison) -> ScreenTable:
     columns = [("array", "left"), *((head, "right") for head in ("differ", "max abs", "mean abs", "max ulp"))]
     rows = [
         (a.name, f"{f.unequal:,}", f"{f.max_abs:.4g}", f"{f.mean_abs:.3g}", f"{f.max_ulp:,}" if a.ulp_dtype else "")

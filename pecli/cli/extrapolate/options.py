@@ -1,178 +1,143 @@
-"""The options of ``extrapolate``, each written once, and what they may not be together."""
+"""The options of ``extrapolate``, and what they may not be together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
 
-import typer
-
-from pecli.cli.options import completer
+from pecli.cli.options import (
+    LONGEST,
+    Dtype,
+    Format,
+    Json,
+    LayerType,
+    Layout,
+    NoClobber,
+    Option,
+    Output,
+    Quiet,
+    refuse,
+    share,
+    whole,
+)  # fmt: skip
+from pecli.cli.terminal.writing import Writing
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from pecli.cli.extrapolate.run import Options
+from pecli.numbers.text import parse_integer, parse_number
 
 LENGTHS, SCALINGS, LONGER, TRIAL = "Lengths", "Context extensions", "Longer tables", "Trial"
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
 ALONE = "scalings of a rotary or sinusoidal encoding side by side"
-
-TrainLen = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N", help="Positions seen in training (default: what the source states, a file's rows).",
-        show_default=False, rich_help_panel=LENGTHS,
-    ),
-]  # fmt: skip
-TestLen = Annotated[
-    str | None, typer.Option(metavar="M", help="Positions wanted.", show_default=False, rich_help_panel=LENGTHS)
-]
-Threshold = Annotated[
-    str | None,
-    typer.Option(
-        metavar="X", help="Weight, against the nearest key's, down to which a bias reaches (default 0.01).",
-        show_default=False, rich_help_panel=LENGTHS,
-    ),
-]  # fmt: skip
-Tuned = Annotated[
-    bool,
-    typer.Option(
-        "--tuned", help="The training used the recipe's own scaling (default: it was added afterwards).",
-        show_default=False, rich_help_panel=LENGTHS,
-    ),
-]  # fmt: skip
-Scaling = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LIST", help=f"Show {ALONE}: all, or a list such as linear,yarn.", show_default=False,
-        rich_help_panel=SCALINGS,
-    ),
-]  # fmt: skip
-Factor = Annotated[
-    str | None,
-    typer.Option(metavar="X", help="Their factor (default M/N).", show_default=False, rich_help_panel=SCALINGS),
-]
-Extend = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WAY", help=f"Extend trained rows: {', '.join(WAYS)}.", show_default=False, rich_help_panel=LONGER,
-        autocompletion=completer(WAYS),
-    ),
-]  # fmt: skip
-Prefix = Annotated[
-    str | None,
-    typer.Option(
-        metavar="K", help="Rows at the start that stay as they are (default 0).", show_default=False,
-        rich_help_panel=LONGER,
-    ),
-]  # fmt: skip
-GridSize = Annotated[
-    str | None,
-    typer.Option(
-        "--grid", metavar="HxW", help="The rows are patches of a grid, row by row.", show_default=False,
-        rich_help_panel=LONGER,
-    ),
-]  # fmt: skip
-ToGrid = Annotated[
-    str | None,
-    typer.Option(metavar="HxW", help="Resize them to this grid.", show_default=False, rich_help_panel=LONGER),
-]
-Antialias = Annotated[
-    bool,
-    typer.Option(
-        "--antialias", help="Widen the filter where a grid shrinks (linear, cubic).", show_default=False,
-        rich_help_panel=LONGER,
-    ),
-]  # fmt: skip
-Alpha = Annotated[
-    str | None,
-    typer.Option(
-        metavar="X", help="Weight of the upper level of the hierarchical way (default 0.4).", show_default=False,
-        rich_help_panel=LONGER,
-    ),
-]  # fmt: skip
-Probe = Annotated[
-    bool,
-    typer.Option(
-        "--probe", help="Train small models on a toy language, and measure their loss beyond the length.",
-        show_default=False, rich_help_panel=TRIAL,
-    ),
-]  # fmt: skip
-
-Plot = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", help="Draw the figures: FILE.svg, FILE.png, or - for the terminal.", show_default=False
-    ),
-]
+LARGEST_SIDE = 1 << 20  # patches
 
 
-def grid_size(name: str, given: str | None) -> tuple[int, int] | None:
+def grid_size(name: str, given: str) -> tuple[int, int]:
     """Return the sides that ``HxW`` writes."""
-    if given is None:
-        return None
-    from pecli.numbers.text import parse_integer
-
-    sides = given.lower().split("x")
-    rule = "must be two whole numbers, height x width, such as 14x14"
-    if len(sides) != 2:
-        raise BadParameter(name, given, rule)
     try:
-        height, width = (parse_integer(name, side) for side in sides)
-    except BadParameter:
-        raise BadParameter(name, given, rule) from None
-    if not (0 < height < 1 << 20 and 0 < width < 1 << 20):
-        raise BadParameter(name, given, rule)
+        height, width = (parse_integer(name, side) for side in given.lower().split("x"))
+    except ValueError:  # of another number of sides, or of text that is no number
+        height = width = 0
+    if not (0 < height < LARGEST_SIDE and 0 < width < LARGEST_SIDE):
+        raise BadParameter(name, given, "must be two whole numbers, height x width, such as 14x14")
     return height, width
 
 
-def share(name: str, given: str | None, default: float) -> float:
-    """Return a number between 0 and 1."""
-    if given is None:
-        return default
-    from pecli.numbers.text import parse_number
-
-    value = float(parse_number(name, given))
-    if not 0 < value < 1:
-        raise BadParameter(name, given, "must be above 0 and below 1")
+def scaling_factor(name: str, given: str) -> Decimal:
+    """Return a factor as written."""
+    value = parse_number(name, given)
+    if not 0 < value <= 10**9:
+        raise BadParameter(name, given, "must be above 0 and at most 1e9")
     return value
 
 
-def check_together(sources: list[str], options: Options, probe: bool, prefix: bool, alpha: bool) -> None:
-    """Refuse options that would have no effect; `prefix` and `alpha` say whether those were given."""
+@dataclass(frozen=True, kw_only=True)
+class ExtrapolateOptions(Writing):
+    """What ``extrapolate`` may be given."""
+
+    sources: Annotated[
+        tuple[str, ...], Option("Recipes, models' config.json, or files.", "SOURCE...", argument=True)
+    ] = ()  # fmt: skip
+    train_len: Annotated[
+        int | None,
+        Option(
+            "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS,
+            check=whole(1),
+        ),
+    ] = None  # fmt: skip
+    test_len: Annotated[int | None, Option("Positions wanted.", "M", LENGTHS, check=whole(2))] = None
+    threshold: Annotated[
+        float | None,
+        Option(
+            "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS,
+            check=share,
+        ),
+    ] = None  # fmt: skip
+    tuned: Annotated[
+        bool,
+        Option("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS),
+    ] = False
+    scaling: Annotated[
+        str | None, Option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
+    ] = None  # fmt: skip
+    factor: Annotated[Decimal | None, Option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)] = None
+    extend: Annotated[str | None, Option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)] = None
+    prefix: Annotated[
+        int | None,
+        Option("Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)),
+    ] = None
+    grid: Annotated[
+        tuple[int, int] | None,
+        Option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size),
+    ] = None
+    to_grid: Annotated[tuple[int, int] | None, Option("Resize them to this grid.", "HxW", LONGER, check=grid_size)] = (
+        None
+    )
+    antialias: Annotated[bool, Option("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)] = False
+    alpha: Annotated[
+        float | None,
+        Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
+    ] = None
+    probe: Annotated[
+        bool,
+        Option("Train small models on a toy language, and measure their loss beyond the length.", panel=TRIAL),
+    ] = False
+    output: Output = None
+    format: Format = None
+    dtype: Dtype = None
+    layout: Layout = None
+    layer_type: LayerType = None
+    no_clobber: NoClobber = False
+    plot: Annotated[
+        str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
+    ] = None  # fmt: skip
+    json: Json = False
+    quiet: Quiet = False
+
+
+def check_together(options: ExtrapolateOptions) -> None:
+    """Refuse options that would have no effect beside each other."""
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
-    if probe:
-        _refuse(
-            "cannot stand with --probe, which trains models and writes no table",
-            output=options.output, extend=options.extend, grid=options.grid, to_grid=options.to_grid,
-        )  # fmt: skip
+    extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
+    measuring = ("threshold", "tuned")
+    writing = ("format", "dtype", "layout")
+    if options.probe:
+        rule = "cannot stand with --probe, which trains models and writes no table"
+        refuse(rule, options, "output", "extend", *extending, *writing, "layer_type", *measuring)
         return
-    if options.plot is not None and (options.output is not None or options.extend is not None):
-        raise BadParameter(
-            "plot", options.plot, "draws reports, and -o and --extend make a table instead: leave one out"
-        )
-    if not sources:
+    if options.output is not None or options.extend is not None:
+        refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")
+        refuse("is for reports, and -o and --extend make a table instead: leave one out", options, *measuring)
+    if not options.sources:
         rule = "must be given: a recipe such as rope:dim=128, or a file; or use --probe"
         raise BadParameter("SOURCE", "(none)", rule)
     if options.output is None:
-        writing = {"format": options.format, "dtype": options.dtype, "layout": options.layout}
-        _refuse("has no effect without -o", **writing, no_clobber=None if options.clobber else True)
-    elif len(sources) > 1:
-        raise BadParameter("SOURCE", len(sources), "sources cannot share -o: extend one at a time")
+        refuse("has no effect without -o", options, *writing, *(() if options.plot else ("no_clobber",)))
+    elif len(options.sources) > 1:
+        raise BadParameter("SOURCE", len(options.sources), "sources cannot share -o: extend one at a time")
     if options.extend is None:
-        _refuse(
-            f"needs --extend: {', '.join(WAYS)}", grid=options.grid, to_grid=options.to_grid,
-            antialias=options.antialias or None, prefix=options.prefix if prefix else None,
-            alpha=options.alpha if alpha else None,
-        )  # fmt: skip
-    elif alpha and options.extend != "hierarchical":
-        raise BadParameter("alpha", options.alpha, f"is for hierarchical, not for {options.extend}: leave it out")
-    if options.scaling is None and options.factor is not None:
-        raise BadParameter("factor", options.factor, "needs --scaling all, or a list of scalings")
-
-
-def _refuse(rule: str, **given: object) -> None:
-    for name, value in given.items():
-        if value is not None:
-            text = "x".join(map(str, value)) if isinstance(value, tuple) else value
-            raise BadParameter(name.replace("_", "-"), "true" if text is True else text, rule)
+        refuse(f"needs --extend: {', '.join(WAYS)}", options, *extending)
+    elif options.extend != "hierarchical":
+        refuse(f"is for hierarchical, not for {options.extend}: leave it out", options, "alpha")
+    if options.scaling is None:
+        refuse("needs --scaling all, or a list of scalings", options, "factor")

@@ -8,15 +8,16 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.output import clean, is_terminal, print_json, tell
+from pecli.cli.terminal.screen import show
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
-    from pecli.cli.extrapolate.run import Options
+    from pecli.cli.extrapolate.options import ExtrapolateOptions
     from pecli.encodings.recipe import Recipe
     from pecli.extrapolation.trial.probe import Settings
 
 
-def run_trial(texts: list[str], options: Options) -> int:
+def run_trial(options: ExtrapolateOptions) -> int:
     """Train, try and report; return the exit status."""
     if options.plot is not None:
         from pecli.drawing.pictures import check_picture
@@ -29,13 +30,13 @@ def run_trial(texts: list[str], options: Options) -> int:
     from pecli.extrapolation.trial.probe import DEFAULTS, RULES, Settings, run_probe
 
     settings = _settings(options, Settings())
-    recipes = [_recipe(text, settings.train) for text in texts or DEFAULTS]
+    recipes = [_recipe(text, settings.train) for text in options.sources or DEFAULTS]
 
     def scaled(recipe: Recipe) -> list[Recipe]:
         if options.scaling is None or not scalings_of(recipe):
             return []
         names = [n for n in chosen(options.scaling, recipe) if n not in ("none", "longrope")]
-        return [scaled_recipe(recipe, n, settings.train, settings.test, options.exact_factor) for n in names]
+        return [scaled_recipe(recipe, n, settings.train, settings.test, options.factor) for n in names]
 
     loud = not options.quiet and is_terminal(sys.stderr)
     found = run_probe(recipes, settings, scaled, (lambda text: tell(clean(text))) if loud else None)
@@ -43,13 +44,13 @@ def run_trial(texts: list[str], options: Options) -> int:
         from pecli.cli.terminal.drawing import show_charts
         from pecli.drawing.reach import charts_of_probe
 
-        show_charts(charts_of_probe(found), options.plot, clobber=options.clobber, quiet=options.quiet)
+        show_charts(charts_of_probe(found), options.plot, clobber=not options.no_clobber, quiet=options.quiet)
     if options.json:
         print_json({"probe": asdict(found), "rules": RULES})
-    elif not options.quiet and options.plot != "-":
-        from pecli.cli.extrapolate.view import show_probe
+    elif options.plot != "-":
+        from pecli.cli.extrapolate.view import probe_view
 
-        show_probe(found)
+        show(*probe_view(found))
     return 0
 
 
@@ -67,9 +68,9 @@ def _recipe(text: str, train: int) -> Recipe:
     return fitted(recipe, train)
 
 
-def _settings(options: Options, default: Settings) -> Settings:
-    train = default.train if options.train is None else options.train
-    test = 4 * train if options.test is None else options.test
+def _settings(options: ExtrapolateOptions, default: Settings) -> Settings:
+    train = default.train if options.train_len is None else options.train_len
+    test = 4 * train if options.test_len is None else options.test_len
     for name, value, low, high in (("train-len", train, 16, 256), ("test-len", test, train + 4, 2048)):
         if not low <= value <= high or value % 4:
             rule = f"must be a multiple of 4 from {low} to {high} with --probe, whose models train in seconds"

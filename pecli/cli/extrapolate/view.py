@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.output import clean
-from pecli.cli.terminal.render import grid, show
+from pecli.cli.terminal.items import Item, grid
 from pecli.extrapolation.extrapolation import Extrapolation, rules_of
 from pecli.extrapolation.reach import spans
 from pecli.extrapolation.scalings import Scaled
@@ -21,34 +20,37 @@ if TYPE_CHECKING:
 
 PAIRS = 14
 HEADS = 12
+TOY = "A toy that shows the effect, not a benchmark: one layer of attention"
 RIGHT = "right"
 
 
-def show_reports(reports: Sequence[Extrapolation]) -> None:
-    """Print reports, and the rules of the verdicts that occur."""
-    for number, report in enumerate(reports):
-        if number:
-            show("")
-        _show_one(report)
-    show("\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items()))
+def reports_view(reports: Sequence[Extrapolation]) -> list[Item]:
+    """Return reports, and the rules of the verdicts that occur."""
+    items: list[Item] = []
+    for report in reports:
+        items += [*([""] if items else []), *_report(report)]
+    return [*items, "\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items())]
 
 
-def _show_one(report: Extrapolation) -> None:
-    show(clean(f"{report.source}   trained on {report.train} positions, tried on {report.test}"))
-    show(clean(f"{report.verdict}: {report.finding}"))
+def _report(report: Extrapolation) -> list[Item]:
+    items: list[Item] = [
+        f"{report.source}   trained on {report.train} positions, tried on {report.test}",
+        f"{report.verdict}: {report.finding}",
+    ]
     if report.remedy:
-        show(clean(f"remedy: {report.remedy}"))
+        items.append(f"remedy: {report.remedy}")
     if report.waves:
-        _show_waves(report.waves, report.train, report.test)
+        items += _waves(report.waves, report.train, report.test)
     if report.bias:
-        _show_bias(report.bias, report.train, report.test)
+        items += _bias(report.bias, report.train, report.test)
     if report.index:
-        _show_index(report.index, report.test)
+        items += _index(report.index, report.test)
     if report.scalings:
-        _show_scalings(report.scalings, report)
+        items += _scalings(report.scalings, report)
+    return items
 
 
-def _show_waves(reach: WaveReach, train: int, test: int) -> None:
+def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
     whole = reach.critical_dimension
     facts = [
         ("critical dimension", f"{whole} of {reach.columns}: so many columns make a whole turn in training"),
@@ -58,9 +60,12 @@ def _show_waves(reach: WaveReach, train: int, test: int) -> None:
         ("score at a distance", ", ".join(f"{reach.score.at(d):.3f} at {d}" for d in (1, train - 1, test - 1))),
         ("score beyond", _beyond(reach, train)),
     ]
-    show("", *(f"  {name:<20}{text}" for name, text in facts))
     columns = [(name, RIGHT) for name in ("pair", "wavelength", "turns", "seen", "new", "outside", "first")]
-    show(grid(columns, _pair_rows(reach.pairs)))
+    return ["", *_facts(facts), grid(columns, _pair_rows(reach.pairs))]
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<20}{text}" for name, text in facts]
 
 
 def _beyond(reach: WaveReach, train: int) -> str:
@@ -119,7 +124,7 @@ def _turns(turns: float) -> str:
     return f"{turns:.0f}" if turns >= 100 else f"{turns:.3g}"
 
 
-def _show_bias(reach: BiasReach, train: int, test: int) -> None:
+def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
     title = (
         f"Keys behind the query: the farthest that is reached, above {100 * reach.threshold:g} % of the largest "
         "weight; how many distances share the last one's bias; share of new distances whose bias lies below, above all "
@@ -136,18 +141,18 @@ def _show_bias(reach: BiasReach, train: int, test: int) -> None:
     if len(rows) > HEADS:
         half = HEADS // 2
         rows = [*rows[:half], ["…"] * len(names), *rows[-half:]]
-    show("", grid([(name, RIGHT) for name in names], rows, title=title))
+    return ["", grid([(name, RIGHT) for name in names], rows, title=title)]
 
 
-def _show_index(reach: IndexReach, test: int) -> None:
+def _index(reach: IndexReach, test: int) -> list[Item]:
     facts = [
         ("rows used", f"{reach.rows_trained} in training, {reach.rows_test} when tested, {reach.new} of them new"),
         ("shared row", f"{reach.shared} distances, {reach.shared_from} to {test - 1}, have the same"),
     ]
-    show("", *(f"  {name:<20}{text}" for name, text in facts))
+    return ["", *_facts(facts)]
 
 
-def _show_scalings(scalings: Sequence[Scaled], report: Extrapolation) -> None:
+def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
     figures = [("scaling", "left"), *((n, RIGHT) for n in (
         "factor", "inside", "step", "magnitude", "factor ≥", "base ≥"
     ))]  # fmt: skip
@@ -166,10 +171,12 @@ def _show_scalings(scalings: Sequence[Scaled], report: Extrapolation) -> None:
         f"A model trained unscaled on {report.train} positions, scaled for {report.test}: share of new phases inside, "
         "distance of neighbours left, and the least factor or base that keeps every phase inside"
     )
-    show("", grid(figures, rows, title=title))
-    show(*(clean(f"  {s.scaling}: {s.missing}") for s in scalings if s.missing))
+    missing = [f"  {s.scaling}: {s.missing}" for s in scalings if s.missing]
     treatments = [(name, "left") for name in ("scaling", "kept", "blended", "interpolated")]
-    show("", grid(treatments, pairs, title="What it does to pairs"))
+    return [
+        "", grid(figures, rows, title=title), *missing,
+        "", grid(treatments, pairs, title="What it does to pairs"),
+    ]  # fmt: skip
 
 
 def _least(value: float | None) -> str:
@@ -181,45 +188,48 @@ def _least(value: float | None) -> str:
     return f"{up:.6g}" if up < 1e6 else f"{up:.5e}" if up >= 1e9 else str(round(up))
 
 
-def show_extensions(found: Sequence[ExtensionReach]) -> None:
-    """Print what longer tables are like."""
+def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
+    """Return what longer tables are like."""
     names = [("", "left"), ("rows", RIGHT), ("mean length of a row", RIGHT), ("mean step to the next", RIGHT)]
+    items: list[Item] = []
     for e in found:
-        shape = " x ".join(map(str, e.shape))
-        show(clean(f"{e.source}   {e.name} {shape} {e.dtype} by {e.way}"))
         rows = [
             ["trained", str(e.rows), f"{e.norm:.4g}", f"{e.step:.4g}"],
             ["extended", str(e.new_rows), f"{e.new_norm:.4g}", f"{e.new_step:.4g}"],
         ]
-        show(grid(names, rows))
-        show(f"  {e.repeated} of {e.looked_at} rows repeat another one; -o FILE writes the table")
+        items += [
+            f"{e.source}   {e.name} {' x '.join(map(str, e.shape))} {e.dtype} by {e.way}",
+            grid(names, rows),
+            f"  {e.repeated} of {e.looked_at} rows repeat another one; -o FILE writes the table",
+        ]
+    return items
 
 
-def show_probe(probe: Probe) -> None:
-    """Print the losses of the trial, and what it is."""
+def probe_view(probe: Probe) -> list[Item]:
+    """Return the losses of the trial, and what it is."""
     from pecli.extrapolation.trial.probe import RULES as VERDICTS
 
     s = probe.settings
-    show(
-        f"A toy that shows the effect, not a benchmark: one layer of attention, {s.steps} steps on {s.train} tokens, "
-        f"{len(s.seeds)} seeds.",
-        f"Language: {probe.language}.",
-        f"Loss in nats of each value; inside: tokens {s.train // 2} to {s.train - 1}; beyond: tokens "
-        f"{s.test - s.train // 2} to {s.test - 1}.",
-    )
     figures = ("inside", "seeds", "beyond", "seeds", "ratio")
     names = [("encoding", "left"), *((name, RIGHT) for name in figures), ("verdict", "left")]
     rows = [_trial_row(trial) for trial in probe.trials]
     floor = ["(the best possible)", f"{probe.floor_inside:.3f}", "", f"{probe.floor_beyond:.3f}", "",
              f"{probe.floor_beyond / probe.floor_inside:.2f}", ""]  # fmt: skip
-    show(grid(names, [*rows, floor]))
     quarter = s.train // 4
     starts = list(range(0, s.test, quarter * 2))
     columns = [("tokens from", "left"), *((str(start), RIGHT) for start in starts)]
     means = [[trial.name, *_by_part(trial, quarter, len(starts))] for trial in probe.trials]
-    show(grid(columns, means, title="Loss by position, mean of the seeds"))
+    beyond = f"tokens {s.test - s.train // 2} to {s.test - 1}"
     used = dict.fromkeys(trial.verdict for trial in probe.trials)
-    show("rules", *(f"  {verdict}: {VERDICTS[verdict]}" for verdict in used))
+    return [
+        f"{TOY}, {s.steps} steps on {s.train} tokens, {len(s.seeds)} seeds.",
+        f"Language: {probe.language}.",
+        f"Loss in nats of each value; inside: tokens {s.train // 2} to {s.train - 1}; beyond: {beyond}.",
+        grid(names, [*rows, floor]),
+        grid(columns, means, title="Loss by position, mean of the seeds"),
+        "rules",
+        *(f"  {verdict}: {VERDICTS[verdict]}" for verdict in used),
+    ]
 
 
 def _trial_row(trial: Trial) -> list[str]:

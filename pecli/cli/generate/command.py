@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from pecli.cli.generate.options import own_option, table_options
-from pecli.cli.generate.run import produce
+from pecli.cli.options import Runner, checked, parameters_of
 from pecli.cli.terminal.output import clean
 from pecli.declare.encoding import Encoding, Family
 from pecli.errors import UnknownName
@@ -90,22 +88,16 @@ def help_text(encoding: Encoding) -> str:
     return f"{encoding.description}\n\n\b\nFormula:\n{formula}\n\nSource: {sources}."
 
 
-def _runner(encoding: Encoding) -> Any:
+def _runner(encoding: Encoding) -> Runner:
     """Return a function with exactly the encoding's options and the table's."""
-    own = [own_option(parameter) for parameter in encoding.options]
-    shared = table_options(encoding.family)
-    signature = inspect.Signature(
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in [*own, *shared.items()]
-        ]
-    )
-    names = [parameter.name for parameter in encoding.options]
+    from pecli.cli.generate.options import TableOptions, own_parameter
 
-    def run(**given: Any) -> int:
-        mine = {name: given.pop(name) for name in names}
-        return produce(encoding, {n: v for n, v in mine.items() if v is not None}, given)
+    own = [own_parameter(parameter) for parameter in encoding.options]
 
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {}
-    return run
+    def run(given: dict[str, Any]) -> int:
+        from pecli.cli.generate.run import produce
+
+        mine = {parameter.name: given.pop(parameter.name) for parameter in own}
+        return produce(encoding, {n: v for n, v in mine.items() if v is not None}, checked(TableOptions, given))
+
+    return Runner(run, [*own, *parameters_of(TableOptions, encoding.family)])

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pecli.cli.generate.options import TableOptions
+from pecli.cli.options import refuse
+from pecli.cli.terminal.items import preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, print_json, tell
-from pecli.cli.terminal.screen import whole_number
-from pecli.cli.terminal.writing import Delivery, deliver, describe
+from pecli.cli.terminal.screen import show
+from pecli.cli.terminal.writing import deliver, describe, report
 from pecli.declare.encoding import Encoding
 from pecli.errors import BadParameter
 from pecli.numbers.text import shorten
@@ -17,77 +20,58 @@ if TYPE_CHECKING:
     from pecli.models import LayerReading
     from pecli.tables.table import Table
 
-Options = dict[str, Any]
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 
-def produce(encoding: Encoding, own: Options, given: Options) -> int:
+def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> int:
     """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
-    table, label = _tables(encoding, own, given)
-    if given["output"] is None and given["format"] is None:
-        return _on_screen(table, label, given)
-    for option in ("rows", "columns", "precision"):
-        if given[option] is not None:
-            raise BadParameter(option, given[option], "is for the screen: leave it out with -o or --format")
-    return deliver(
-        table,
-        label,
-        Delivery(
-            given["output"] or "-",
-            given["format"],
-            threads=whole_number("threads", given["threads"], 1, 256),
-            compress=bool(given["compress"]),
-            wide=bool(given["wide"]),
-            clobber=not given["no_clobber"],
-            dry_run=bool(given["dry_run"]),
-            json=bool(given["json"]),
-            quiet=bool(given["quiet"]),
-        ),
-    )
+    table, label = _tables(encoding, own, options)
+    if options.output is None and options.format is None:
+        refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
+        return _on_screen(table, label, options)
+    refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
+    return deliver(table, label, options)
 
 
-def _tables(encoding: Encoding, own: Options, given: Options) -> tuple[Tabular, str]:
+def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
     """Return the table (of a config with several kinds of layers, all of them) and what to call it."""
     from pecli.encodings.recipe import Recipe
 
-    if given["config"] is None:
-        if given["layer_type"] is not None:
-            raise BadParameter("layer-type", given["layer_type"], "has no effect without --config")
-        if given["stack"] is not None:
-            raise BadParameter("stack", given["stack"], "has no effect without --config")
-        table = _table(Recipe.bind(encoding.name, **own), given, None)
+    if options.config is None:
+        refuse("has no effect without --config", options, "layer_type", "stack")
+        table = _table(Recipe.bind(encoding.name, **own), options, None)
         return table, shorten(table.label, LONGEST_LABEL)
     from pecli.declare.words import STACKS
     from pecli.sources.configs import configured, every_layer
     from pecli.tables.grouped import Grouped
 
-    stack = given["stack"] or STACKS[0]
-    if given["layer_type"] == "all":
-        found = every_layer(given["config"], encoding.name, own, stack)
+    stack = options.stack or STACKS[0]
+    if options.layer_type == "all":
+        found = every_layer(options.config, encoding.name, own, stack)
         reading = next(iter(found.values())).reading
-        made: Tabular = Grouped({name: _table(one.recipe, given, one.layer) for name, one in found.items()})
-        label = given["config"]
+        made: Tabular = Grouped({name: _table(one.recipe, options, one.layer) for name, one in found.items()})
+        label = options.config
     else:
         one = configured(
-            given["config"], encoding=encoding.name, given=own, layer_type=given["layer_type"], stack=stack
-        )
+            options.config, encoding=encoding.name, given=own, layer_type=options.layer_type, stack=stack
+        )  # fmt: skip
         reading = one.reading
-        table = _table(one.recipe, given, one.layer)
+        table = _table(one.recipe, options, one.layer)
         made, label = table, table.label
-    if not given["quiet"]:
+    if not options.quiet:
         for warning in reading.warnings:
             tell(clean(f"pecli: warning: {warning}"))
     return made, label
 
 
-def _table(recipe: Recipe, given: Options, layer: LayerReading | None) -> Table:
+def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) -> Table:
     """Return the table of a recipe at the positions and in the form that the options give."""
     from pecli.tables.table import Table
 
-    length = given["len"]
-    if length is None and layer is not None and given["positions"] is None:
+    length: Any = options.len
+    if length is None and layer is not None and options.positions is None:
         length = layer.length
-    layout = given.get("layout")
+    layout = options.layout
     if layout == "model":
         if layer is None or not layer.layout:
             raise BadParameter("layout", layout, "is what a model's own module returns: it needs --config")
@@ -95,43 +79,30 @@ def _table(recipe: Recipe, given: Options, layer: LayerReading | None) -> Table:
     return Table.make(
         recipe,
         length=length,
-        start=given["start"],
-        step=given["step"],
-        positions=given["positions"],
-        dtype=given["dtype"] or "float32",
+        start=options.start,
+        step=options.step,
+        positions=options.positions,
+        dtype=options.dtype or "float32",
         layout=layout,
-        form=given.get("form"),
-        shard=given["shard"],
-        arithmetic=given.get("arithmetic") or "exact",
-        queries=given.get("queries"),
-        keys=given.get("keys"),
-        align=given.get("align"),
+        form=options.form,
+        shard=options.shard,
+        arithmetic=options.arithmetic or "exact",
+        queries=options.queries,
+        keys=options.keys,
+        align=options.align,
     )
 
 
-def _on_screen(table: Tabular, label: str, given: Options) -> int:
+def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
     """Print the table for a person, or as JSON its rounded head and tail."""
     from pecli.inspection.preview import preview
 
-    for option in ("compress", "wide", "no_clobber", "threads"):
-        if given[option]:
-            value = "true" if given[option] is True else given[option]
-            raise BadParameter(option.replace("_", "-"), value, "has no effect without -o")
-    rows = whole_number("rows", given["rows"], 1, 1000) or 12
-    columns = whole_number("columns", given["columns"], 1, 1000) or 8
-    precision = whole_number("precision", given["precision"], 0, 17)
-    precision = 4 if precision is None else precision
-    if given["dry_run"]:
-        return describe(table, label, None, None, None, json=bool(given["json"]), quiet=False)
-    seen = preview(table, rows=rows, columns=columns)
-    if given["json"]:
-        arrays = [part.as_dict() for part in seen]
-        size = sum(array.bytes for array in table.arrays)
-        print_json(
-            {"path": None, "format": None, "recipe": table.recipe, "arrays": arrays, "bytes": size, "seconds": None}
-        )
-        return 0
-    from pecli.cli.terminal.render import show_preview
-
-    show_preview(table, label, seen, precision)
+    if options.dry_run:
+        return describe(table, label, options)
+    seen = preview(table, rows=options.rows or 12, columns=options.columns or 8)
+    if options.json:
+        print_json(report(table, [part.as_dict() for part in seen]))
+    else:
+        precision = 4 if options.precision is None else options.precision
+        show(f"{label}   {shapes_text(table.arrays)}", *(preview_grid(part, precision) for part in seen))
     return 0

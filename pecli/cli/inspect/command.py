@@ -2,51 +2,244 @@
 
 from __future__ import annotations
 
-from pecli.cli.inspect import options as own
-from pecli.cli.options import Dtype, Json, LayerType, Layout, Quiet, Stack
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pecli.cli.inspect.options import InspectOptions
+from pecli.cli.options import refuse
+from pecli.cli.terminal.items import size_text
+from pecli.cli.terminal.output import print_json
+from pecli.cli.terminal.screen import progress_for, show
+from pecli.declare.words import PICTURES, STACKS
+from pecli.errors import BadParameter, UnknownName
+
+if TYPE_CHECKING:
+    from pecli.declare.tabular import Tabular
+    from pecli.drawing.pictures import Chart
+    from pecli.numbers.positions import Positions
+    from pecli.sources.sources import NamedSource
+
+DEFAULT_ROWS = 128
+LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
+SHOWN = 4  # positions of a worked example that begins elsewhere
+QUESTIONS = ("identify", "verify", "properties", "steps", "sha256", "recipe", "plot", "picture")
+VIEW = ("rows", "columns", "precision")  # how the head of the values is printed
 
 
-def command(
-    source: own.Source,
-    identify: own.Identify = False,
-    verify: own.Verify = False,
-    recipe: own.Recipe = None,
-    properties: own.Properties = False,
-    steps: own.Steps = False,
-    sha256: own.Sha256 = False,
-    plot: own.Plot = None,
-    picture: own.Picture = None,
-    length: own.Length = None,
-    start: own.Start = None,
-    step: own.Step = None,
-    positions: own.Positions = None,
-    dtype: Dtype = None,
-    layout: Layout = None,
-    form: own.Form = None,
-    layer_type: LayerType = None,
-    stack: Stack = None,
-    rows: own.Rows = None,
-    columns: own.Columns = None,
-    precision: own.Precision = None,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+def command(options: InspectOptions) -> int:
     """Say what a table holds; identify it, verify it, measure it, draw it."""
-    from pecli.cli.inspect.run import Wanted, inspect_source
     from pecli.sources.kinds import Kind, kind_of
+    from pecli.sources.sources import read_source
 
-    asked = identify or verify or recipe or properties or steps or sha256 or plot or picture
-    if not asked and kind_of(source) is Kind.CONFIG:
-        from pecli.cli.inspect.config_view import explain
+    text, table, kind = options.source, options.table, kind_of(options.source)
+    if kind is Kind.CONFIG and not table and not any(getattr(options, name) for name in (*QUESTIONS, *VIEW)):
+        return _explain(options)
+    _check(options)
+    if kind is Kind.FOLDER:
+        _check_folder(options)
+        return _verify_folder(text, options)
+    source = read_source(text, **options.choice)
+    if table and not source.is_recipe and not (options.identify and set(table) == {"positions"}):
+        name = next(iter(table))
+        raise BadParameter(name.replace("length", "len"), table[name], "is for recipes: a file has its own")
+    if options.verify:
+        return _verify(text, source, options)
+    if options.steps:
+        return _steps(source, options)
+    return _look(source, options)
 
-        return explain(source, layer_type=layer_type, stack=stack or "transformers", json=json)
-    wanted = Wanted(
-        identify=identify, verify=verify, recipe=recipe, properties=properties, steps=steps, sha256=sha256,
-        plot=plot, picture=picture, rows=rows, columns=columns, precision=precision, json=json, quiet=quiet,
-    )  # fmt: skip
-    table = {
-        "length": length, "start": start, "step": step, "positions": positions, "dtype": dtype, "layout": layout,
-        "form": form,
-    }  # fmt: skip
-    choice = {name: word for name, word in (("layer_type", layer_type), ("stack", stack)) if word is not None}
-    return inspect_source(source, wanted, {name: word for name, word in table.items() if word is not None}, choice)
+
+def _check(options: InspectOptions) -> None:
+    """Raise for options that would have no effect beside each other, before anything is read."""
+    if not options.verify:
+        refuse("is for --verify: give both, or compare the file with the recipe", options, "recipe")
+    if options.plot is None:
+        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
+    else:
+        _check_drawing(options)
+    for mode in ("verify", "steps"):
+        if getattr(options, mode):
+            others = [name for name in ("identify", "verify", "properties", "sha256", *VIEW) if name != mode]
+            refuse(f"cannot stand with --{mode}: ask for one after the other", options, *others)
+    if options.json:
+        refuse("is for the screen: leave it out with --json", options, *VIEW)
+    if options.steps and options.plot is None:
+        refuse("has no effect on a worked example: leave it out with --steps", options, "dtype", "layout", "form")
+
+
+def _check_folder(options: InspectOptions) -> None:
+    if not options.verify:
+        raise BadParameter("SOURCE", options.source, "is a folder: name a file in it, or --verify its parts")
+    for name, text in {**options.table, **options.choice}.items():
+        rule = "is not for a folder of parts, which say themselves what they are"
+        raise BadParameter(name.replace("length", "len").replace("_", "-"), text, rule)
+
+
+def _explain(options: InspectOptions) -> int:
+    """Say what a config says of its positions."""
+    from pecli.cli.inspect.config_view import explanation
+    from pecli.inspection.config_report import report
+    from pecli.models import read_config
+
+    stack = options.stack or STACKS[0]
+    found = report(read_config(options.source, layer_type=options.layer_type, stack=stack))
+    if options.json:
+        print_json({"source": options.source, "format": "config", **asdict(found)})
+    else:
+        show(*explanation(found))
+    return 0
+
+
+def _verify(text: str, source: NamedSource, options: InspectOptions) -> int:
+    from pecli.cli.inspect.view import verified_view
+    from pecli.inspection.verification import verify
+
+    if source.is_recipe:
+        raise BadParameter("SOURCE", text, "is a recipe: --verify is for files, against their recipe")
+    table = source.open()
+    total = 2 * sum(array.bytes for array in table.arrays)
+    with progress_for(total, quiet=options.quiet or options.json) as advance:
+        found = verify(table, text, options.recipe, advance)
+    if options.json:
+        print_json({"source": text, **found.as_dict()})
+    else:
+        show(*verified_view(found))
+    return 0 if found.good else 1
+
+
+def _verify_folder(path: str, options: InspectOptions) -> int:
+    from pecli.cli.inspect.view import folder_view
+    from pecli.inspection.verification import verify_folder
+
+    found = verify_folder(path, options.recipe)
+    if options.json:
+        parts = [part.as_dict() for part in found.parts]
+        result = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}
+        print_json({**result, "findings": found.findings, "parts": parts})
+    else:
+        show(*folder_view(found))
+    return 0 if found.good else 1
+
+
+def _steps(source: NamedSource, options: InspectOptions) -> int:
+    """Work an example of a recipe."""
+    from pecli.cli.inspect.lesson_view import text_of
+    from pecli.lessons.lesson import work_through
+    from pecli.numbers.text import parse_integer
+
+    if source.recipe is None:
+        raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
+    given = {**source.given, **options.table}
+    length = given.get("length", given.get("len"))
+    rows = None if length is None else parse_integer("len", length)
+    charts = [] if options.plot is None else _charts(_table_of(source, options), options)
+    found = work_through(source.recipe, _board_positions(given, rows), rows)
+    if options.json:
+        print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
+    else:
+        show(text_of(found))
+    _draw(charts, options)
+    return 0
+
+
+def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
+    """Return the positions to work out, where they are given: a list, or a start and a step."""
+    from pecli.numbers.positions import Positions
+    from pecli.numbers.text import parse_number
+
+    if given.get("positions") is not None:
+        return Positions.parse(str(given["positions"]))
+    first, by = given.get("start"), given.get("step")
+    if first is None and by is None:
+        return None
+    start, step = (parse_number(n, v) for n, v in (("start", first or 0), ("step", by or 1)))
+    return Positions.arange(min(rows or SHOWN, SHOWN), start, step)
+
+
+def _table_of(source: NamedSource, options: InspectOptions) -> Tabular:
+    """Open a source; a recipe that does not say its length gets a short one."""
+    from pecli.sources.alignment import open_alone
+
+    table = options.table
+    if not source.is_recipe:
+        return source.open()  # positions, if given, are for its identification
+    if table.keys() & {"length", "positions"} or source.says_length:
+        return source.open(**table)
+    return open_alone(source, DEFAULT_ROWS, **table)
+
+
+def _look(source: NamedSource, options: InspectOptions) -> int:
+    """Report statistics, and what else was asked for."""
+    from pecli.cli.inspect.view import as_dict, inspection_view
+    from pecli.inspection.preview import preview
+    from pecli.inspection.statistics import inspect_table
+
+    table = _table_of(source, options)
+    total = sum(array.bytes for array in table.arrays)
+    if source.is_recipe and total > LARGEST:
+        rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"
+        raise BadParameter("len", max(array.rows for array in table.arrays), rule)
+    more: dict[str, Any] = {}
+    if options.identify:
+        from pecli.identification.identification import identify
+
+        more["identity"] = identify(table, _given_positions(source, options))
+    if options.properties:
+        from pecli.inspection.properties import measure_properties
+
+        more["properties"] = measure_properties(table)
+    charts = _charts(table, options)
+    if options.plot == "-" and not (more or options.sha256):  # the picture is the answer
+        _draw(charts, options)
+        return 0
+    with progress_for(total, quiet=options.quiet or options.json) as advance:
+        found = inspect_table(source.text, table, sha256=options.sha256, progress=advance)
+    if options.json:
+        print_json(as_dict(found, more))
+    else:
+        parts = preview(table, rows=options.rows or 8, columns=options.columns or 8)
+        show(*inspection_view(found, more, parts, 4 if options.precision is None else options.precision))
+    _draw(charts, options)
+    return 0
+
+
+def _given_positions(source: NamedSource, options: InspectOptions) -> Any:
+    """Return the positions that the command gives to the rows of a file."""
+    if source.is_recipe or options.positions is None:
+        return None
+    from pecli.numbers.positions import Positions
+
+    given = Positions.parse(options.positions)
+    return given.numbers(0, given.count)
+
+
+def _check_drawing(options: InspectOptions) -> None:
+    """Raise for words that cannot be drawn, before anything is read."""
+    from pecli.drawing.pictures import check_picture
+
+    assert options.plot is not None
+    check_picture(options.plot)
+    for word in options.pictures:
+        if word not in PICTURES:
+            raise UnknownName("picture", word, PICTURES)
+    if options.plot == "-" and options.json:
+        raise BadParameter("plot", "-", "prints to where --json prints: name a file, .svg or .png")
+    if options.verify:
+        raise BadParameter("plot", options.plot, "cannot stand with --verify: draw the file in a command of its own")
+
+
+def _charts(table: Tabular, options: InspectOptions) -> list[Chart]:
+    """Return the pictures asked for, before anything is printed."""
+    if options.plot is None:
+        return []
+    from pecli.drawing.tables import charts_of_table
+
+    return charts_of_table(table, options.source, options.pictures)
+
+
+def _draw(charts: Sequence[Chart], options: InspectOptions) -> None:
+    if options.plot is not None:
+        from pecli.cli.terminal.drawing import show_charts
+
+        show_charts(charts, options.plot, quiet=options.quiet)

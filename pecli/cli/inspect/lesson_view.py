@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.output import clean
@@ -95,11 +94,3 @@ def _matrix(matrix: Matrix, height: int) -> list[str]:
     lines = [matrix.name, *("[ " + "  ".join(cell.rjust(wide) for cell in row) + " ]" for row in cells)]
     across = max(map(len, lines))
     return [line.ljust(across) for line in lines] + [" " * across] * (height - len(lines))
-
-
-def print_examples(examples: Sequence[Example]) -> None:
-    """Print worked examples."""
-    from pecli.cli.terminal.output import say
-
-    for number, example in enumerate(examples):
-        say(("\n" if number else "") + text_of(example))

@@ -1,114 +1,82 @@
-"""The options of ``pecli inspect`` that no other command has."""
+"""The options of ``inspect``."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
-from pecli.cli.options import completer
+from pecli.cli.options import (
+    SCREEN,
+    TABLE,
+    Dtype,
+    Json,
+    LayerType,
+    Layout,
+    Option,
+    Precision,
+    Quiet,
+    Stack,
+    Start,
+    Step,
+    whole,
+)  # fmt: skip
 from pecli.declare.words import PICTURES
 
-LOOK, TABLE, SCREEN = "What to look for", "Of a recipe", "Screen"
+LOOK = "What to look for"
+Rows = Annotated[int | None, Option("Rows to print (default 8).", "N", SCREEN, check=whole(1, 100_000))]
+Columns = Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))]
 
-Source = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="A file, file::name, a folder of parts, -, or a recipe.")
-]  # fmt: skip
-Identify = Annotated[
-    bool,
-    typer.Option(
-        "--identify", help="Find out what a table is from its values alone.", rich_help_panel=LOOK, show_default=False
-    ),
-]
-Verify = Annotated[
-    bool,
-    typer.Option(
-        "--verify", help="Recompute every value from the recipe; status 1 if one differs.", rich_help_panel=LOOK,
-        show_default=False,
-    ),
-]  # fmt: skip
-Recipe = Annotated[
-    str | None,
-    typer.Option(
-        "--recipe", metavar="RECIPE", help="What --verify recomputes, where the file does not say.",
-        rich_help_panel=LOOK, show_default=False,
-    ),
-]  # fmt: skip
-Properties = Annotated[
-    bool,
-    typer.Option(
-        "--properties", help="Measure what the values show: bounds, distances, shifts.", rich_help_panel=LOOK,
-        show_default=False,
-    ),
-]  # fmt: skip
-Steps = Annotated[
-    bool,
-    typer.Option(
-        "--steps", help="Work an example of a recipe, step by step.", rich_help_panel=LOOK, show_default=False
-    ),
-]
-Sha256 = Annotated[
-    bool,
-    typer.Option(
-        "--sha256", help="Print the hash of the little-endian values.", rich_help_panel=LOOK, show_default=False
-    ),
-]
-Plot = Annotated[
-    str | None,
-    typer.Option(
-        "--plot", metavar="PATH", help="Draw to a file (.svg, .png), or - for the terminal.", rich_help_panel=LOOK,
-        show_default=False,
-    ),
-]  # fmt: skip
-Picture = Annotated[
-    str | None,
-    typer.Option(
-        "--picture", metavar="WORD", help=f"What to draw, joined with +: {', '.join(PICTURES)}.", rich_help_panel=LOOK,
-        show_default=False, autocompletion=completer(PICTURES),
-    ),
-]  # fmt: skip
-Length = Annotated[
-    str | None,
-    typer.Option("--len", metavar="N", help="Rows (default 128).", rich_help_panel=TABLE, show_default=False),
-]
-Start = Annotated[
-    str | None,
-    typer.Option("--start", metavar="P", help="First position (default 0).", rich_help_panel=TABLE, show_default=False),
-]
-Step = Annotated[
-    str | None,
-    typer.Option(
-        "--step", metavar="S", help="Distance of neighbouring positions (default 1).", rich_help_panel=TABLE,
-        show_default=False,
-    ),
-]  # fmt: skip
-Positions = Annotated[
-    str | None,
-    typer.Option(
-        "--positions", metavar="LIST", help="Positions instead: 0,5,9.5, or @FILE.", rich_help_panel=TABLE,
-        show_default=False,
-    ),
-]  # fmt: skip
-Form = Annotated[
-    str | None,
-    typer.Option(
-        "--form", metavar="WORD", help="Form of a bias or of relative vectors.", rich_help_panel=TABLE,
-        show_default=False,
-    ),
-]  # fmt: skip
-Rows = Annotated[
-    str | None,
-    typer.Option("--rows", metavar="N", help="Rows to print (default 8).", rich_help_panel=SCREEN, show_default=False),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns", metavar="N", help="Columns to print (default 8).", rich_help_panel=SCREEN, show_default=False
-    ),
-]
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        "--precision", metavar="N", help="Decimals to print (default 4).", rich_help_panel=SCREEN, show_default=False
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions:
+    """What ``inspect`` may be given."""
+
+    source: Annotated[str, Option("A file, file::name, a folder of parts, -, or a recipe.", "SOURCE", argument=True)]
+    identify: Annotated[bool, Option("Find out what a table is from its values alone.", panel=LOOK)] = False
+    verify: Annotated[
+        bool, Option("Recompute every value from the recipe; status 1 if one differs.", panel=LOOK)
+    ] = False  # fmt: skip
+    recipe: Annotated[
+        str | None, Option("What --verify recomputes, where the file does not say.", "RECIPE", LOOK)
+    ] = None  # fmt: skip
+    properties: Annotated[bool, Option("Measure what the values show: bounds, distances, shifts.", panel=LOOK)] = False
+    steps: Annotated[bool, Option("Work an example of a recipe, step by step.", panel=LOOK)] = False
+    sha256: Annotated[bool, Option("Print the hash of the little-endian values.", panel=LOOK)] = False
+    plot: Annotated[str | None, Option("Draw to a file (.svg, .png), or - for the terminal.", "PATH", LOOK)] = None
+    picture: Annotated[
+        str | None, Option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", LOOK, PICTURES)
+    ] = None
+    len: Annotated[str | None, Option("Rows (default 128).", "N", TABLE)] = None
+    start: Start = None
+    step: Step = None
+    positions: Annotated[str | None, Option("Positions instead: 0,5,9.5, or @FILE.", "LIST", TABLE)] = None
+    dtype: Dtype = None
+    layout: Layout = None
+    form: Annotated[str | None, Option("Form of a bias or of relative vectors.", "WORD", TABLE)] = None
+    layer_type: LayerType = None
+    stack: Stack = None
+    rows: Rows = None
+    columns: Columns = None
+    precision: Precision = None
+    json: Json = False
+    quiet: Quiet = False
+
+    @property
+    def table(self) -> dict[str, str]:
+        """What is asked of a recipe's table, by the names of :meth:`Table.make`."""
+        asked = {
+            "length": self.len, "start": self.start, "step": self.step, "positions": self.positions,
+            "dtype": self.dtype, "layout": self.layout, "form": self.form,
+        }  # fmt: skip
+        return {name: text for name, text in asked.items() if text is not None}
+
+    @property
+    def choice(self) -> dict[str, str]:
+        """What is read of a config."""
+        asked = {"layer_type": self.layer_type, "stack": self.stack}
+        return {name: text for name, text in asked.items() if text is not None}
+
+    @property
+    def pictures(self) -> list[str]:
+        """The pictures asked for."""
+        return self.picture.split("+") if self.picture else []

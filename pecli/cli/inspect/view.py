@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli.terminal.output import clean
-from pecli.cli.terminal.render import grid, preview_grid, show
-from pecli.cli.terminal.screen import shapes_text, size_text
+from pecli.cli.terminal.items import Item, ScreenTable, grid, preview_grid, shapes_text, size_text
 
 if TYPE_CHECKING:
     from pecli.identification.identification import Identification
@@ -19,41 +18,37 @@ if TYPE_CHECKING:
 LABEL = 15  # columns of what stands before the colon
 
 
-def show_inspection(found: Inspection, more: Mapping[str, Any], parts: Sequence[Part], precision: int) -> None:
-    """Print arrays, recipe and metadata, statistics, what was asked for, and the head of the values."""
+def inspection_view(
+    found: Inspection, more: Mapping[str, Any], parts: Sequence[Part], precision: int
+) -> list[Item]:  # fmt: skip
+    """Return arrays, recipe and metadata, statistics, what was asked for, and the head of the values."""
     size = sum(array.bytes for array in found.arrays)
-    show(clean(f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"))
+    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"]
     facts = {"recipe": found.recipe, "positions": _ends(found), **found.metadata}
-    for name, value in facts.items():
-        if value:
-            _fact(name.replace("_", " "), str(value))
+    items += [_fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
     if found.statistics:
-        show(_statistics(found))
+        items.append(_statistics(found))
     if found.slopes is not None:
-        _slopes(found.slopes)
-    for s in found.statistics:
-        if s.sha256 is not None:
-            _fact("sha256", f"{s.sha256}  {s.name}")
+        items += ["slopes", *(f"  head {head:>3}  {slope!r}" for head, slope in enumerate(found.slopes, 1))]
+    items += [_fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     if "identity" in more:
-        show_identity(more["identity"])
+        items += identity_view(more["identity"])
     if "properties" in more:
-        show_properties(more["properties"])
-    for part in parts:
-        show(preview_grid(part, precision))
+        items.append(properties_view(more["properties"]))
+    return [*items, *(preview_grid(part, precision) for part in parts)]
 
 
-def _fact(name: str, value: str) -> None:
+def _fact(name: str, value: str) -> str:
     first, *rest = value.splitlines() or [""]
-    show(clean(f"{name:<{LABEL}}{first}"))
-    for line in rest:
-        show(clean(f"{'':<{LABEL}}{line}"))
+    return "\n".join([f"{name:<{LABEL}}{first}", *(f"{'':<{LABEL}}{line}" for line in rest)])
 
 
 def _ends(found: Inspection) -> str | None:
     return None if found.positions is None else f"{found.positions[0]} to {found.positions[1]}"
 
 
-def _statistics(found: Inspection) -> object:
+def _statistics(found: Inspection) -> ScreenTable:
+    """Return the range, mean and norms of each array; the counts of NaN and infinity where there are any."""
     odd = any(s.nan or s.infinite for s in found.statistics)
     columns = [("array", "left"), ("min", "right"), ("max", "right"), ("mean", "right"), ("row norm", "right")]
     columns += [("NaN", "right"), ("infinite", "right")] if odd else []
@@ -75,24 +70,18 @@ def _range(low: float | None, high: float | None) -> str:
     return f"{low:.6g}" if f"{low:.6g}" == f"{high:.6g}" else f"{low:.6g} to {high:.6g}"
 
 
-def _slopes(slopes: Sequence[float]) -> None:
-    show("slopes")
-    for head, slope in enumerate(slopes, 1):
-        show(f"  head {head:>3}  {slope!r}")
-
-
-def show_identity(found: Identification) -> None:
-    """Print what a table is, how closely, and how sure that is."""
+def identity_view(found: Identification) -> list[Item]:
+    """Return what a table is, how closely, and how sure that is."""
     if found.recipe is None:
-        _fact("identified", "unknown: no formula that is known gives these values")
-        return
-    _fact("identified", found.recipe)
+        return [_fact("identified", "unknown: no formula that is known gives these values")]
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
     residual = "" if found.residual is None else f", largest difference {found.residual:.3g}"
-    _fact("", f"{found.confidence}{share}{residual}")
-    _fact("arithmetic", found.arithmetic)
-    for note in found.notes:
-        _fact("", note)
+    return [
+        _fact("identified", found.recipe),
+        _fact("", f"{found.confidence}{share}{residual}"),
+        _fact("arithmetic", found.arithmetic),
+        *(_fact("", note) for note in found.notes),
+    ]
 
 
 def _share(equal: float) -> str:
@@ -102,52 +91,71 @@ def _share(equal: float) -> str:
     return f"{min(equal, 0.999999):.4%} of the values"
 
 
-def show_properties(found: Sequence[Property]) -> None:
-    """Print measured properties."""
+def properties_view(found: Sequence[Property]) -> ScreenTable:
+    """Return measured properties."""
     words = {True: "yes", False: "no", None: ""}
-    show(
-        grid(
-            [("property", "left"), ("", "left"), ("measured", "left")],
-            [(p.name, words[p.holds], p.text) for p in found],
-        )
-    )
+    heads = [("property", "left"), ("", "left"), ("measured", "left")]
+    return grid(heads, [(p.name, words[p.holds], p.text) for p in found])
 
 
-def show_verified(found: Verified) -> None:
-    """Print whether a file is what its recipe says."""
+def verified_view(found: Verified) -> list[Item]:
+    """Return whether a file is what its recipe says."""
     if found.problem or found.comparison is None:
-        show(clean(f"{found.path}: not verified: {found.problem}"))
-        return
+        return [f"{found.path}: not verified: {found.problem}"]
     total = found.comparison.total
+    recipe = _fact("recipe", found.recipe or "")
     if found.good:
-        show(clean(f"{found.path}: verified, {total.compared:,} values are what the recipe gives"))
-        _fact("recipe", found.recipe or "")
-        return
-    show(clean(f"{found.path}: NOT what its recipe gives: {total.beyond:,} of {total.compared:,} values differ"))
-    _fact("recipe", found.recipe or "")
-    for finding in found.comparison.findings:
-        show(clean(f"  {finding.text}"))
+        return [f"{found.path}: verified, {total.compared:,} values are what the recipe gives", recipe]
+    wrong = f"{total.beyond:,} of {total.compared:,} values differ"
+    items: list[Item] = [f"{found.path}: NOT what its recipe gives: {wrong}", recipe]
+    items += [f"  {finding.text}" for finding in found.comparison.findings]
     place = total.first
     if place is not None:
         index = ", ".join(map(str, place.index))
-        show(clean(f"  first: {place.array}[{index}] is {place.left!r}, expected {place.right!r}"))
+        items.append(f"  first: {place.array}[{index}] is {place.left!r}, expected {place.right!r}")
+    return items
 
 
-def show_folder(found: Folder) -> None:
-    """Print whether the parts in a folder make up one table."""
+def folder_view(found: Folder) -> list[Item]:
+    """Return whether the parts in a folder make up one table."""
+    items: list[Item] = []
     for part in found.parts:
-        word = "verified" if part.good else "NOT VERIFIED"
         wrong = "" if part.good else f": {part.problem or _wrong(part)}"
-        show(clean(f"{word}  {part.path}{wrong}"))
-    for finding in found.findings:
-        show(clean(finding))
+        items.append(f"{'verified' if part.good else 'NOT VERIFIED'}  {part.path}{wrong}")
+    items += found.findings
     if found.recipe:
-        _fact("recipe", found.recipe)
+        items.append(_fact("recipe", found.recipe))
     total = f"{len(found.parts)} of {found.count} parts" if found.count else f"{len(found.parts)} files"
-    show(clean(f"{found.path}: {'whole and verified' if found.good else 'NOT whole or not right'}, {total}"))
+    return [*items, f"{found.path}: {'whole and verified' if found.good else 'NOT whole or not right'}, {total}"]
 
 
 def _wrong(part: Verified) -> str:
     if part.comparison is None:
         return "not compared"
     return f"{part.comparison.total.beyond:,} values differ"
+
+
+def as_dict(found: Inspection, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what --json prints of an inspection."""
+    arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in found.arrays]
+    result: dict[str, Any] = {
+        "source": found.source,
+        "format": found.format,
+        "arrays": arrays,
+        "recipe": found.recipe,
+        "metadata": found.metadata,
+        "statistics": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in found.statistics},
+    }
+    if found.positions is not None:
+        result["positions"] = found.positions
+    if found.slopes is not None:
+        result["slopes"] = found.slopes
+    if found.statistics and found.statistics[0].sha256 is not None:
+        result["sha256"] = {s.name: s.sha256 for s in found.statistics}
+    if "identity" in more:
+        result |= more["identity"].as_dict()
+    if "properties" in more:
+        from pecli.inspection.properties import as_dicts
+
+        result["properties"] = as_dicts(more["properties"])
+    return result

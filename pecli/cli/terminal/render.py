@@ -1,20 +1,19 @@
-"""Everything that uses rich: results as tables on the screen. The only module that imports it."""
+"""Everything that uses rich: tables and bars. The only module that imports it."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
-from rich.table import Table as Grid
+from rich.table import Table
 from rich.text import Text
 
+from pecli.cli.terminal.items import ScreenTable
 from pecli.cli.terminal.output import clean, is_terminal, wants_colour
-from pecli.inspection.preview import Part
 
 COLUMN_GAP = 3  # blanks that the table's box puts around a column
 
@@ -41,65 +40,31 @@ def _stated_width() -> int:
     return int(stated) if stated.isascii() and stated.isdigit() and stated != "0" else 80
 
 
-def show(*items: Any) -> None:
-    """Print renderables, or text as it is."""
+def draw_table(table: ScreenTable) -> None:
+    """Print a table; where it may be elided, columns that the screen has no room for give way to an ellipsis."""
     screen = console()
-    for item in items:
-        screen.print(Text(item) if isinstance(item, str) else item, soft_wrap=isinstance(item, str))
-
-
-def grid(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[object]], *, title: str | None = None) -> Grid:
-    """Return a table; columns are (heading, "left" or "right"). Every cell is data, never markup."""
-    made = Grid(title=Text(clean(title)) if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for heading, justify in columns:
-        made.add_column(Text(clean(heading)), justify=justify, no_wrap=justify == "right", overflow="fold")  # type: ignore[arg-type]
+    columns, rows = table.columns, table.rows
+    if table.elide:
+        kept = _fitting(table, screen.width)
+        columns = [("…", "right") if i is None else columns[i] for i in kept]
+        rows = [["…" if i is None else row[i] for i in kept] for row in rows]
+    title = Text(clean(table.title)) if table.title else None
+    made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for heading, side in columns:
+        right = side == "right"
+        made.add_column(Text(clean(heading)), justify="right" if right else "left", no_wrap=right, overflow="fold")
     for row in rows:
         made.add_row(*(Text(clean(cell)) for cell in row))
-    return made
+    screen.print(made)
 
 
-def number(value: Any, precision: int) -> str:
-    """Return a value rounded for reading; what rounds to nothing is written with its power of ten."""
-    if value is None:
-        return "…"
-    if isinstance(value, complex):
-        return f"{number(value.real, precision)}{'+' if value.imag >= 0 else ''}{number(value.imag, precision)}i"
-    if isinstance(value, bool | int):
-        return str(value)
-    if value != value or value in (float("inf"), float("-inf")):
-        return str(value)
-    if value != 0 and (abs(value) < 0.5 * 10**-precision or abs(value) >= 1e7):
-        return f"{value:.{max(1, precision - 1)}e}"
-    return f"{value:.{precision}f}"
-
-
-def show_preview(table: Any, label: str, parts: Sequence[Part], precision: int) -> None:
-    """Print the visible part of a table."""
-    from pecli.cli.terminal.screen import shapes_text
-
-    show(clean(f"{label}   {shapes_text(table.arrays)}"))
-    for part in parts:
-        show(preview_grid(part, precision))
-
-
-def preview_grid(part: Part, precision: int) -> Grid:
-    """Return one part of an array as a table; columns that the screen has no room for give way to an ellipsis."""
-    labels = ["…" if label is None else label for label in part.row_labels]
-    cells = [[number(cell, precision) for cell in row] for row in part.cells]
-    heads = ["…" if label is None else label for label in part.column_labels]
-    widths = [max(map(len, column)) + COLUMN_GAP for column in zip(heads, *cells, strict=True)]
-    room = console().width - max(map(len, (part.row_axis, *labels))) - COLUMN_GAP
-    kept = _fitting(widths, room)
-    columns = [(part.row_axis, "right"), *(("…" if i is None else heads[i], "right") for i in kept)]
-    rows = [[label, *("…" if i is None else row[i] for i in kept)] for label, row in zip(labels, cells, strict=True)]
-    title = f"{part.title} ({part.row_axis} by {part.column_axis})" if part.column_axis else part.title
-    return grid(columns, rows, title=title)
-
-
-def _fitting(widths: Sequence[int], room: int) -> list[int | None]:
-    """Return the columns that fit: all, or the head and the tail with None for those between."""
+def _fitting(table: ScreenTable, width: int) -> list[int | None]:
+    """Return the columns that fit beside the first: all, or the head and the tail with None for those between."""
+    names = [heading for heading, _ in table.columns]
+    first, *widths = (max(map(len, column)) + COLUMN_GAP for column in zip(names, *table.rows, strict=True))
+    room = width - first
     if sum(widths) <= room:
-        return list(range(len(widths)))
+        return list(range(1 + len(widths)))
     room -= 1 + COLUMN_GAP
     head, tail = 0, len(widths)
     while head < tail:  # two from the front for one from the back
@@ -108,7 +73,11 @@ def _fitting(widths: Sequence[int], room: int) -> list[int | None]:
         if room < 0:
             break
         head, tail = (head + 1, tail) if nearest == head else (head, tail - 1)
-    return [*range(max(1, head)), None, *range(max(tail, head + 1), len(widths))]
+    return [0, *_after(range(max(1, head))), None, *_after(range(max(tail, head + 1), len(widths)))]
+
+
+def _after(places: Sequence[int]) -> list[int]:
+    return [place + 1 for place in places]
 
 
 class Bar:
@@ -131,8 +100,3 @@ class Bar:
     def close(self) -> None:
         """Remove the bar."""
         self._progress.stop()
-
-
-def make_bar(total: int) -> Bar:
-    """Return a started bar."""
-    return Bar(total)
