@@ -60,7 +60,7 @@ __all__ = [
 
 
 def _open_numbers(path: str) -> files.NumberFile:
-    from pecli.formats.number_files import open_numbers
+    from pecli.formats.common.number_files import open_numbers
 
     return open_numbers(path)
 

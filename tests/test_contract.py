@@ -9,10 +9,10 @@ import pytest
 from pecli import CATALOGUE, Recipe, Table, open_table, write_table
 from pecli.declare.board import SmallTable
 from pecli.declare.hooks import HookName
-from pecli.declare.tabular import DTYPES
 from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspection.facts import example_table
 from pecli.lessons.lesson import work_through
+from pecli.numbers.types import DTYPES
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 

@@ -43,23 +43,6 @@ PACKAGES = {
 LAZY = ("h5py", "pyarrow", "matplotlib")
 # may only shrink
 CIRCLES: set[str] = {
-    "formats.arrow",
-    "formats.arrow.read",
-    "formats.arrow.write",
-    "formats.common.format",
-    "formats.common.stored",
-    "formats.csv",
-    "formats.csv.write",
-    "formats.hdf5",
-    "formats.hdf5.write",
-    "formats.json",
-    "formats.json.write",
-    "formats.npz",
-    "formats.npz.read",
-    "formats.parquet",
-    "formats.parquet.write",
-    "formats.safetensors",
-    "formats.safetensors.read",
     "inspection.bias_properties",
     "inspection.properties",
 }

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pecli.comparison.figures import Figures, OddValues, Place
 from pecli.comparison.results import Tolerance
-from pecli.declare.tabular import storage
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, Strip
 from pecli.measures.ulps import BINS, coarser, distance, histogram
+from pecli.numbers.types import storage
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16

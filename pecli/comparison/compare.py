@@ -13,10 +13,11 @@ from functools import partial
 from pecli.comparison.blocks import Pairing, compare_block
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
-from pecli.declare.tabular import ITEM_BYTES, Tabular
+from pecli.declare.tabular import Tabular
 from pecli.engine.parallel import ordered_map
 from pecli.measures.lanes import Lane, Strip, pair_lanes, same_layout, strips
 from pecli.measures.ulps import coarser
+from pecli.numbers.types import ITEM_BYTES
 
 READ_BYTES = 1 << 20  # of each side at a time: fits the caches, and large enough that Python's share is small
 

@@ -14,25 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.types import ITEM_BYTES, storage
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-DTYPES = ("float16", "bfloat16", "float32", "float64")
 BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, small enough to stay in the caches
-
-ITEM_BYTES = {
-    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
-    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
-}  # fmt: skip
-
-
-def storage(dtype: str) -> np.dtype[Any]:
-    """Return the little-endian NumPy dtype that holds `dtype`; bfloat16 is held as its bits in uint16."""
-    import numpy as np
-
-    return np.dtype("<u2" if dtype == "bfloat16" else dtype).newbyteorder("<")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pecli.engine.turns import pi_bits
 from pecli.engine.wheel import CHUNK, Wheel
 from pecli.numbers.doubled import Doubled, from_decimal, multiply, quick_two_sum
-from pecli.numbers.rounding import GRIDS, midpoints, narrow, to_grid
+from pecli.numbers.rounding import midpoints, narrow, to_grid
+from pecli.numbers.types import GRIDS
 
 Integers = NDArray[np.int64]
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.turns import inverse_turn, pi_bits
-from pecli.numbers.rounding import Grid
+from pecli.numbers.types import FloatGrid
 
 TABLE_BITS = 8
 NONE = 9
@@ -40,7 +40,7 @@ ERROR_UNITS = 64
 """What `circle_point` may be off by, in its last place: 16 truncations, and room to spare."""
 
 
-def round_ratio(numerator: int, denominator: int, grid: Grid) -> float:
+def round_ratio(numerator: int, denominator: int, grid: FloatGrid) -> float:
     """Round the exact quotient to the grid, half to even; zero is positive, overflow infinite."""
     if not numerator:
         return 0.0
@@ -142,7 +142,7 @@ class Exact:
         return self._ratios[column]
 
     def value(
-        self, multiple: int, column: int, part: str, grid: Grid, phase: Callable[[int, int], tuple[int, int]]
+        self, multiple: int, column: int, part: str, grid: FloatGrid, phase: Callable[[int, int], tuple[int, int]]
     ) -> float:
         """Round the sine, cosine or angle correctly.
 
@@ -162,7 +162,7 @@ class Exact:
             bits *= 2
             fraction, error = self._phase(multiple, column, bits), 2
 
-    def _enclosed(self, middle: int, error: int, bits: int, grid: Grid) -> float | None:
+    def _enclosed(self, middle: int, error: int, bits: int, grid: FloatGrid) -> float | None:
         low, high = middle - error, middle + error
         if low <= 0 <= high:
             return None
@@ -195,7 +195,7 @@ class Exact:
         known = (turned % denominator == 0) & np.array(small)[columns]
         return np.where(known, np.array(HALVES)[place], NONE)
 
-    def multiple(self, value: Fraction, grid: Grid) -> float:
+    def multiple(self, value: Fraction, grid: FloatGrid) -> float:
         """Round a rational cosine or sine times the magnitude."""
         product = value * self.factor
         return round_ratio(product.numerator, product.denominator, grid)
@@ -209,7 +209,7 @@ class Exact:
         turn = inverse_turn(bits + spare)
         return ((ratio.numerator * turn // ratio.denominator) >> spare) % (1 << bits)
 
-    def _angle(self, multiple: int, column: int, grid: Grid) -> float:
+    def _angle(self, multiple: int, column: int, grid: FloatGrid) -> float:
         ratio = multiple * self.ratio(column)
         if not self.turns or not ratio:
             return round_ratio(ratio.numerator, ratio.denominator, grid)

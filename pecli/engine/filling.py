@@ -15,7 +15,8 @@ from pecli.engine.tasks import TASK, tasks
 from pecli.engine.team import share
 from pecli.engine.wheel import Wheel
 from pecli.errors import BadParameter
-from pecli.numbers.rounding import GRIDS, narrow, storage
+from pecli.numbers.rounding import narrow
+from pecli.numbers.types import GRIDS, storage
 
 Integers = NDArray[np.int64]
 

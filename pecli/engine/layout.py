@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.wheel import Part
 from pecli.errors import BadParameter
-from pecli.numbers.rounding import storage
+from pecli.numbers.types import storage
 
 Output = tuple[Part, NDArray[Any]]
 

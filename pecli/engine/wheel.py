@@ -16,7 +16,8 @@ from pecli.engine.exact import FIRST, Exact
 from pecli.engine.turns import LIMB, check_frequencies, fixed_turns, fraction_bits, limbs_of, phases
 from pecli.errors import BadParameter
 from pecli.numbers.doubled import Doubled, from_decimal, multiply, quick_two_sum
-from pecli.numbers.rounding import GRIDS, to_grid
+from pecli.numbers.rounding import to_grid
+from pecli.numbers.types import GRIDS
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

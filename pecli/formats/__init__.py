@@ -6,33 +6,34 @@ Listing the formats loads none of the packages that read and write them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
-from pecli.formats.arrow import ARROW
-from pecli.formats.common.format import Draft, Format, Options
-from pecli.formats.csv import CSV
-from pecli.formats.hdf5 import HDF5
-from pecli.formats.json import JSON
-from pecli.formats.npy import NPY
-from pecli.formats.npz import NPZ
-from pecli.formats.parquet import PARQUET
-from pecli.formats.safetensors import SAFETENSORS
+from pecli.formats.common.format import Draft, Format, WriteOptions
 
 if TYPE_CHECKING:
     from pecli.formats.common.safe import Need
-    from pecli.formats.common.stored import Source
+    from pecli.formats.common.stored import InputFile
     from pecli.formats.common.stored import StoredTable as StoredTable
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {f.name: f for f in (NPY, NPZ, HDF5, PARQUET, CSV, JSON, ARROW, SAFETENSORS)}
-)
+
+def _found() -> Iterator[Format]:
+    """Yield the value of every module or folder beside this one that declares a format."""
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        declared = getattr(import_module(module.name), "FORMAT", None)
+        if declared is not None:
+            yield declared
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in sorted(_found(), key=lambda f: f.place)})
 """Every format by its name."""
 
-__all__ = ["FORMATS", "Format", "Options", "StoredTable", "check", "format_for", "open_table", "write_table"]
+__all__ = ["FORMATS", "Format", "StoredTable", "check", "format_for", "open_table", "write_table"]
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -86,7 +87,7 @@ def check(
     MissingPackage
         If the format's package is not installed.
     """
-    _checked(table, format, os.fspath(path), Options(compress=compress, wide=wide), clobber)
+    _checked(table, format, os.fspath(path), WriteOptions(compress=compress, wide=wide), clobber)
 
 
 def write_table(
@@ -144,8 +145,8 @@ def write_table(
         raise BadParameter("threads", threads, "must be 1 or more")
     if getattr(table, "sequential", False):  # a file in which going back is dear
         threads = 1
-    report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else Options.progress
-    options = Options(threads, compress, wide, report)
+    report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
+    options = WriteOptions(threads, compress, wide, report)
     draft = _checked(table, format_for(path, format), path, options, clobber)
     with open_output(path, clobber=clobber, need=_needed(draft)) as output:
         draft.write(output)
@@ -180,10 +181,10 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     path, name = split_path(os.fspath(path))
     named = None if format is None else format_for(path, format)
 
-    def form_of(source: Source) -> Format:
+    def form_of(source: InputFile) -> Format:
         return format_of(source, named or _by_suffix(source.name), FORMATS)
 
-    def most(source: Source) -> int:
+    def most(source: InputFile) -> int:
         form_of(source)  # what is none of them need not be copied
         return without_limit(source)
 
@@ -191,7 +192,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         return open_source(source, form_of(source), name)
 
 
-def open_source(source: Source, form: Format, name: str | None = None) -> StoredTable:
+def open_source(source: InputFile, form: Format, name: str | None = None) -> StoredTable:
     """Open a regular file of this format; with a name, only the array that is called so."""
     _need(form)
     table = form.open(source)
@@ -212,7 +213,7 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(os.fspath(path))[1]
 
 
-def _checked(table: Tabular, form: Format, path: str, options: Options, clobber: bool) -> Draft:
+def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, clobber: bool) -> Draft:
     from pecli.formats.common.safe import check_place
 
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):

@@ -5,50 +5,17 @@ bfloat16 has no NumPy type, so its values travel as the ``uint16`` of their bits
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
+from pecli.numbers.types import DTYPES, GRIDS, FloatGrid, storage
 
 Floats = NDArray[np.float64]
 
-STORAGE: dict[str, np.dtype[Any]] = {
-    "float16": np.dtype("<f2"),
-    "bfloat16": np.dtype("<u2"),
-    "float32": np.dtype("<f4"),
-    "float64": np.dtype("<f8"),
-}
-
-
-class Grid(NamedTuple):
-    """A binary floating-point type: its significand, its exponents."""
-
-    precision: int
-    lowest: int  # exponent of the smallest normal number
-    highest: int  # exponent of the largest
-
-    @property
-    def largest(self) -> float:
-        """The largest finite value."""
-        return math.ldexp(2.0 - math.ldexp(1.0, 1 - self.precision), self.highest)
-
-
-GRIDS = {
-    "float16": Grid(11, -14, 15),
-    "bfloat16": Grid(8, -126, 127),
-    "float32": Grid(24, -126, 127),
-    "float64": Grid(53, -1022, 1023),
-}
-
-
-def storage(dtype: str) -> np.dtype[Any]:
-    """Find the NumPy type that holds values of ``dtype``."""
-    if dtype not in STORAGE:
-        raise BadParameter("dtype", dtype, f"is no storage type: use one of {', '.join(STORAGE)}")
-    return STORAGE[dtype]
+STORAGE = {dtype: storage(dtype) for dtype in DTYPES}
 
 
 def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -71,7 +38,7 @@ def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None =
     ndarray
         Values of the storage type (bit patterns for bfloat16), NaN and infinity included.
     """
-    target = storage(dtype)
+    target = _known(dtype)
     hi = np.asarray(hi, dtype=np.float64)
     result: NDArray[Any]
     if dtype == "float64":
@@ -88,6 +55,12 @@ def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None =
         return result.astype(target, copy=result is hi)
     out[...] = result
     return out
+
+
+def _known(dtype: str) -> np.dtype[Any]:
+    if dtype not in STORAGE:
+        raise BadParameter("dtype", dtype, f"is no storage type: use one of {', '.join(STORAGE)}")
+    return STORAGE[dtype]
 
 
 def midpoints(values: Floats, dtype: str) -> NDArray[np.bool_]:
@@ -119,7 +92,7 @@ def _nearest(hi: Floats, dtype: str) -> NDArray[Any]:
 
 def widen(values: NDArray[Any], dtype: str) -> Floats:
     """Turn stored values into float64, exactly (from their bits where the type is bfloat16)."""
-    storage(dtype)
+    _known(dtype)
     given = np.asarray(values)
     with np.errstate(invalid="ignore"):  # a signalling NaN is a value too
         if dtype != "bfloat16":
@@ -143,7 +116,7 @@ def _encode(values: Floats, dtype: str) -> NDArray[Any]:
     return (bits.reshape(values.shape) | np.where(nan, np.uint32(0x7FC0), np.uint32(0))).astype(np.uint16)
 
 
-def to_grid(hi: Floats, lo: Floats | None, grid: Grid) -> Floats:
+def to_grid(hi: Floats, lo: Floats | None, grid: FloatGrid) -> Floats:
     """Round hi + lo to a binary type, as float64 (float64 itself is hi).
 
     Scaling by a power of two is exact, ``rint`` is exact and rounds half to even, so the scaled

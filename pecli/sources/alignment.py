@@ -6,10 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.encoding import Family
-from pecli.declare.tabular import DTYPES, Array, Tabular
+from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
 from pecli.measures.lanes import pair_lanes
 from pecli.numbers.positions import Positions
+from pecli.numbers.types import DTYPES
 from pecli.sources.sources import NamedSource
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.table import Table

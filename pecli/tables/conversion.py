@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import DTYPES, Array, Tabular, storage
+from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.numbers.types import DTYPES, storage
 from pecli.tables.layouts import COMPLEX, LAYOUTS, layout_arrays, layout_views
 from pecli.tables.table import Table
 

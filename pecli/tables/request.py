@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pecli.declare.encoding import Encoding, Family
-from pecli.declare.tabular import DTYPES
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_integer
+from pecli.numbers.types import DTYPES
 from pecli.tables.layouts import COMPLEX, LAYOUTS
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")

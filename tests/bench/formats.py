@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pecli.formats import write_table
-from pecli.formats.common.columns import Columns, array_type, arrow_array, schema
-from pecli.formats.parquet import RULES
+from pecli.formats.common.columns import TableColumns, array_type, arrow_array, schema
 from pecli.formats.parquet.write import writer_options
 from pecli.tables.table import Table
 from tests.bench.rows import Row
@@ -79,7 +78,7 @@ def parquet(folder: Path, size: int = SIZE, repeats: int = REPEATS) -> float:
     import pyarrow.parquet as pq
 
     table = Table.parse("sinusoidal:dim=512", length=size // 2048)
-    columns = Columns(table, RULES)
+    columns = TableColumns(table, "parquet")
     plan = schema(columns)
     options = writer_options(plan, ["position"])
     position = arrow_array(np.arange(columns.rows), pa.int64())

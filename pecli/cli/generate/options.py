@@ -24,9 +24,9 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing
 from pecli.declare.encoding import Family, Parameter
-from pecli.declare.tabular import DTYPES
 from pecli.declare.words import STACKS
 from pecli.formats import FORMATS
+from pecli.numbers.types import DTYPES
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
 

@@ -9,12 +9,11 @@ from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.arrow import FILE_MAGIC
 from pecli.formats.arrow.values import describe, to_numpy
 from pecli.formats.common.column_table import ColumnTable
 from pecli.formats.common.facts import KEY, parse_object
 from pecli.formats.common.gathered import Column
-from pecli.formats.common.stored import Source, reading
+from pecli.formats.common.stored import InputFile, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 class ArrowTable(ColumnTable):
     """An open Arrow file or stream; where the batches of a stream begin is found on opening."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         import pyarrow as pa
 
         self.source, self._lock = source, threading.Lock()
@@ -33,7 +32,7 @@ class ArrowTable(ColumnTable):
             self._file = pa.OSFile(source.path)
         try:
             with self._reading():
-                is_file = source.head.startswith(FILE_MAGIC)
+                is_file = source.head.startswith(b"ARROW1")
                 self._batches: _FileBatches | _StreamBatches = (_FileBatches if is_file else _StreamBatches)(self._file)
                 self._starts = [0, *accumulate(self._batches.counts)]
                 facts = parse_object((self._batches.schema.metadata or {}).get(KEY.encode(), b""))
@@ -47,7 +46,7 @@ class ArrowTable(ColumnTable):
             self.close()
             raise
 
-    def _describe(self, source: Source, rows: int) -> dict[str, Column]:
+    def _describe(self, source: InputFile, rows: int) -> dict[str, Column]:
         first = self._batch(bisect.bisect_right(self._starts, 0) - 1) if rows else None
         found = [describe(source, f, first.column(i) if first else None) for i, f in enumerate(self._batches.schema)]
         return {column.name: column for column in found if column is not None}

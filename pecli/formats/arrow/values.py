@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import ITEM_BYTES
 from pecli.formats.common.gathered import Column
-from pecli.formats.common.stored import Source
+from pecli.formats.common.stored import InputFile
+from pecli.numbers.types import ITEM_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ def value_type(kind: pa.DataType) -> str | None:
     return name if name in ITEM_BYTES else None
 
 
-def describe(source: Source, field: pa.Field, first: pa.Array | None) -> Column | None:
+def describe(source: InputFile, field: pa.Field, first: pa.Array | None) -> Column | None:
     """Describe a column; lists of no fixed size are as long as their first one. None for what holds no numbers."""
     import pyarrow.types as types
 
@@ -41,7 +41,7 @@ def describe(source: Source, field: pa.Field, first: pa.Array | None) -> Column 
     return None if dtype is None else Column(field.name, dtype, tuple(shape))
 
 
-def to_numpy(source: Source, column: Column, values: pa.Array) -> NDArray[Any]:
+def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any]:
     """Return the entries of a column as an array (n, *shape); lists of unequal length and nulls are refused."""
     import numpy as np
     import pyarrow.types as types
@@ -62,7 +62,7 @@ def to_numpy(source: Source, column: Column, values: pa.Array) -> NDArray[Any]:
     return _numbers(values).reshape(count, *column.shape)
 
 
-def _nulls(source: Source, column: Column) -> Exception:
+def _nulls(source: InputFile, column: Column) -> Exception:
     return source.bad(f"has missing values in the column '{column.name}': fill them first")
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from pecli.declare.tabular import Tabular
-from pecli.formats.arrow import RULES
-from pecli.formats.common.columns import Columns, batches, schema
-from pecli.formats.common.format import Draft, Options
-from pecli.formats.common.output import Held, Output
+from pecli.formats.common.columns import TableColumns, batches, schema
+from pecli.formats.common.format import Draft, WriteOptions
+from pecli.formats.common.output import HeldOutput, Output
 
 
-def draft(table: Tabular, options: Options) -> Draft:
+def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write record batch after record batch."""
-    columns = Columns(table, RULES)
+    columns = TableColumns(table, "arrow")
     size = sum(array.bytes for array in columns.arrays)
     return Draft(lambda output: _write(columns, output, options), None, size // 2000 if options.compress else size)
 
 
-def _write(columns: Columns, output: Output, options: Options) -> None:
+def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
     import pyarrow as pa
 
-    plan, held = schema(columns), Held(output)
+    plan, held = schema(columns), HeldOutput(output)
     how = pa.ipc.IpcWriteOptions(compression="zstd" if options.compress else None)
     new = pa.ipc.new_file if output.regular else pa.ipc.new_stream
     with new(held, plan, options=how) as writer, batches(columns, False, options) as found:

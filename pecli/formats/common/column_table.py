@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.formats.common.facts import texts
 from pecli.formats.common.gathered import KEYS, Column, gather, labels_of
-from pecli.formats.common.stored import Source, StoredTable
+from pecli.formats.common.stored import InputFile, StoredTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class ColumnTable(StoredTable):
     sequential = True
 
     def __init__(
-        self, source: Source, form: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]
+        self, source: InputFile, form: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]
     ) -> None:
         self._columns = {column.name: column for column in columns}
         described = facts.get("arrays")

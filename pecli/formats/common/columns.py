@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.errors import BadParameter
 from pecli.formats.common.facts import KEY, facts_json
-from pecli.formats.common.format import Options, Rules, numbered
+from pecli.formats.common.format import WriteOptions
+from pecli.formats.common.places import numbered
 from pecli.formats.common.pump import Buffer, Ordered, Task, fill, groups
+from pecli.numbers.types import REAL, real_pairs, real_type
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -20,10 +22,9 @@ GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
 SCALARS = 65_536  # rows of a group where a row is one value
 STEMS = {"pe": "d", "bias": "b"}  # of the names of single values
-PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
-class Columns:
+class TableColumns:
     """The columns of a table: those that number the rows, then its arrays.
 
     Attributes
@@ -31,12 +32,11 @@ class Columns:
     arrays : list of Array
         Arrays of equal length.
     keys : tuple of (name, dtype)
-        Columns that number the rows: positions, or head and query.
+        TableColumns that number the rows: positions, or head and query.
     """
 
-    def __init__(self, table: Tabular, rules: Rules) -> None:
-        rules.check(table)
-        self.table, self.arrays = table, rules.one_group(table)
+    def __init__(self, table: Tabular, form: str) -> None:
+        self.table, self.arrays = table, one_group(table, form)
         first = self.arrays[0]
         self.lead = first.shape[: first.lead]
         self.numbered = numbered(table)
@@ -73,6 +73,16 @@ class Columns:
         return max(1, min(most, GROUP_BYTES // max(1, size)))
 
 
+def one_group(table: Tabular, form: str) -> list[Array]:
+    """Return the arrays if they share one set of rows; :class:`BadParameter` where they do not."""
+    groups = table.groups()
+    if len(groups) != 1 or len({array.shape[: array.lead] for array in groups[0]}) != 1:
+        shapes = ", ".join(f"{a.name} {'x'.join(map(str, a.shape))}" for a in table.arrays)
+        rule = f"holds arrays of equal length only, and these differ ({shapes}): use npz or hdf5 (.h5)"
+        raise BadParameter("format", form, rule)
+    return groups[0]
+
+
 def _distinct(names: tuple[str, ...], taken: set[str]) -> list[str]:
     """Return names for the keys that no array has."""
     found: list[str] = []
@@ -97,7 +107,7 @@ def array_type(array: Array) -> pa.DataType:
     """Return the type of a column of rows: lists of fixed size, one level for each axis; complex values as pairs."""
     import pyarrow as pa
 
-    kind = arrow_type(PARTS.get(array.dtype, array.dtype))
+    kind = arrow_type(real_type(array.dtype))
     for size in reversed(row_axes(array)):
         kind = pa.list_(pa.field("element", kind, nullable=False), size)
     return kind
@@ -105,17 +115,17 @@ def array_type(array: Array) -> pa.DataType:
 
 def row_axes(array: Array) -> tuple[int, ...]:
     """Return the shape of a row, with an axis of real and imaginary part where it is complex."""
-    return (*array.row_shape, 2) if array.dtype in PARTS else array.row_shape
+    return (*array.row_shape, 2) if array.dtype in REAL else array.row_shape
 
 
-def schema(columns: Columns, wide: bool = False) -> pa.Schema:
+def schema(columns: TableColumns, wide: bool = False) -> pa.Schema:
     """Return the Arrow schema, nothing nullable, with the recipe and the shapes under the key ``pecli``."""
     import pyarrow as pa
 
     fields = [pa.field(name, arrow_type(dtype), nullable=False) for name, dtype in columns.keys]
     for array in columns.arrays:
         if wide and array.row_shape:
-            kind = arrow_type(PARTS.get(array.dtype, array.dtype))
+            kind = arrow_type(real_type(array.dtype))
             fields += [pa.field(name, kind, nullable=False) for name in wide_names(array)]
         else:
             fields.append(pa.field(array.name, array_type(array), nullable=False))
@@ -128,7 +138,7 @@ def wide_names(array: Array, stem: str | None = None) -> list[str]:
     names = [stem or STEMS.get(array.name, array.name)]
     for level, size in enumerate(array.row_shape):
         names = [f"{name}{'_' if level else ''}{index}" for name in names for index in range(size)]
-    if array.dtype in PARTS:
+    if array.dtype in REAL:
         names = [f"{name}_{part}" for name in names for part in ("re", "im")]
     return names
 
@@ -146,17 +156,8 @@ def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
-def parts(values: NDArray[Any]) -> NDArray[Any]:
-    """Return complex values as pairs of real and imaginary part; others as they are."""
-    if values.dtype.kind != "c":
-        return values
-    real = values.real.dtype
-    pairs: NDArray[np.floating[Any]] = values.view(real).reshape(*values.shape, 2)
-    return pairs
-
-
 @contextmanager
-def batches(columns: Columns, wide: bool, options: Options) -> Iterator[Iterator[pa.RecordBatch]]:
+def batches(columns: TableColumns, wide: bool, options: WriteOptions) -> Iterator[Iterator[pa.RecordBatch]]:
     """Give the table's rows in order, as record batches of one row group each, computed ahead by threads.
 
     A batch is good until the next is asked for.
@@ -173,14 +174,14 @@ def batches(columns: Columns, wide: bool, options: Options) -> Iterator[Iterator
         yield _reported(results, options)
 
 
-def _reported(results: Iterator[tuple[pa.RecordBatch, int]], options: Options) -> Iterator[pa.RecordBatch]:
+def _reported(results: Iterator[tuple[pa.RecordBatch, int]], options: WriteOptions) -> Iterator[pa.RecordBatch]:
     for batch, size in results:
         yield batch
         options.progress(size)
 
 
 def _batch(
-    columns: Columns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]
+    columns: TableColumns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]
 ) -> pa.RecordBatch:
     import numpy as np
     import pyarrow as pa
@@ -188,9 +189,9 @@ def _batch(
     numbers = columns.numbers(task.start, task.stop)
     found = [arrow_array(column, arrow_type(dtype)) for column, (_, dtype) in zip(numbers, columns.keys, strict=True)]
     for array in columns.arrays:
-        rows = parts(values[array.name])
+        rows = real_pairs(values[array.name])
         if wide and array.row_shape:
-            kind = arrow_type(PARTS.get(array.dtype, array.dtype))
+            kind = arrow_type(real_type(array.dtype))
             turned = np.ascontiguousarray(rows.reshape(len(rows), -1).T)
             found += [arrow_array(column, kind) for column in turned]
         else:

@@ -10,8 +10,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
-from pecli.formats.common.columns import PARTS, STEMS, wide_names
+from pecli.formats.common.columns import STEMS, wide_names
 from pecli.formats.common.stored import safe_shape, stored_array
+from pecli.numbers.types import COMPLEX, REAL, real_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 KEYS = ("position", "head", "query", "distance")
 MORE_LABELS = ("key", "row", "bucket")
 ARRAYS = {stem: name for name, stem in STEMS.items()}
-WHOLE = {part: whole for whole, part in PARTS.items()}
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 
 
@@ -48,7 +48,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class ColumnArray:
     """An array and the columns that make it: one of whole rows, or one for each value of a row."""
 
     array: Array
@@ -59,7 +59,7 @@ class Gathered:
         import numpy as np
 
         if out.dtype.kind == "c":
-            pairs = np.empty((*out.shape, 2), PARTS[out.dtype.name])
+            pairs = np.empty((*out.shape, 2), REAL[out.dtype.name])
             self._fill(found, pairs)
             out[...] = pairs.view(out.dtype)[..., 0]
         else:
@@ -79,7 +79,7 @@ class Gathered:
 
 def gather(
     columns: Sequence[Column], rows: int, described: Mapping[str, Any], outer: tuple[int, ...] = ()
-) -> list[Gathered]:
+) -> list[ColumnArray]:
     """Return the arrays that columns of `rows` entries make.
 
     Parameters
@@ -89,7 +89,7 @@ def gather(
     outer : tuple of int
         Sizes of the axes before the last that numbers the rows: how many heads, where rows have head and query.
     """
-    found: list[Gathered] = []
+    found: list[ColumnArray] = []
     free = {column.name: column for column in columns if column.name not in KEYS or column.shape}
     for label, facts in described.items():
         known = _described(label, facts, free, rows)
@@ -104,15 +104,15 @@ def gather(
     lead = (*outer, rows // math.prod(outer)) if rows % math.prod(outer) == 0 else (rows,)
     for name in [name for name, column in free.items() if column.shape]:
         column = free.pop(name)
-        found.append(Gathered(_array(name, lead, column.shape, column.dtype), (name,)))
+        found.append(ColumnArray(_array(name, lead, column.shape, column.dtype), (name,)))
     for stem, members in _numbered(free).items():
         names = tuple(column.name for column in members)
         shape, complex_parts = _grid(names)
-        dtype = WHOLE[members[0].dtype] if complex_parts else members[0].dtype
-        found.append(Gathered(_array(ARRAYS.get(stem, stem), lead, shape, dtype), names))
+        dtype = COMPLEX[members[0].dtype] if complex_parts else members[0].dtype
+        found.append(ColumnArray(_array(ARRAYS.get(stem, stem), lead, shape, dtype), names))
         for name in names:
             del free[name]
-    found += [Gathered(_array(column.name, lead, (), column.dtype), (column.name,)) for column in free.values()]
+    found += [ColumnArray(_array(column.name, lead, (), column.dtype), (column.name,)) for column in free.values()]
     return found
 
 
@@ -120,7 +120,7 @@ def _array(name: str, lead: tuple[int, ...], row: tuple[int, ...], dtype: str) -
     return stored_array(name, (*lead, *row), dtype, lead=len(lead))
 
 
-def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) -> Gathered | None:
+def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) -> ColumnArray | None:
     """Return an array as the file describes it, if the columns are there and agree."""
     if not isinstance(facts, dict):
         return None
@@ -132,17 +132,17 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
         return None
     if not isinstance(axes, list) or not all(isinstance(axis, str) for axis in axes):
         axes = []
-    pair = (2,) if dtype in PARTS else ()
-    stored = PARTS.get(dtype, dtype)
+    pair = (2,) if dtype in REAL else ()
+    stored = real_type(dtype)
     if name in free:
         if free[name].dtype == stored and free[name].shape == (*shape[lead:], *pair):
-            return Gathered(stored_array(name, shape, dtype, axes, lead), (name,))
+            return ColumnArray(stored_array(name, shape, dtype, axes, lead), (name,))
         return None
     if math.prod(shape[lead:]) > len(free):
         return None
     names = wide_names(Array(name, shape, dtype, (), lead))
     if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
-        return Gathered(stored_array(name, shape, dtype, axes, lead), tuple(names))
+        return ColumnArray(stored_array(name, shape, dtype, axes, lead), tuple(names))
     return None
 
 
@@ -151,7 +151,7 @@ def _numbered(free: Mapping[str, Column]) -> dict[str, list[Column]]:
     groups: dict[str, list[Column]] = {}
     for column in free.values():
         match = _NUMBERED.fullmatch(column.name)
-        if match and match[1] and (not match[3] or column.dtype in WHOLE):
+        if match and match[1] and (not match[3] or column.dtype in COMPLEX):
             groups.setdefault(match[1], []).append(column)
     return {
         stem: members

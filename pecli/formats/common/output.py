@@ -148,7 +148,7 @@ class Output(io.RawIOBase):
             return os.write(self._descriptor, view)
 
 
-class Held(io.RawIOBase):
+class HeldOutput(io.RawIOBase):
     """An output as a library's writer sees it: what it writes waits until the caller has seen no failure.
 
     An interrupt may raise within a write that the library calls; the library

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.formats.common.format import BLOCK_BYTES, Draft, Options, numbered, raw_bytes
-from pecli.formats.common.pump import Buffer, Ordered, Task, fill, place, tasks
+from pecli.formats.common.format import Draft, WriteOptions
+from pecli.formats.common.pump import BLOCK_BYTES, Buffer, Ordered, Task, fill, place, tasks
+from pecli.numbers.types import raw_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """Where everything stands in a file.
 
     Parameters
@@ -34,7 +35,7 @@ class Layout:
     literals: tuple[tuple[int, bytes], ...]
     offsets: Mapping[str, int]
 
-    def draft(self, table: Tabular, options: Options) -> Draft:
+    def draft(self, table: Tabular, options: WriteOptions) -> Draft:
         """Return how `table` is written so."""
 
         def write(output: Output) -> None:
@@ -47,7 +48,7 @@ class Layout:
 
         return Draft(write, self.size, self.size)
 
-    def _send(self, table: Tabular, output: Output, options: Options) -> None:
+    def _send(self, table: Tabular, output: Output, options: WriteOptions) -> None:
         """Write everything in the order of the file; arrays that belong together are computed one after the other."""
         pieces: list[tuple[int, bytes | Array]] = list(_merged(self.literals))
         pieces += [(offset, table.array(name)) for name, offset in self.offsets.items()]
@@ -61,7 +62,7 @@ class Layout:
         output.write(bytes(self.size - output.tell()))
 
 
-def in_order(table: Tabular, array: Array, options: Options) -> Iterator[NDArray[Any]]:
+def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[NDArray[Any]]:
     """Yield the values of one array in order; each is good until the next is asked for."""
 
     def make(task: Task, buffer: Buffer) -> NDArray[Any]:
@@ -110,6 +111,19 @@ class Positioned(Tabular):
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
         return self.table.position(start, stop)
+
+
+def numbered(table: Tabular) -> tuple[int, str] | None:
+    """Return how many positions number the rows of a table and their type; None where nothing numbers them."""
+    first = table.arrays[0]
+    axis = first.axes[first.lead - 1] if first.lead else ""
+    if not first.rows or (axis not in ("position", "query", "distance") and not axis.startswith("axis")):
+        return None
+    size = first.shape[first.lead - 1]
+    sample = table.position(0, size if axis == "distance" else 1)
+    if sample is None or (axis == "distance" and len(sample) != size):  # what has positions need not know its distances
+        return None
+    return size, "float64" if sample.dtype.kind == "f" else "int64"
 
 
 def with_positions(table: Tabular) -> Tabular:

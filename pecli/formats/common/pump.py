@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pecli.declare.tabular import Array, Tabular, storage
-from pecli.formats.common.format import BLOCK_BYTES, BUFFER_BYTES, Options, raw_bytes
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.format import WriteOptions
+from pecli.numbers.types import raw_bytes, storage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from pecli.formats.common.output import Output
 
+BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
+BUFFER_BYTES = 16 << 20  # of all workers' buffers together
 AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
 
 Result = TypeVar("Result")
@@ -84,7 +87,7 @@ def _split(arrays: tuple[Array, ...], step: int, start: int, stop: int) -> Itera
         yield Task(arrays, first, min(first + step, stop))
 
 
-def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int, options: Options) -> None:
+def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int, options: WriteOptions) -> None:
     """Write every named array at its offset in a regular file: each thread computes, then writes.
 
     Parameters

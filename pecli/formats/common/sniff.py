@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pecli.formats.common.format import Format
-from pecli.formats.common.stored import Source
+from pecli.formats.common.stored import InputFile
 
 _FOREIGN = (
     (
@@ -23,7 +23,7 @@ _FOREIGN = (
 )
 
 
-def recognised(source: Source, formats: Iterable[Format]) -> str | None:
+def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
     """Return the name of the format that the content shows, or None where only the name could tell.
 
     Raises
@@ -33,7 +33,7 @@ def recognised(source: Source, formats: Iterable[Format]) -> str | None:
     """
     head = source.head
     for form in formats:
-        if any(head.startswith(magic, place) for magic in form.magic for place in form.places):
+        if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
             return form.name
     # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does
     if len(head) > 8 and int.from_bytes(head[:8], "little") < source.size and head[8:9] == b"{":
@@ -56,7 +56,7 @@ def is_text(head: bytes) -> bool:
     return b"\0" not in head
 
 
-def format_of(source: Source, expected: Format | None, formats: Mapping[str, Format]) -> Format:
+def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, Format]) -> Format:
     """Return the expected format if the content agrees, or, where none is expected, the one that it shows.
 
     Raises

@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from pecli.declare.tabular import ITEM_BYTES, Array, Tabular, storage
+from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.formats.common.facts import plain, plain_facts
-from pecli.formats.common.format import raw_bytes
+from pecli.numbers.types import ITEM_BYTES, raw_bytes, storage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ PIECE = 1 << 20  # bytes of a pipe copied at a time
 
 
 @dataclass(frozen=True)
-class Source:
+class InputFile:
     """A regular file to read.
 
     Parameters
@@ -68,7 +68,7 @@ class Source:
 
 
 @contextlib.contextmanager
-def reading(source: Source, what: str) -> Iterator[None]:
+def reading(source: InputFile, what: str) -> Iterator[None]:
     """Turn whatever a library raises on a damaged file into :class:`BadFile`; `what` follows the file's name."""
     try:
         yield
@@ -97,7 +97,7 @@ class StoredTable(Tabular):
 
     def __init__(
         self,
-        source: Source,
+        source: InputFile,
         form: str,
         arrays: Sequence[Array],
         recipe: str | None = None,
@@ -159,7 +159,7 @@ class StoredTable(Tabular):
 class RawFile:
     """Values that stand in a file as they stand in memory, read at offsets by any thread."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self.source = source
         self.descriptor = os.open(source.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
 
@@ -238,13 +238,13 @@ def safe_shape(shape: object) -> tuple[int, ...] | None:
     return tuple(shape)
 
 
-def without_limit(_source: Source) -> int:
+def without_limit(_source: InputFile) -> int:
     """Let a pipe give as much as it has, and the disk takes."""
     return sys.maxsize
 
 
 @contextlib.contextmanager
-def regular_source(path: str, most: Callable[[Source], int] = without_limit) -> Iterator[Source]:
+def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) -> Iterator[InputFile]:
     """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
 
     Parameters
@@ -280,13 +280,13 @@ def regular_source(path: str, most: Callable[[Source], int] = without_limit) -> 
             raise BadFile(path, _reason(error)) from error
         if not size:
             raise BadFile(name, "is empty: make it again")
-        yield Source(local, name, size, head)
+        yield InputFile(local, name, size, head)
 
 
-def _spooled(stream: Any, name: str, most: Callable[[Source], int], stack: contextlib.ExitStack) -> str:
+def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: contextlib.ExitStack) -> str:
     """Copy a stream into a file that is gone once it has been opened."""
     piece = stream.read(HEAD_BYTES)
-    left = most(Source("", name, sys.maxsize, piece)) if piece else 0
+    left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
     limit = left >> 20
     descriptor, local = tempfile.mkstemp(prefix="pecli-")
     stack.callback(_unlink, local)

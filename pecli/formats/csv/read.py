@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.formats.common.column_table import ColumnTable
 from pecli.formats.common.decimals import is_number, is_whole, parse
 from pecli.formats.common.gathered import Column, labels_of
-from pecli.formats.common.stored import RawFile, Source
+from pecli.formats.common.stored import InputFile, RawFile
 from pecli.formats.csv.types import cell_fault, column_types
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 class CsvTable(ColumnTable):
     """An open csv file; its rows are found by the places of every so many lines, taken on opening."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self.source, self._file = source, RawFile(source)
         try:
             at, first, after = self._first_line()

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 
 from pecli.formats.common.decimals import infer, is_number, is_whole, parse
 from pecli.formats.common.gathered import labels_of, stem_of
-from pecli.formats.common.stored import Source
+from pecli.formats.common.stored import InputFile
 
 SHOWN = 40  # characters of a cell in a message
 
 
 def column_types(
-    source: Source, names: Sequence[str], rows: Mapping[int, Sequence[str]], more: Mapping[str, str]
+    source: InputFile, names: Sequence[str], rows: Mapping[int, Sequence[str]], more: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the type of each column with numbers, one for all columns of an array; what has none is left out.
 
     Parameters
     ----------
-    source : Source
+    source : InputFile
         The file, for messages.
     names : sequence of str
         Of all columns.

@@ -6,31 +6,31 @@ import csv
 import io
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.formats.common.columns import PARTS, Columns, parts, wide_names
+from pecli.formats.common.columns import TableColumns, wide_names
 from pecli.formats.common.decimals import shortest
-from pecli.formats.common.format import Draft, Options
+from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.pump import Buffer, Ordered, Task, fill, tasks
-from pecli.formats.csv import RULES
+from pecli.numbers.types import REAL, real_pairs
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
-def draft(table: Tabular, options: Options) -> Draft:
+def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write line after line."""
-    columns = Columns(table, RULES)
+    columns = TableColumns(table, "csv")
     values = sum(array.rows * max(1, array.row_bytes // 16) for array in columns.arrays)
     return Draft(lambda output: _write(columns, output, options), None, 2 * values)
 
 
 def value_names(array: Array) -> list[str]:
     """Return the columns of an array: pe0, pe1 ..; b0, b1 .. for a bias."""
-    if not array.row_shape and array.dtype not in PARTS:
+    if not array.row_shape and array.dtype not in REAL:
         return [array.name]
     return wide_names(array, None if array.name == "bias" else array.name)
 
 
-def _write(columns: Columns, output: Output, options: Options) -> None:
+def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
     names = [name for name, _ in columns.keys]
     for array in columns.arrays:
         names += value_names(array)
@@ -44,7 +44,7 @@ def _write(columns: Columns, output: Output, options: Options) -> None:
         rows = task.stop - task.start
         blocks = [[[text] for text in column] for column in cells]
         for array in columns.arrays:
-            texts = shortest(parts(values[array.name]))
+            texts = shortest(real_pairs(values[array.name]))
             width = len(texts) // rows
             blocks.append([texts[row * width : (row + 1) * width] for row in range(rows)])
         lines = [",".join([cell for block in blocks for cell in block[row]]) for row in range(rows)]

@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import ITEM_BYTES, Array, Tabular
-from pecli.formats.common.format import Options, raw_bytes
+from pecli.declare.tabular import Array, Tabular
+from pecli.formats.common.format import WriteOptions
 from pecli.formats.common.pump import Buffer, Ordered, Task, fill
+from pecli.numbers.types import ITEM_BYTES, raw_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +31,7 @@ def chunk_shape(array: Array) -> tuple[int, ...]:
     return shape
 
 
-def chunks(table: Tabular, array: Array, options: Options) -> Iterator[Chunk]:
+def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chunk]:
     """Yield the chunks of an array, shuffled and deflated, with their places."""
     shape = chunk_shape(array)
     axis = _split_axis(array, shape)

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import ITEM_BYTES, Array, storage
+from pecli.declare.tabular import Array
 from pecli.formats.common.facts import plain
-from pecli.formats.common.stored import RawFile, Source, StoredTable, reading, stored_array
+from pecli.formats.common.stored import InputFile, RawFile, StoredTable, reading, stored_array
 from pecli.formats.hdf5.types import file_type, stored_type
+from pecli.numbers.types import ITEM_BYTES, storage
 
 if TYPE_CHECKING:
     import h5py
@@ -25,7 +26,7 @@ LONGEST_FACT = 1 << 20
 class Hdf5Table(StoredTable):
     """An open HDF5 file; datasets in groups are called by their paths."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._raw = RawFile(source)
         self._lock = threading.Lock()
         self._file = _opened(source)
@@ -103,7 +104,7 @@ def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice
         yield slice(last, last + 1), *box
 
 
-def _opened(source: Source) -> h5py.File:
+def _opened(source: InputFile) -> h5py.File:
     import h5py
 
     with reading(source, "cannot be opened as HDF5"):
@@ -111,7 +112,7 @@ def _opened(source: Source) -> h5py.File:
 
 
 def _walk(
-    source: Source, group: h5py.Group, seen: set[Any] | None = None, path: str = ""
+    source: InputFile, group: h5py.Group, seen: set[Any] | None = None, path: str = ""
 ) -> Iterator[tuple[str, h5py.Dataset]]:
     """Yield every dataset; refuse links that lead out of the file or in circles."""
     import h5py
@@ -145,7 +146,7 @@ def _identity(item: h5py.Group | h5py.Dataset) -> Any:
     return info.fileno, info.addr
 
 
-def _described(source: Source, name: str, dataset: h5py.Dataset) -> Array | None:
+def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | None:
     """Describe a dataset of numbers, having checked that the file can hold what it says; None for other data."""
     dtype = stored_type(dataset.id)
     if dtype is None or dataset.shape is None:
@@ -176,7 +177,7 @@ def _labels(dataset: h5py.Dataset) -> list[str]:
     return [_text(label) for label in labels]
 
 
-def _check_storage(source: Source, name: str, dataset: h5d.DatasetID, array: Array) -> None:
+def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: Array) -> None:
     from h5py import h5d, h5z
 
     plan = dataset.get_create_plist()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pecli.declare.tabular import storage
 from pecli.formats.common.stored import dtype_name
+from pecli.numbers.types import storage
 
 if TYPE_CHECKING:
     from h5py import h5d, h5t

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.facts import plain
-from pecli.formats.common.format import Draft, Options
+from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
-from pecli.formats.common.places import Layout, Positioned, with_positions
+from pecli.formats.common.places import FileLayout, Positioned, with_positions
 from pecli.formats.common.pump import apart
-from pecli.formats.hdf5 import RULES
 from pecli.formats.hdf5.chunks import chunk_shape, chunks
 from pecli.formats.hdf5.images import Image, Shielded, spooled
 from pecli.formats.hdf5.types import file_type
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 PAGE = 4096  # larger datasets begin at a page, which suits writing and memory mapping
 
 
-def draft(table: Tabular, options: Options) -> Draft:
+def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Plan a contiguous file, or a compressed one."""
-    RULES.check(table)
     table = with_positions(table)
     if options.compress:
         least = sum(array.bytes for array in table.arrays) // 1100  # no deflate does better than 1 : 1032
@@ -40,7 +38,7 @@ def draft(table: Tabular, options: Options) -> Draft:
     return plain_layout(table).draft(table, options)
 
 
-def plain_layout(table: Tabular) -> Layout:
+def plain_layout(table: Tabular) -> FileLayout:
     """Return the places of everything in an uncompressed file, as the library chooses them."""
     image = Image()
 
@@ -51,7 +49,7 @@ def plain_layout(table: Tabular) -> Layout:
             return {name: dataset.id.get_offset() for name, dataset in datasets.items()}
 
     offsets = apart(build, lambda: None)
-    return Layout(image.size, tuple(image.writes), {name: at for name, at in offsets.items() if at is not None})
+    return FileLayout(image.size, tuple(image.writes), {name: at for name, at in offsets.items() if at is not None})
 
 
 def _open(file: io.RawIOBase) -> h5py.File:
@@ -103,7 +101,7 @@ def _describe(table: Tabular, file: h5py.File, datasets: Mapping[str, h5py.Datas
                 dataset.dims[axis].attach_scale(positions)
 
 
-def _write_compressed(table: Tabular, output: Output, options: Options) -> None:
+def _write_compressed(table: Tabular, output: Output, options: WriteOptions) -> None:
     if not output.regular:
         with spooled(output) as local:
             _write_compressed(table, local, options)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import ITEM_BYTES, Array
-from pecli.formats.common.columns import PARTS
+from pecli.declare.tabular import Array
 from pecli.formats.common.decimals import infer, parse
 from pecli.formats.common.facts import axes_of, plain
-from pecli.formats.common.stored import Source, StoredTable, safe_shape, stored_array
+from pecli.formats.common.stored import InputFile, StoredTable, safe_shape, stored_array
+from pecli.numbers.types import ITEM_BYTES, REAL, real_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ LARGEST = 256 << 20  # of a file, since JSON must be read whole
 class JsonTable(StoredTable):
     """A JSON file, read whole: pecli's own, or nested lists, or an object of them."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         if source.size > LARGEST:
             raise source.bad(f"has {source.size:,} bytes, and JSON is read whole up to {LARGEST:,}: use another format")
         try:
@@ -48,7 +48,7 @@ class JsonTable(StoredTable):
         )
         self.take_positions("position")
 
-    def _array(self, source: Source, name: str, value: Any) -> Iterator[Array]:
+    def _array(self, source: InputFile, name: str, value: Any) -> Iterator[Array]:
         about = value if isinstance(value, dict) else {}
         nested = about.get("values") if about else value
         if not isinstance(nested, list):
@@ -59,12 +59,12 @@ class JsonTable(StoredTable):
             raise source.bad(f"says '{name}' to be of type '{stated}', which JSON has not: it is damaged")
         try:
             dtype = str(stated or infer(texts))
-            values = parse(texts, PARTS.get(dtype, dtype))
+            values = parse(texts, real_type(dtype))
         except ValueError:
             raise source.bad(f"holds something that is no number in '{name}'") from None
         except OverflowError as error:
             raise source.bad(f"holds '{str(error)[:40]}' in '{name}', which is beyond the largest {dtype}") from None
-        if dtype in PARTS:
+        if dtype in REAL:
             if shape[-1] != 2:
                 raise source.bad(f"holds complex values in '{name}' that are no pairs: it is damaged")
             shape, values = shape[:-1], values.view(dtype)
@@ -79,7 +79,7 @@ class JsonTable(StoredTable):
         out[...] = self._values[array.name][start:stop]
 
 
-def _flat(source: Source, name: str, nested: list[Any]) -> tuple[tuple[int, ...], list[str]]:
+def _flat(source: InputFile, name: str, nested: list[Any]) -> tuple[tuple[int, ...], list[str]]:
     """Return the shape of nested lists and their leaves; lists of unequal length are refused."""
     shape: list[int] = []
     level: list[Any] = [nested]

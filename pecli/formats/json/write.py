@@ -6,26 +6,25 @@ import json
 import math
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.formats.common.columns import parts, row_axes
+from pecli.formats.common.columns import row_axes
 from pecli.formats.common.decimals import json_texts
 from pecli.formats.common.facts import plain, plain_facts
-from pecli.formats.common.format import Draft, Options
+from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.places import with_positions
 from pecli.formats.common.pump import Buffer, Ordered, Task, fill, tasks
-from pecli.formats.json import RULES
+from pecli.numbers.types import real_pairs
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
-def draft(table: Tabular, options: Options) -> Draft:
+def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write row after row."""
-    RULES.check(table)
     values = sum(array.bytes // 16 for array in table.arrays)
     return Draft(lambda output: _write(with_positions(table), output, options), None, 2 * values)
 
 
-def _write(table: Tabular, output: Output, options: Options) -> None:
+def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
     recipe = None if table.recipe is None else plain(table.recipe)
     facts = {"recipe": recipe, "metadata": dict(sorted(plain_facts(table.metadata).items()))}
     head = json.dumps(facts, ensure_ascii=False, allow_nan=False)
@@ -40,7 +39,7 @@ def _write(table: Tabular, output: Output, options: Options) -> None:
     output.write(b"\n}}\n")
 
 
-def _write_values(table: Tabular, array: Array, output: Output, options: Options) -> None:
+def _write_values(table: Tabular, array: Array, output: Output, options: WriteOptions) -> None:
     if not array.rows:
         output.write(b"[]")
         return
@@ -49,7 +48,7 @@ def _write_values(table: Tabular, array: Array, output: Output, options: Options
 
     def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:
         values = fill(table, task, buffer)[array.name]
-        texts = json_texts(parts(values))
+        texts = json_texts(real_pairs(values))
         for size in reversed(shape):
             texts = [f"[{','.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
         lines = []

@@ -1,62 +1,17 @@
-"""npy: NumPy's own file, a short header and the values."""
+"""npy: NumPy's own file, a short header and the values; several arrays of one shape are stacked.
 
-from __future__ import annotations
+It holds no recipe.
+"""
 
-import struct
-from typing import TYPE_CHECKING
+from pecli.formats.common.format import Format
 
-from pecli.declare.tabular import Tabular, storage
-from pecli.errors import BadParameter
-from pecli.formats.common.format import COMPLEX, INTEGERS, REALS, Draft, Format, Options, Rules
-
-if TYPE_CHECKING:
-    from pecli.formats.common.stored import Source, StoredTable
-
-MAGIC = b"\x93NUMPY"
-RULES = Rules("npy", (*REALS, *COMPLEX, *INTEGERS))
-
-
-def header(dtype: str, shape: tuple[int, ...]) -> bytes:
-    """Return the header of version 1.0, padded so that the values begin at a multiple of 64 bytes."""
-    kind = storage(dtype).str
-    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape!r}, }}"
-    padding = -(len(MAGIC) + 4 + len(text) + 1) % 64
-    data = (text + " " * padding + "\n").encode("latin1")
-    return MAGIC + b"\x01\x00" + struct.pack("<H", len(data)) + data
-
-
-def draft(table: Tabular, options: Options) -> Draft:
-    """Stack arrays of one shape, so that ``cos, sin = np.load(file)``."""
-    from pecli.formats.common.places import Layout
-
-    RULES.check(table)
-    arrays = table.arrays
-    if len({(array.shape, array.dtype) for array in arrays}) != 1:
-        shapes = ", ".join(f"{a.name} {a.dtype} {'x'.join(map(str, a.shape))}" for a in arrays)
-        rule = f"holds one array, or several of one shape and type, and these differ ({shapes}): use npz or hdf5 (.h5)"
-        raise BadParameter("format", "npy", rule)
-    shape = arrays[0].shape if len(arrays) == 1 else (len(arrays), *arrays[0].shape)
-    head = header(arrays[0].dtype, shape)
-    offsets = {array.name: len(head) + index * array.bytes for index, array in enumerate(arrays)}
-    size = len(head) + sum(array.bytes for array in arrays)
-    return Layout(size, ((0, head),), offsets).draft(table, options)
-
-
-def open_npy(source: Source) -> StoredTable:
-    """Open an npy file."""
-    from pecli.formats.npy.read import NpyTable
-
-    return NpyTable(source)
-
-
-NPY = Format(
+FORMAT = Format(
+    home=__name__,
     name="npy",
     title="NumPy array",
     suffixes=(".npy",),
-    draft=draft,
-    open=open_npy,
-    dtypes=RULES.dtypes,
-    magic=(MAGIC,),
-    stores="one array; several of one shape are stacked, so that `cos, sin = np.load(file)`",
-    metadata="none",
+    writer=".write:draft",
+    reader=".read:NpyTable",
+    place=1,
+    magic=(b"\x93NUMPY",),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
 from pecli.errors import BadFile
-from pecli.formats.common.stored import RawFile, Source, StoredTable, dtype_name, safe_shape, stored_array
+from pecli.formats.common.stored import InputFile, RawFile, StoredTable, dtype_name, safe_shape, stored_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     return dtype, fortran, shape, start + length
 
 
-def refuse_more(source: Source, count: int) -> None:
+def refuse_more(source: InputFile, count: int) -> None:
     """Raise if bytes follow an array: something else was written behind it, or a larger array begun."""
     if count:
         raise source.bad(f"has {count:,} bytes behind its array: save each array to a file of its own, or use npz")
@@ -114,7 +114,7 @@ class NpyArray:
 class NpyTable(StoredTable):
     """An open npy file; its array is called ``array``."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._file = RawFile(source)
         self._values = NpyArray(self._file, 0, source.size, "array")
         super().__init__(source, "npy", [self._values.array])

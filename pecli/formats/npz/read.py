@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import axes_of, parse_object, texts
-from pecli.formats.common.format import raw_bytes
-from pecli.formats.common.stored import RawFile, Source, StoredTable, dtype_name, reading, stored_array
+from pecli.formats.common.stored import InputFile, RawFile, StoredTable, dtype_name, reading, stored_array
 from pecli.formats.npy.read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
-from pecli.formats.npz import RECIPE
+from pecli.formats.npz.write import RECIPE
+from pecli.numbers.types import raw_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ PIECE = 1 << 20
 class NpzTable(StoredTable):
     """An open npz file; members that are no npy are left alone."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._raw = RawFile(source)
         self._members: dict[str, NpyArray | _Deflated] = {}
         with reading(source, "cannot be opened as npz"):
@@ -55,7 +55,7 @@ class NpzTable(StoredTable):
         self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
         self.take_positions("position")
 
-    def _open(self, source: Source, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
+    def _open(self, source: InputFile, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
         name = info.filename.removesuffix(".npy")
         if info.flag_bits & 1:
             raise source.bad(f"encrypts '{name}': save it without a password")
@@ -70,13 +70,13 @@ class NpzTable(StoredTable):
         start = info.header_offset + LOCAL_HEADER + lengths
         return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
 
-    def _facts(self, source: Source, info: zipfile.ZipInfo) -> dict[str, Any]:
+    def _facts(self, source: InputFile, info: zipfile.ZipInfo) -> dict[str, Any]:
         if info.file_size > PIECE or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             return {}
         with reading(source, f"cannot be read at '{RECIPE}'"):
             return parse_object(self._archive.read(info))
 
-    def _refuse_pickles(self, source: Source) -> None:
+    def _refuse_pickles(self, source: InputFile) -> None:
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
             raise source.bad(
                 "is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy"
@@ -98,7 +98,7 @@ class NpzTable(StoredTable):
 class _Deflated:
     """A compressed member, read forwards; going back starts it again."""
 
-    def __init__(self, archive: zipfile.ZipFile, source: Source, info: zipfile.ZipInfo, name: str) -> None:
+    def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo, name: str) -> None:
         self._archive, self._source, self._info = archive, source, info
         self._lock = threading.Lock()
         self._stream: IO[bytes] | None = None
@@ -110,7 +110,7 @@ class _Deflated:
             self.close()
             raise
 
-    def _parse(self, source: Source, name: str) -> None:
+    def _parse(self, source: InputFile, name: str) -> None:
         size = self._info.file_size
         with self._reading():
             head = self._read(min(size, 12 + LONGEST_HEADER))

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import ITEM_BYTES
 from pecli.formats.arrow.values import describe, to_numpy
 from pecli.formats.common.column_table import ColumnTable
 from pecli.formats.common.columns import GROUP_BYTES, GROUP_ROWS
 from pecli.formats.common.facts import KEY, parse_object
-from pecli.formats.common.stored import Source, reading
+from pecli.formats.common.stored import InputFile, reading
+from pecli.numbers.types import ITEM_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ LARGE_GROUP = 64 << 20  # bytes of a row group that is read through a small buff
 class ParquetTable(ColumnTable):
     """An open Parquet file."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self.source, self._lock = source, threading.Lock()
         self._file = _opened(source)
         try:
@@ -105,7 +105,7 @@ class _Cursor:
             self._next = self.start + self._batch.num_rows
 
 
-def _opened(source: Source) -> pq.ParquetFile:
+def _opened(source: InputFile) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     with reading(source, "cannot be opened as Parquet"):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
-from pecli.formats.common.columns import Columns, batches, row_axes, schema
-from pecli.formats.common.format import Draft, Options
-from pecli.formats.common.output import Held, Output
-from pecli.formats.parquet import RULES
+from pecli.formats.common.columns import TableColumns, batches, row_axes, schema
+from pecli.formats.common.format import Draft, WriteOptions
+from pecli.formats.common.output import HeldOutput, Output
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,16 +19,16 @@ RELEASE = 4  # row groups between two times that the allocator gives back what i
 MOST_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
 
 
-def draft(table: Tabular, options: Options) -> Draft:
+def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write row group after row group."""
-    columns = Columns(table, RULES)
+    columns = TableColumns(table, "parquet")
     if options.wide:
         _check_chunks(columns)
     least = sum(array.bytes for array in columns.arrays) // 2000  # biases of few values were seen at 1 : 500
     return Draft(lambda output: _write(columns, output, options), None, least)
 
 
-def _check_chunks(columns: Columns) -> None:
+def _check_chunks(columns: TableColumns) -> None:
     """Refuse what would have so many chunks that the list of them, kept until the end, outgrows the memory."""
     width = sum(math.prod(row_axes(array)) for array in columns.arrays)
     chunks = width * -(-columns.rows // columns.group_rows())
@@ -66,11 +65,11 @@ def writer_options(plan: pa.Schema, keys: list[str]) -> dict[str, Any]:
     }
 
 
-def _write(columns: Columns, output: Output, options: Options) -> None:
+def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    plan, held = schema(columns, options.wide), Held(output)
+    plan, held = schema(columns, options.wide), HeldOutput(output)
     pool = pa.default_memory_pool()
     writer = pq.ParquetWriter(held, plan, **writer_options(plan, [name for name, _ in columns.keys]))
     with contextlib.closing(writer), batches(columns, options.wide, options) as found:

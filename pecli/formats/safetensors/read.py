@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, storage
+from pecli.declare.tabular import Array
 from pecli.formats.common.facts import KEY, axes_of, parse_object, plain, texts
-from pecli.formats.common.stored import RawFile, Source, StoredTable, safe_shape, stored_array
-from pecli.formats.safetensors import CODES, LENGTH_BYTES
+from pecli.formats.common.stored import InputFile, RawFile, StoredTable, safe_shape, stored_array
+from pecli.formats.safetensors.write import CODES, LENGTH_BYTES
+from pecli.numbers.types import storage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ LONGEST_HEADER = 100_000_000  # the limit of the format's own reader
 class SafetensorsTable(StoredTable):
     """An open safetensors file; tensors of types that NumPy lacks are left out."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._file = RawFile(source)
         header, self._start = self._header(source)
         held = source.size - self._start
@@ -35,7 +36,7 @@ class SafetensorsTable(StoredTable):
         metadata = texts(own) if own else texts(facts if isinstance(facts, dict) else {})
         super().__init__(source, "safetensors", arrays, metadata.pop("recipe", None) if own else None, metadata)
 
-    def _header(self, source: Source) -> tuple[dict[str, Any], int]:
+    def _header(self, source: InputFile) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")
         if length > min(LONGEST_HEADER, source.size - LENGTH_BYTES):
             raise source.bad(
@@ -46,7 +47,7 @@ class SafetensorsTable(StoredTable):
             raise source.bad("has a header that is no JSON object: it is damaged; make it again")
         return header, LENGTH_BYTES + length
 
-    def _described(self, source: Source, name: str, entry: object, held: int, axes: list[str]) -> Array | None:
+    def _described(self, source: InputFile, name: str, entry: object, held: int, axes: list[str]) -> Array | None:
         """Check one entry of the header against the file."""
         if not isinstance(entry, dict):
             raise source.bad(f"describes '{name}' by something that is no object: it is damaged")
@@ -68,7 +69,7 @@ class SafetensorsTable(StoredTable):
         return array
 
     @staticmethod
-    def _check_places(source: Source, header: dict[str, Any], held: int) -> None:
+    def _check_places(source: InputFile, header: dict[str, Any], held: int) -> None:
         """Refuse tensors that overlap or leave bytes between or behind them, as the format's own reader does."""
         end, last = 0, "the header"
         for first, stop, name in sorted((*entry["data_offsets"], name) for name, entry in header.items()):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pecli.declare.tabular import DTYPES
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.samples import Floats, Sample, holds, take
+from pecli.numbers.types import DTYPES
 from pecli.tables.table import Table
 
 SMALL = 1 << 18  # values of a table that is compared whole

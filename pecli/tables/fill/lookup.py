@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.plan import Band, Frequency, Ramp, Waves
-from pecli.declare.tabular import Array, storage
+from pecli.declare.tabular import Array
 from pecli.engine import Wheel, fill
 from pecli.numbers.points import Points
+from pecli.numbers.types import storage
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import as_array, round_into

@@ -11,7 +11,7 @@ from pecli.errors import BadFile
 from pecli.formats import FORMATS, open_source, open_table, split_path
 from pecli.formats.common.decimals import is_number
 from pecli.formats.common.sniff import is_text, recognised
-from pecli.formats.common.stored import Source, StoredTable, regular_source
+from pecli.formats.common.stored import InputFile, StoredTable, regular_source
 from pecli.numbers.files import LARGEST_ARRAY, LARGEST_TEXT, NumberFile, StoredArray, parse_rows, text_array
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ def open_numbers(path: str) -> NumberFile:
         return _Table(path, open_source(source, FORMATS[recognised(source, FORMATS.values()) or ""], name))
 
 
-def _most(source: Source) -> int:
+def _most(source: InputFile) -> int:
     return LARGEST_TEXT if _is_text(source) else LARGEST_ARRAY
 
 
-def _is_text(source: Source) -> bool:
+def _is_text(source: InputFile) -> bool:
     shown = recognised(source, FORMATS.values())
     if shown is None and not is_text(source.head):
         raise source.bad(f"is neither text with rows of numbers nor a file of {', '.join(FORMATS)}")
@@ -63,7 +63,7 @@ class _Table:
 class _Text:
     """A text, which is a list of rows of numbers, or by its suffix a table."""
 
-    def __init__(self, path: str, source: Source, data: bytes | None) -> None:
+    def __init__(self, path: str, source: InputFile, data: bytes | None) -> None:
         self._given, self.path, self._data = path, source.name, data
         self._plain = source.path != source.name or os.path.splitext(source.name)[1].lower() in TEXTS
 
