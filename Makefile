@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test exhaustive check format docs docs-check pictures bench dist clean
+.PHONY: help install dev test quick exhaustive check format docs docs-check pictures bench dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -39,6 +39,9 @@ pe.h5: | .venv/.installed ## Write the main job's table: sinusoidal, 2048 x 512
 
 test: .venv/.dev ## Run the tests
 	$(VENV_PYTHON) -m pytest
+
+quick: .venv/.dev ## Run the tests that take seconds: those without child processes or long tables
+	$(VENV_PYTHON) -m pytest --quick
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

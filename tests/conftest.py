@@ -11,13 +11,34 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 
 
+CHILDREN = {"pecli", "refuses"}  # fixtures that run the command in a process of its own
+LONG = (
+    "test_cli",
+    "test_diagnosis",
+    "test_exhaustive",
+    "test_formats",
+    "test_identification",
+    "test_models",
+    "test_phase",
+    "test_probe",
+    "test_t5",
+)  # fmt: skip - modules, by how their names begin, that take more than seconds
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="only the tests that take seconds")
+
+
 def pytest_collection_modifyitems(config, items):
     if config.option.markexpr:
         return
     slow = [item for item in items if item.get_closest_marker("exhaustive")]
+    if config.option.quick:
+        slow += [i for i in items if CHILDREN & set(i.fixturenames) or i.path.name.startswith(LONG)]
     if slow:
         config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+        left = set(slow)
+        items[:] = [item for item in items if item not in left]
 
 
 def clean_environment(**extra):
