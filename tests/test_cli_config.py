@@ -128,7 +128,7 @@ def test_another_stack_reads_the_same_config_differently(pecli, config):
     name = config(YARN)
     own, other = (
         pecli("generate", "rope", "--config", name, "--len", 4, "--json", "-q", *more).stdout
-        for more in ([], ["--stack", "megatron"])
+        for more in ([], ["--stack", "mlx"])
     )
     assert json.loads(own)["recipe"] != json.loads(other)["recipe"]
 

@@ -6,10 +6,14 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, UnknownName
+from pecli.inspection.stacks import advise, compare_stacks
 from pecli.models import read_config
+from pecli.models.departures import as_stack, read_as, said
 from pecli.models.reader import read_data
-from pecli.models.stacks import RULES, as_stack, by_stack
+from pecli.models.stacks import STACKS, stack_of
 
+OTHERS = STACKS[1:]
+RULES = [(name, rule) for name in OTHERS for rule in stack_of(name).rules]
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "max_position_embeddings": 4096}
 YARN = {"rope_type": "yarn", "factor": 40, "original_max_position_embeddings": 1024}
 DEEPSEEK = {"model_type": "deepseek_v3", "max_position_embeddings": 163840}
@@ -18,7 +22,9 @@ DEEPSEEK = {"model_type": "deepseek_v3", "max_position_embeddings": 163840}
 def stacks(config, **scaling):
     """Parameters and keys of the differences by stack."""
     data = {**config, "rope_scaling": scaling} if scaling else config
-    return {one.stack: one for one in by_stack(read_data(data, "config.json").select())}
+    layer = read_data(data, "config.json").select()
+    found = {name: read_as(layer, name) for name in OTHERS if stack_of(name).knows(layer.written.model)}
+    return {"transformers": layer, **found}
 
 
 def magnitude(one, **more):
@@ -26,20 +32,31 @@ def magnitude(one, **more):
 
 
 def test_stacks_agree_where_no_rule_applies():
-    found = stacks(LLAMA, rope_type="linear", factor=2)
-    assert list(found) == ["transformers", "vllm", "llama.cpp", "megatron", "mlx"]
-    assert all(one.params == found["transformers"].params and not one.differences for one in found.values())
+    found = stacks(LLAMA)
+    assert len(found) == 19
+    assert all(one.params == found["transformers"].params for one in found.values())
+    assert not any(found[name].differences for name in found if name != "transformers")
 
 
 def test_a_given_attention_factor_divides_the_stacks():
     found = stacks(LLAMA, **YARN, attention_factor=1.0)
     plain = pytest.approx(1.3688879454113936)
     assert magnitude(found["transformers"]) == 1
-    assert magnitude(found["mlx"]) == 1
-    assert magnitude(found["vllm"]) == plain
-    assert magnitude(found["llama.cpp"]) == plain
-    assert magnitude(found["megatron"]) == plain
-    assert [rule.key for rule in found["vllm"].differences] == ["attention_factor"]
+    assert magnitude(found["vllm"]) == 1  # since 0.30.0
+    for name in ("mlx", "llama.cpp", "megatron", "sglang"):
+        assert magnitude(found[name]) == plain
+    assert [rule.key for rule in found["mlx"].differences] == ["attention_factor"]
+
+
+def test_both_readings_of_a_rule_that_changed_are_kept():
+    layer = read_data({**LLAMA, "rope_scaling": {**YARN, "attention_factor": 1.0}}, "config.json").select()
+    assert magnitude(read_as(layer, "vllm", "0.29.0")) == pytest.approx(1.3688879454113936)
+    assert magnitude(read_as(layer, "vllm", "0.30")) == 1
+    layer = read_data({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 4.0}}, "config.json").select()
+    assert read_as(layer, "vllm", "0.22.0").params["seq-len"] == "16384"
+    assert "scaling" not in read_as(layer, "vllm").params
+    assert read_as(layer, "mlx", "0.31.3").params is None
+    assert read_as(layer, "mlx").params == layer.params
 
 
 def test_a_lone_mscale_divides_the_stacks():
@@ -55,24 +72,17 @@ def test_llama_cpp_leaves_deepseek_unscaled_when_all_dimensions_are_weighted():
     assert magnitude(found["llama.cpp"]) == 1
 
 
-def test_vllm_makes_one_dynamic_table_for_the_longest_length():
+def test_sglang_makes_one_dynamic_table_for_the_longest_length():
     found = stacks(LLAMA, type="dynamic", factor=4.0)
-    assert found["vllm"].params["seq-len"] == "16384"
+    assert found["sglang"].params["seq-len"] == "16384"
     assert "seq-len" not in found["transformers"].params
-
-
-def test_mlx_has_no_dynamic_table():
-    assert stacks(LLAMA, type="dynamic", factor=4.0)["mlx"].params is None
-    reading = read_data({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 4.0}}, "config.json")
-    with pytest.raises(BadFile, match="has no table in mlx: it has no rope type dynamic"):
-        as_stack(reading, "mlx")
 
 
 def test_longrope_is_chosen_by_context_or_always_long():
     scaling = {"type": "longrope", "short_factor": [1] * 32, "long_factor": [2] * 32}
-    found = stacks({**LLAMA, "original_max_position_embeddings": 1024}, **scaling, attention_factor=1.5)
+    found = stacks(LLAMA, **scaling, original_max_position_embeddings=1024, attention_factor=1.5)
     assert found["vllm"].params["seq-len"] == "4096"
-    assert found["llama.cpp"].params["seq-len"] == "4096"
+    assert "scaling" not in found["llama.cpp"].params  # the lists of Phi-3 and its kin alone
     assert found["mlx"].params["short-factor"] == found["mlx"].params["long-factor"]
     assert magnitude(found["mlx"], **{"seq-len": "1"}) == pytest.approx(1.0954451150103321)
     assert magnitude(found["transformers"], **{"seq-len": "1"}) == 1.5
@@ -80,7 +90,9 @@ def test_longrope_is_chosen_by_context_or_always_long():
 
 def test_truncation_is_not_read_by_every_stack():
     found = stacks(LLAMA, **YARN, truncate=False)
-    assert {name for name, one in found.items() if "truncate" in one.params} == {"transformers", "vllm", "megatron"}
+    without = {name for name, one in found.items() if one.params is not None and "truncate" not in one.params}
+    assert without >= {"llama.cpp", "mlx", "exllamav2", "tensorrt-llm"}
+    assert not without & {"transformers", "vllm", "megatron", "sglang", "exllamav3", "lmdeploy"}
 
 
 def test_vllm_reads_a_nested_truncation_that_transformers_does_not():
@@ -107,26 +119,40 @@ def test_megatron_has_llamas_lengths_built_in_and_rotates_whole_heads_with_yarn(
 def test_deepseek_scales_only_beyond_the_original_length():
     short = stacks({**DEEPSEEK, "max_position_embeddings": 1024}, **YARN)["deepseek"].params
     assert "scaling" not in short
-    with pytest.raises(BadFile, match="is no DeepSeek model"):
+    with pytest.raises(BadFile, match="documents no model of type llama"):
         as_stack(read_data(LLAMA, "config.json"), "deepseek")
 
 
 def test_a_stack_is_chosen_when_a_config_is_read(tmp_path):
     file = tmp_path / "config.json"
     file.write_text(json.dumps({**LLAMA, "rope_scaling": {**YARN, "attention_factor": 1.0}}))
-    found = read_config(file, stack="vllm")
-    assert found.stack == "vllm"
+    found = read_config(file, stack="vllm@0.29")
+    assert (found.stack, found.version) == ("vllm", "0.29")
     assert "attention-factor" not in found.select().params
-    assert any("vLLM" in note for note in found.select().notes)
+    assert any("vllm 0.29 computes the magnitude" in note for note in found.select().notes)
+    assert found.warnings[0] == "this is the table of vLLM 0.29"
+    with pytest.raises(UnknownName, match=r"unknown version of vllm '0\.34': did you mean '0\.33\.0'"):
+        read_config(file, stack="vllm@0.34")
     with pytest.raises(UnknownName, match="did you mean 'vllm'"):
         read_config(file, stack="vlm")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.stack}-{rule.scaling}-{rule.key}")
-def test_a_rule_names_its_source_and_reads_as_a_sentence(rule):
+@pytest.mark.parametrize(("name", "rule"), RULES, ids=lambda one: getattr(one, "key", one))
+def test_a_rule_names_its_source_and_the_version_it_was_checked_at(name, rule):
+    stack = stack_of(name)
     assert rule.source
     assert rule.text[0].islower()
     assert not rule.text.endswith(".")
+    assert rule.checked or stack.version
+    text = said(rule, name, "0", stack)
+    assert f"checked at {rule.checked or stack.version.split()[0]}" in text
+    assert ("read, not run" in text) is (not stack.run)
+
+
+def test_a_stack_that_does_not_read_a_config_names_the_conversion():
+    for name in ("litgpt", "maxtext", "megatron", "llama.cpp"):
+        assert stack_of(name).conversion
+        assert stack_of(name).conversion in as_stack(read_data(LLAMA, "config.json"), name).warnings[0]
 
 
 LISTS = {"short_factor": [1] * 32, "long_factor": [2] * 32, "original_max_position_embeddings": 1024}
@@ -135,33 +161,76 @@ LISTS = {"short_factor": [1] * 32, "long_factor": [2] * 32, "original_max_positi
 @pytest.mark.parametrize(
     ("scaling", "without"),
     [
-        ({"rope_type": "linear", "factor": 2}, set()),
-        ({"rope_type": "dynamic", "factor": 2}, {"llama.cpp", "megatron", "mlx"}),
-        (YARN, set()),
-        ({"rope_type": "longrope", **LISTS}, {"megatron"}),
+        ({"rope_type": "linear", "factor": 2}, {"vllm", "sglang"}),  # a whole number is a TypeError there
+        ({"rope_type": "linear", "factor": 2.0}, set()),
+        ({"rope_type": "dynamic", "factor": 2.0}, {"exllamav3", "litgpt", "onnxruntime-genai"}),
+        ({**YARN, "beta_fast": 32, "beta_slow": 1}, set()),
+        (YARN, {"onnxruntime-genai"}),  # no default for the betas
+        (
+            {**YARN, "beta_fast": None},
+            {"vllm", "sglang", "mlx", "lmdeploy", "exllamav3", "litgpt", "onnxruntime-genai"},
+        ),
+        ({"rope_type": "longrope", **LISTS}, {"exllamav2", "litgpt", "onnxruntime-genai"}),
         ({**YARN, "low_freq_factor": 1, "high_freq_factor": 4, "rope_type": "llama3"}, set()),
-        ({"rope_type": "proportional", "factor": 2}, {"llama.cpp", "megatron"}),
+        ({"rope_type": "proportional", "factor": 2.0}, {"lmdeploy", "litgpt", "onnxruntime-genai"}),
     ],
 )
-def test_a_scaling_that_a_stack_is_not_known_to_have_gives_no_table(scaling, without):
+def test_a_stack_that_refuses_a_scaling_gives_no_table(scaling, without):
     found = stacks(LLAMA, **scaling)
-    assert {name for name, one in found.items() if one.params is None} == without
-    for name in without - {"mlx"}:
-        assert f"documents no {scaling['rope_type']} scaling" in found[name].differences[-1].text
+    run = {name: one for name, one in found.items() if name != "transformers" and one.run}
+    assert {name for name, one in run.items() if one.params is None} == without
+    assert all(run[name].differences[-1].error for name in without)
 
 
-def test_an_undocumented_scaling_is_refused_by_name():
-    reading = read_data({**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2}}, "config.json")
-    with pytest.raises(BadFile, match=r"has no table in llama\.cpp: it documents no dynamic scaling"):
-        as_stack(reading, "llama.cpp")
+def test_a_refusal_is_said_with_its_error():
+    reading = read_data({**LLAMA, "rope_scaling": {"rope_type": "linear", "factor": 2}}, "config.json")
+    with pytest.raises(BadFile, match=r"has no table in vllm: .*: TypeError: 'int' object is not iterable"):
+        as_stack(reading, "vllm")
 
 
 def test_a_stack_that_is_not_known_to_have_an_encoding_gives_no_table():
-    found = {one.stack: one.params for one in by_stack(read_data({"model_type": "bloom"}, "config.json").select())}
-    assert {name for name, params in found.items() if params is None} == {"vllm", "megatron"}
+    layer = read_data({"model_type": "bloom"}, "config.json").select()
+    known = {name for name in OTHERS if read_as(layer, name).params is not None}
+    assert known == {"llama.cpp", "mlx"}
 
 
 def test_vllm_divides_by_no_proportional_factor():
-    found = stacks(LLAMA, rope_type="proportional", factor=2)
-    assert "factor" in found["mlx"].params
+    found = stacks(LLAMA, rope_type="proportional", factor=2.0)
+    assert "factor" in found["exllamav3"].params
     assert "factor" not in found["vllm"].params
+
+
+def test_mlx_reads_no_rope_parameters_of_a_llama():
+    llama3 = {**YARN, "low_freq_factor": 1, "high_freq_factor": 4, "rope_type": "llama3", "rope_theta": 500000}
+    found = stacks({**LLAMA, "rope_parameters": llama3})
+    assert found["mlx"].params == {"dim": "64", "base": "10000"}
+    assert found["vllm"].params == found["transformers"].params
+
+
+def test_vllm_computes_a_multimodal_ramp_from_four_times_the_length():
+    sections = {"mrope_section": [8, 12, 12]}
+    config = {**LLAMA, "model_type": "qwen2_vl", "max_position_embeddings": 32768}
+    found = stacks(config, **{**YARN, "factor": 4.0}, **sections)
+    assert (found["transformers"].params["original-max"], found["vllm"].params["original-max"]) == ("1024", "4096")
+
+
+def test_the_change_that_makes_most_stacks_agree_was_tried(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({**LLAMA, "rope_scaling": {"rope_type": "linear", "factor": 8}}))
+    (rows,) = compare_stacks(str(file)).values()
+    found = advise(str(file), "all", rows)
+    assert found.change == "write the factor with a decimal point"
+    assert "TypeError" in found.text
+    file.write_text(json.dumps({**LLAMA, "rope_scaling": {"rope_type": "linear", "factor": 8.0}}))
+    (then,) = compare_stacks(str(file)).values()
+    assert sum(row.equal for row in then) == found.agree > sum(row.equal for row in rows)
+
+
+def test_a_config_that_transformers_refuses_shows_who_reads_it(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({**LLAMA, "model_type": "qwen2", "rope_scaling": {"type": "mrope"}}))
+    (rows,) = compare_stacks(str(file)).values()
+    found = {row.stack: row for row in rows}
+    assert "unknown rope type" in found["transformers"].trouble
+    assert found["vllm"].recipe == "rope:dim=64"
+    assert "Unknown RoPE scaling type mrope" in found["sglang"].trouble

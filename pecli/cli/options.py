@@ -16,8 +16,8 @@ from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 import typer
 
 from pecli.declare.encoding import Family
-from pecli.declare.words import STACKS
 from pecli.errors import BadParameter
+from pecli.models.stacks import STACKS
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.numbers.types import DTYPES
 from pecli.tables.layouts import LAYOUTS

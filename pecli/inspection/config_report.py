@@ -55,6 +55,7 @@ class ConfigReport:
     path: str
     model_type: str
     stack: str
+    version: str
     layers: tuple[LayerReport, ...]
     used: tuple[Key, ...]
     ignored: tuple[Key, ...]
@@ -73,8 +74,8 @@ def report(reading: Reading) -> ConfigReport:
         names.setdefault((layer.encoding, tuple(sorted(layer.params.items()))), []).append(name)
     layers = tuple(_layer(reading, ", ".join(group), group[0]) for group in names.values())
     return ConfigReport(
-        reading.path, reading.model_type, reading.stack, layers, reading.used, reading.ignored, reading.warnings,
-        reading.faults, tuple(report(part) for part in reading.parts.values()),
+        reading.path, reading.model_type, reading.stack, reading.version, layers, reading.used, reading.ignored,
+        reading.warnings, reading.faults, tuple(report(part) for part in reading.parts.values()),
     )  # fmt: skip
 
 

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.errors import PecliError
-from pecli.models import LayerReading, read_config
-from pecli.models.stacks import StackReading, by_stack
+from pecli.errors import BadFile, PecliError
+from pecli.models.departures import StackReading, read_as, said
+from pecli.models.keys import load_config
+from pecli.models.reader import read_for
+from pecli.models.reading import VERSION, LayerReading, Reading
+from pecli.models.remedies import Remedy
+from pecli.models.stack import TRANSFORMERS
+from pecli.models.stacks import STACKS, stack_of
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -26,8 +31,10 @@ class StackRow:
 
     Attributes
     ----------
-    stack : str
-        Whose.
+    stack, version : str
+        Whose, and of which release or commit.
+    run : bool
+        Whether the stack's code was run for its rules, and not only read.
     recipe : str or None
         What it computes; None where it makes no table.
     equal : bool
@@ -40,20 +47,50 @@ class StackRow:
         Largest difference of a cos or sin over the sampled positions.
     keys, departures, sources : tuple of str
         The keys on which it hangs, what the stack does, and where that was read.
+    remedies : tuple of Remedy
+        Changes of the config with which it may agree.
+    remarks : tuple of str
+        What else is known of such a config there.
     trouble : str
         Why there is no table, if there is none.
+    known : bool
+        Whether anything is known of such a table there.
     """
 
     stack: str
-    recipe: str | None
-    equal: bool
-    frequencies: float | None
-    magnitude: float | None
-    values: float | None
+    version: str
+    run: bool = True
+    recipe: str | None = None
+    equal: bool = False
+    frequencies: float | None = None
+    magnitude: float | None = None
+    values: float | None = None
     keys: tuple[str, ...] = ()
     departures: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    remarks: tuple[str, ...] = ()
     trouble: str = ""
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a person can do about the stacks that differ.
+
+    Attributes
+    ----------
+    text : str
+        One sentence.
+    change : str
+        What to change in the config, "" where nothing in it helps.
+    agree : int
+        How many of the stacks of which anything is known then make one table.
+    """
+
+    text: str
+    change: str
+    agree: int
 
 
 def compare_stacks(path: str, layer_type: str | None = None) -> Mapping[str, tuple[StackRow, ...]]:
@@ -62,50 +99,88 @@ def compare_stacks(path: str, layer_type: str | None = None) -> Mapping[str, tup
     Raises
     ------
     PecliError
-        If the config cannot be read, or has no such kind of layer.
+        If no stack can read the config, or it has no such kind of layer.
     """
-    reading = read_config(path)
-    layers = {layer_type: reading.select(layer_type)} if layer_type else dict(reading.layers)
+    return _compared(load_config(path), path, layer_type)
+
+
+def _compared(data: Mapping[str, Any], path: str, layer_type: str | None) -> dict[str, tuple[StackRow, ...]]:
+    readings: dict[str, Reading | PecliError] = {}
+    for name in STACKS:
+        try:
+            readings[name] = read_for(data, path, name)
+        except PecliError as error:
+            readings[name] = error
+    first = next((one for one in readings.values() if isinstance(one, Reading)), None)
+    if first is None:
+        refusal = readings[TRANSFORMERS]
+        raise refusal if isinstance(refusal, PecliError) else BadFile(path, "is read by no stack")
+    layers = {layer_type: first.select(layer_type)} if layer_type else dict(first.layers)
     found: dict[str, tuple[StackRow, ...]] = {}
     seen = set()
     for name, layer in layers.items():
         identity = (layer.encoding, tuple(sorted(layer.params.items())))
         if identity not in seen and layer.encoding != "none":
             seen.add(identity)
-            found[name] = _rows(layer)
+            found[name] = _rows(layer, name, readings)
     return found
 
 
-def _rows(layer: LayerReading) -> tuple[StackRow, ...]:
+def _rows(layer: LayerReading, kind: str, readings: Mapping[str, Reading | PecliError]) -> tuple[StackRow, ...]:
     length = layer.length or DEFAULT_LENGTH
-    readings = by_stack(layer)
-    own = _resolved(readings[0], length)
-    return tuple(_row(reading, own, length) for reading in readings)
+    refusal = readings[TRANSFORMERS]
+    own: Recipe | None = None
+    if isinstance(refusal, PecliError):
+        rows = [StackRow(TRANSFORMERS, VERSION, trouble=str(refusal))]
+    else:
+        own = _resolved(layer.encoding, layer.params, length)
+        rows = [_beside(StackRow(TRANSFORMERS, VERSION), own, own, length)]
+    for name, reading in readings.items():
+        if name == TRANSFORMERS or not stack_of(name).knows(layer.written.model):
+            continue
+        stack = stack_of(name)
+        if isinstance(reading, PecliError):
+            rows.append(StackRow(name, stack.version.split()[0], stack.run, trouble=f"refused: {reading}"))
+        else:
+            rows.append(_row(read_as(reading.layers.get(kind, layer), name), own, length))
+    return tuple(rows)
 
 
-def _resolved(reading: StackReading, length: int) -> Recipe:
-    assert reading.params is not None
-    recipe = Recipe.bind(reading.encoding, **reading.params)
-    return recipe.resolve(length=length, last=length - 1, whole=True)
+def _resolved(encoding: str, params: Mapping[str, str], length: int) -> Recipe:
+    return Recipe.bind(encoding, **params).resolve(length=length, last=length - 1, whole=True)
 
 
-def _row(reading: StackReading, own: Recipe, length: int) -> StackRow:
-    departures = tuple(rule.text for rule in reading.differences)
-    keys = tuple(dict.fromkeys(rule.key for rule in reading.differences))
-    blank = StackRow(
-        reading.stack, None, False, None, None, None, keys, departures, tuple(r.source for r in reading.differences)
+def _row(reading: StackReading, own: Recipe | None, length: int) -> StackRow:
+    stack, rules = stack_of(reading.stack), reading.differences
+    row = StackRow(
+        reading.stack,
+        reading.version,
+        reading.run,
+        keys=tuple(rule.key for rule in rules),
+        departures=tuple(rule.text for rule in rules),
+        sources=tuple(rule.source for rule in rules),
+        remedies=tuple(remedy for rule in rules for remedy in rule.remedies),
+        remarks=tuple(said(rule, reading.stack, reading.version, stack) for rule in reading.remarks),
     )
     if reading.params is None:
-        return replace(blank, trouble=departures[-1])
+        return replace(row, trouble=f"{rules[-1].text}: {rules[-1].error}", known=rules[-1].error != "not known")
     try:
-        recipe = _resolved(reading, length)
-        plan, base = recipe.plan, own.plan
+        recipe = _resolved(reading.encoding, reading.params, length)
+        return _beside(row, recipe, own, length)
     except PecliError as error:
-        return replace(blank, trouble=str(error))
-    row = replace(blank, recipe=recipe.short)
-    if not (isinstance(plan, Waves) and isinstance(base, Waves)):
+        return replace(row, trouble=str(error))
+
+
+def _beside(row: StackRow, recipe: Recipe, own: Recipe | None, length: int) -> StackRow:
+    """Return the row with what the recipe makes, beside transformers' own table."""
+    row = replace(row, recipe=recipe.short)
+    plan = recipe.plan
+    base = own.plan if own is not None else None
+    if not isinstance(plan, Waves) or (own is not None and not isinstance(base, Waves)):
         return replace(row, equal=recipe == own)
     magnitude = float(plan.magnitude)
+    if own is None or not isinstance(base, Waves):
+        return replace(row, magnitude=magnitude)
     if len(plan.frequencies) != len(base.frequencies):
         trouble = f"turns {len(plan.frequencies)} pairs where transformers turns {len(base.frequencies)}"
         return replace(row, magnitude=magnitude, trouble=trouble)
@@ -129,3 +204,60 @@ def _difference(recipe: Recipe, own: Recipe, length: int) -> float:
 def _values(recipe: Recipe, positions: str) -> list[NDArray[Any]]:
     table = Table.make(recipe, positions=positions, dtype="float64")
     return [table.read(array.name) for array in table.arrays]
+
+
+def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
+    """Return one sentence to act on: what sets stacks apart, by how much, and the change that makes most of them agree.
+
+    Every change that a rule names is tried: the config is read again with it, by every stack.
+    """
+    own, others = rows[0], [row for row in rows[1:] if row.known]
+    agree = sum(row.equal for row in (own, *others))
+    if own.recipe is None:
+        return Advice(f"transformers makes no table of this config: {own.trouble.rstrip('?.')}.", "", agree)
+    apart = [row for row in others if not row.equal]
+    if not apart:
+        return Advice(f"All {agree} stacks that are known to make this table agree.", "", agree)
+    tried: list[tuple[int, Remedy, StackRow]] = []
+    for remedy in dict.fromkeys(remedy for row in apart for remedy in row.remedies):
+        try:
+            then = _compared(remedy.applied(load_config(path)), path, kind)[kind]
+        except (PecliError, KeyError):  # refused with this change, or the kinds of layers are others
+            continue
+        tried.append((sum(row.equal for row in then), remedy, then[0]))
+    best = max(tried, key=lambda one: one[0], default=None)
+    if best is None or best[0] <= agree:
+        return Advice(f"{_said(apart, own)}; no single change of the config makes more of them agree.", "", agree)
+    count, remedy, then_own = best
+    meant = [row for row in apart if remedy in row.remedies]
+    of = f"{count} of {len(others) + 1} stacks" if count <= len(others) else f"all {count} stacks"
+    text = f"{_said(meant, own)}; {remedy.text} and {of} make one table"
+    if then_own.recipe != own.recipe:
+        text += f", which is not the model's own any more: {_figure(then_own, own) or then_own.recipe}"
+    return Advice(f"{text}.", remedy.text, count)
+
+
+def _said(rows: list[StackRow], own: StackRow) -> str:
+    """Return what stacks do: the first one in words, with its figure, the others by name."""
+    one = rows[0]
+    text = one.departures[-1].partition(":")[0] if one.departures else one.trouble
+    others = f" ({_names(rows[1:])} differ{'s' * (len(rows) == 2)} too)" if rows[1:] else ""
+    return f"{stack_of(one.stack).title} {one.version} {text}: {_figure(one, own)}{others}"
+
+
+def _figure(row: StackRow, own: StackRow) -> str:
+    if row.recipe is None:
+        done = row.departures[-1] if row.departures else ""
+        return f"it makes no table ({row.trouble.removeprefix(f'{done}: ')})"
+    if row.magnitude is not None and own.magnitude is not None and row.magnitude != own.magnitude:
+        return f"magnitude {row.magnitude:.4g} instead of {own.magnitude:.4g}"
+    if not row.frequencies:
+        return row.trouble
+    if row.frequencies > 1:
+        return f"a frequency {1 + row.frequencies:.4g} times too high"
+    return f"a frequency {100 * row.frequencies:.3g} % off"
+
+
+def _names(rows: list[StackRow]) -> str:
+    names = [stack_of(row.stack).title for row in rows]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

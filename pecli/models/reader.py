@@ -11,8 +11,9 @@ from pecli.errors import BadFile, UnknownName
 from pecli.models.families import Family, known_types, lines, pairs_of, rotary_family
 from pecli.models.keys import Keys, load_config, shown
 from pecli.models.notes import Notes
-from pecli.models.reading import STACKS, LayerReading, Reading
+from pecli.models.reading import LayerReading, Reading
 from pecli.models.rotary import rotary_layers
+from pecli.models.stacks import STACKS, stack_of
 
 ABOUT_POSITIONS = (
     "rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "mscale",
@@ -43,7 +44,8 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
     layer_type : str, optional
         Keep one kind of layer, or one part, alone.
     stack : str
-        Whose reading: transformers 5.23, or one of ``pecli.models.STACKS``.
+        Whose reading: transformers 5.23, or one of ``pecli.models.STACKS``, with @VERSION for one that is not
+        its newest.
 
     Raises
     ------
@@ -53,19 +55,39 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
     UnknownName
         For a rope type, a layer type or a stack that does not exist, with the nearest.
     """
-    if stack not in STACKS:
-        raise UnknownName("stack", stack, STACKS)
-    repeated: list[str] = []
-    reading = read_data(load_config(path, repeated), path)
-    twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
-    reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))
-    if stack != "transformers":
-        from pecli.models.stacks import as_stack
+    from pecli.models.departures import as_stack, split
 
+    name, _ = split(stack)
+    repeated: list[str] = []
+    data = load_config(path, repeated)
+    twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
+    reading = read_for(data, path, name)
+    reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))
+    if name != STACKS[0]:
         reading = as_stack(reading, stack)
     if layer_type is not None:
         reading = replace(reading, layers={layer_type: reading.select(layer_type)})
     return reading
+
+
+def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> Reading:
+    """Return what transformers reads; of a rope type that it refuses, what it means to this stack.
+
+    Raises
+    ------
+    BadFile, UnknownName
+        As :func:`read_config`; where a stack does not read the config itself, transformers' refusal is its own.
+    """
+    from pecli.models.departures import renamed
+
+    words = stack_of(name).words if name != STACKS[0] else {}
+    try:
+        return read_data(data, path)
+    except (BadFile, UnknownName):
+        other = renamed(data, words)
+        if other == data:
+            raise
+        return read_data(other, path)
 
 
 def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: str = "") -> Reading:

@@ -6,10 +6,43 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from pecli.declare.words import STACKS as STACKS
 from pecli.errors import BadFile, UnknownName
 
+VERSION = "5.23"
+"""The release of transformers whose reading this is."""
+
 Params = Mapping[str, str]
+
+
+class Written(NamedTuple):
+    """What stands in the file of one kind of layer: what another stack would read.
+
+    Parameters
+    ----------
+    rope : mapping of str to object
+        Rope parameters as the config's keys fold, before the framework's own choices.
+    scaling : mapping of str to object
+        The dictionary that they stand in, as it is in the file.
+    config : mapping of str to object
+        The keys beside that dictionary.
+    style : str
+        Its name: "rope_scaling", or since transformers 5 "rope_parameters".
+    model, kind : str
+        Model type, and kind of layer.
+    head : int
+        Width of a head.
+    length : int, optional
+        Positions that the config declares.
+    """
+
+    rope: Mapping[str, Any] = {}
+    scaling: Mapping[str, Any] = {}
+    config: Mapping[str, Any] = {}
+    style: str = ""
+    model: str = ""
+    kind: str = "all"
+    head: int = 0
+    length: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +71,8 @@ class LayerReading:
         What a reader should know.
     double : bool
         Whether the model's class makes its angles in double precision.
-    raw : mapping of str to object
-        Rope parameters as the config's keys fold, before the framework's own
-        choices: what another stack would read.
+    written : Written
+        What stands in the file.
     """
 
     encoding: str
@@ -52,7 +84,7 @@ class LayerReading:
     also: Mapping[str, Params] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     double: bool = False
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    written: Written = field(default=Written(), repr=False)
 
     def of(self, encoding: str) -> LayerReading | None:
         """Return the reading as this encoding, if the keys describe one."""
@@ -92,8 +124,8 @@ class Reading:
         What has no effect or is not certain, one sentence each, for standard error.
     faults : tuple of str
         Where the stack itself departs from what the key says; the table follows it.
-    stack : str
-        Whose reading it is.
+    stack, version : str
+        Whose reading it is, and of which release or commit.
     default : str
         The layer that is meant where none is named, though layers differ (the
         encoder of T5 or Whisper).
@@ -109,6 +141,7 @@ class Reading:
     warnings: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     stack: str = "transformers"
+    version: str = VERSION
     default: str = ""
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:

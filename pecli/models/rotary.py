@@ -8,11 +8,11 @@ from pecli.encodings.rotary.rope.scaling import RopeType
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.errors import UnknownName
 from pecli.models.families import Family
-from pecli.models.folding import FOLDS, Parameters, fold
+from pecli.models.folding import FOLDS, fold
 from pecli.models.heads import Head, head_of, rotating
 from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
-from pecli.models.reading import LayerReading
+from pecli.models.reading import LayerReading, Written
 from pecli.models.scaled import Rope
 from pecli.numbers.text import number_text
 
@@ -37,9 +37,9 @@ def rotary_layers(keys: Keys, family: Family, notes: Notes) -> dict[str, LayerRe
         if params is None:
             layers[kind] = LayerReading("none", {"dim": str(head_of(keys, family, notes, kind).width)})
             continue
-        rope = Rope(keys, family, notes, params, where, folded, set())
+        rope = Rope(keys, family, notes, params, where, folded, set(), written[kind] if nested else written)
         layers[kind] = _layer(rope, kind)
-        _unread(rope, written[kind] if nested else written)
+        _unread(rope)
     return layers
 
 
@@ -89,7 +89,9 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
         length,
         notes=notes,
         double=bool(family.option("double")),
-        raw={**params, "model_type": family.name, "head": head.width, "length": length},
+        written=Written(
+            params, rope.written, keys.data, rope.where.split(".")[0], family.name, layer, head.width, length
+        ),
     )
 
 
@@ -139,8 +141,9 @@ def _check_head(rope: Rope, head: Head, d: int) -> None:
         raise rope.keys.bad(f"has heads of {head.width} columns, which must be even to turn whole")
 
 
-def _unread(rope: Rope, written: Parameters) -> None:
+def _unread(rope: Rope) -> None:
     """Say of each parameter that the config writes what became of it."""
+    written = rope.written
     common = COMMON | MULTIMODAL if rope.family.option("mrope") else COMMON
     without = []
     for name, value in written.items():

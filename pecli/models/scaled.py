@@ -24,6 +24,7 @@ class Rope:
     where: str
     folded: Folded
     read: set[str]
+    written: Parameters
 
     def number(self, name: str, required: bool = True, least: int | None = 0) -> Number | None:
         """Return a number of the parameters; above `least` where one is given.

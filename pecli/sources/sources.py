@@ -128,5 +128,5 @@ def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, s
     found = configured(path, encoding=encoding, given=keys, **choice)
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
-    note = f"{found.reading.model_type}, as {found.reading.stack} reads it"
+    note = f"{found.reading.model_type}, as {found.reading.stack} {found.reading.version} reads it"
     return NamedSource(text, found.recipe, own, note, found.layer.length, found.layer.layout)

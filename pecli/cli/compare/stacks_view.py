@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.output import clean, print_json, say
+
+if TYPE_CHECKING:
+    from pecli.inspection.stacks import StackRow
 
 
 def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False, quiet: bool = False) -> int:
@@ -16,41 +20,71 @@ def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False,
     PecliError
         If the config cannot be read.
     """
-    from pecli.inspection.stacks import compare_stacks
+    from pecli.inspection.stacks import advise, compare_stacks
 
     found = compare_stacks(path, layer_type)
-    agree = all(row.equal for rows in found.values() for row in rows)
+    agree = all(row.equal for rows in found.values() for row in rows if row.known)
+    advice = {name: advise(path, name, rows) for name, rows in found.items()}
     if json:
-        layers = {name: [asdict(row) for row in rows] for name, rows in found.items()}
-        print_json({"source": path, "equal": agree, "layers": layers})
+        layers = {name: [_row(row) for row in rows] for name, rows in found.items()}
+        advised = {name: asdict(one) for name, one in advice.items()}
+        print_json({"source": path, "equal": agree, "layers": layers, "advice": advised})
         return int(not agree)
     if quiet:
         return int(not agree)
+    for name, rows in found.items():
+        _show(name, rows)
+        _say("\n" + advice[name].text)
+    return int(not agree)
+
+
+def _row(row: StackRow) -> dict[str, object]:
+    return {**asdict(row), "remedies": [remedy.text for remedy in row.remedies]}
+
+
+def _show(name: str, rows: tuple[StackRow, ...]) -> None:
     from pecli.cli.terminal.items import grid
     from pecli.cli.terminal.screen import show
 
-    for name, rows in found.items():
-        cells = [
-            (
-                row.stack,
-                "yes" if row.equal else "no",
-                _figure(row.frequencies, ".2e"),
-                _figure(row.magnitude, ".7g"),
-                _figure(row.values, ".2e"),
-                ", ".join(row.keys),
-            )
-            for row in rows
-        ]
-        figures = [(word, "right") for word in ("frequency", "magnitude", "value")]
-        heads = [("stack", "left"), ("same", "left"), *figures, ("hangs on", "left")]
-        title = f"Layers: {name}; largest relative difference of a frequency, largest of a value"
-        show(grid(heads, cells, title=title))
-        for row in rows:
-            for departure, source in zip(row.departures, row.sources, strict=True):
-                say(textwrap.fill(clean(f"{row.stack} {departure} ({source})"), 80, subsequent_indent="  "))
-            if row.trouble and row.trouble not in row.departures:
-                say(textwrap.fill(clean(f"{row.stack}: {row.trouble}"), 80, subsequent_indent="  "))
-    return int(not agree)
+    cells = [
+        (
+            row.stack,
+            row.version if row.run else f"{row.version}, read",
+            "yes" if row.equal else "no",
+            _figure(row.frequencies, ".2e"),
+            _figure(row.magnitude, ".7g"),
+            _figure(row.values, ".2e"),
+        )
+        for row in rows
+        if row.known
+    ]
+    figures = [(word, "right") for word in ("frequency", "magnitude", "value")]
+    heads = [("stack", "left"), ("version", "left"), ("same", "left"), *figures]
+    title = f"Layers: {name}; largest relative difference of a frequency, largest of a value"
+    show(grid(heads, cells, title=title))
+    for row in rows:
+        if row.known:
+            _details(row)
+    unknown = [row.stack for row in rows if not row.known]
+    if unknown:
+        _say(f"of {', '.join(unknown)} it is not known whether and how they make this table")
+    if any(not row.run for row in rows if row.known):
+        _say('"read": the rules of that stack were read from its source, its code was not run')
+
+
+def _details(row: StackRow) -> None:
+    for key, departure, source in zip(row.keys, row.departures, row.sources, strict=True):
+        refusal = row.trouble.removeprefix(departure) if row.trouble.startswith(departure) else ""
+        _say(f"{row.stack} {departure}{refusal} (key {key}; {source})")
+    for remark in row.remarks:
+        _say(remark)
+    if row.trouble and not any(row.trouble.startswith(departure) for departure in row.departures):
+        _say(f"{row.stack}: {row.trouble}")
+
+
+def _say(text: str) -> None:
+    lead = "\n" * text.startswith("\n")
+    say(lead + textwrap.fill(clean(text.strip()), 80, subsequent_indent="  "))
 
 
 def _figure(value: float | None, form: str) -> str:

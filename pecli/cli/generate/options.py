@@ -24,8 +24,8 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing
 from pecli.declare.encoding import Family, Parameter
-from pecli.declare.words import STACKS
 from pecli.formats import FORMATS
+from pecli.models.stacks import STACKS
 from pecli.numbers.types import DTYPES
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS

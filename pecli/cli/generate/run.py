@@ -41,7 +41,7 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         refuse("has no effect without --config", options, "layer_type", "stack")
         table = _table(Recipe.bind(encoding.name, **own), options, None)
         return table, shorten(table.label, LONGEST_LABEL)
-    from pecli.declare.words import STACKS
+    from pecli.models.stacks import STACKS
     from pecli.sources.configs import configured, every_layer
     from pecli.tables.grouped import Grouped
 

@@ -11,8 +11,9 @@ from pecli.cli.options import refuse
 from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.output import print_json
 from pecli.cli.terminal.screen import progress_for, show
-from pecli.declare.words import PICTURES, STACKS
+from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter, UnknownName
+from pecli.models.stacks import STACKS
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular

@@ -16,7 +16,9 @@ SHOWN = 12  # frequencies of a layer that are printed; --json has all
 
 def explanation(found: ConfigReport) -> list[Item]:
     """Return what a config says: its layers, keys, warnings, and the models within it."""
-    items: list[Item] = [f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} reads it"]
+    items: list[Item] = [
+        f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
+    ]
     for layer in found.layers:
         items += _layer(layer)
     for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):

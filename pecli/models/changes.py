@@ -1,0 +1,240 @@
+"""Changes that rules of several stacks make to a recipe's parameters, and conditions that they hang on.
+
+A change takes the parameters so far and what stands in the file, and returns
+new parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pecli.models.families import rotary_family
+from pecli.models.heads import rotating_or_none
+from pecli.models.keys import number
+from pecli.models.reading import Params, Written
+from pecli.models.remedies import ORIGINAL as ORIGINAL
+from pecli.models.stack import Change, Where
+from pecli.numbers.text import join_list, number_text
+
+DEEPSEEK = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2")
+MAGNITUDE = ("attention-factor", "mscale", "mscale-all-dim")
+BY_LENGTH = ("factor", "attention-factor", "short-mscale", "long-mscale")
+
+
+def without(params: Params, *names: str) -> dict[str, str]:
+    """Return the parameters without these."""
+    return {name: value for name, value in params.items() if name not in names}
+
+
+def after(*changes: Change) -> Change:
+    """Return changes, one after the other, as one."""
+
+    def change(params: Params, written: Written) -> Params:
+        for one in changes:
+            params = one(params, written)
+        return params
+
+    return change
+
+
+# ----- what is left of a table
+
+
+def unscaled(params: Params, written: Written) -> Params:
+    """Return the plain table of the same width and base."""
+    return {name: params[name] for name in ("dim", "rotary-dim", "base") if name in params}
+
+
+def honoured_share(params: Params, written: Written) -> Params:
+    """Return the rotating share of the keys, whatever the type."""
+    width = rotating_or_none(written.head, written.rope.get("partial_rotary_factor", 1))
+    if width is None or width == written.head:
+        return params
+    return {"dim": params["dim"], "rotary-dim": str(width), **without(params, "dim", "rotary-dim")}
+
+
+def whole_head(params: Params, written: Written) -> Params:
+    """Return the table of a whole head, whatever share is given."""
+    return without(params, "rotary-dim")
+
+
+def no_factor(params: Params, written: Written) -> Params:
+    """Return the parameters without a factor."""
+    return without(params, "factor")
+
+
+# ----- YaRN's magnitude and ramp
+
+
+def plain_magnitude(params: Params, written: Written) -> Params:
+    """Return YaRN with the magnitude 0.1 ln(factor) + 1."""
+    return without(params, *MAGNITUDE)
+
+
+def magnitude_of_one(params: Params, written: Written) -> Params:
+    """Return YaRN with cos and sin as they are."""
+    return {**without(params, *MAGNITUDE), "attention-factor": "1"}
+
+
+def ratio(params: Params, written: Written) -> Params:
+    """Return YaRN with mscale over mscale_all_dim, 1 and 0 where absent; attention_factor is not read."""
+    found = without(params, *MAGNITUDE)
+    for key, option in (("mscale", "mscale"), ("mscale_all_dim", "mscale-all-dim")):
+        value = number(written.rope.get(key))
+        if value is not None:
+            found[option] = number_text(value)
+    return found
+
+
+def ratio_of_both(params: Params, written: Written) -> Params:
+    """Return YaRN with the ratio where both keys are given, 0 too, else 0.1 ln(factor) + 1."""
+    both = all(number(written.rope.get(key)) is not None for key in ("mscale", "mscale_all_dim"))
+    return (ratio if both else plain_magnitude)(params, written)
+
+
+def whole_ends(params: Params, written: Written) -> Params:
+    """Return YaRN with a ramp between whole indices."""
+    return without(params, "truncate")
+
+
+def fractional_ends(params: Params, written: Written) -> Params:
+    """Return YaRN with a ramp between the indices as they are."""
+    return {**params, "truncate": "false"}
+
+
+def original(length: int | None) -> Change:
+    """Return the change to another original length."""
+    return lambda params, written: params if length is None else {**params, "original-max": str(length)}
+
+
+def inner_original(params: Params, written: Written) -> Params:
+    """Return the original length that stands among the other parameters."""
+    value = written.scaling.get(ORIGINAL)
+    return {**params, "original-max": str(value)} if isinstance(value, int) else params
+
+
+# ----- LongRoPE
+
+
+def magnitude_by_lengths(params: Params, written: Written) -> Params:
+    """Return LongRoPE with the config's own lists and sqrt(1 + ln(L/O)/ln O), whatever other keys say."""
+    if written.length is None:
+        return params
+    found = without(params, *BY_LENGTH)
+    return {**found, "long-factor": long_factors(params, written), "max-position": str(written.length)}
+
+
+def magnitude_by_mscales(params: Params, written: Written) -> Params:
+    """Return the same, with short_mscale and long_mscale where both are given."""
+    found = dict(magnitude_by_lengths(params, written))
+    given = [number(written.rope.get(name)) for name in ("short_mscale", "long_mscale")]
+    if all(value is not None for value in given):
+        short, long = (number_text(value) for value in given if value is not None)
+        found |= {"short-mscale": short, "long-mscale": long}
+    return found
+
+
+def by_served_length(params: Params, written: Written) -> Params:
+    """Return LongRoPE with one list at every position: by the length that is served, the config's."""
+    return params if written.length is None else {**params, "seq-len": str(written.length)}
+
+
+def always_long(params: Params, written: Written) -> Params:
+    """Return LongRoPE with the long list at every length."""
+    found = magnitude_by_lengths(params, written)
+    return {**found, "short-factor": found["long-factor"]}
+
+
+def long_factors(params: Params, written: Written) -> str:
+    """Return the config's own long list: transformers gives some models the short one instead."""
+    items = [value for value in map(number, written.rope.get("long_factor") or ()) if value is not None]
+    return join_list(items, "+") if items else params["long-factor"]
+
+
+# ----- dynamic
+
+
+def stretched_once(params: Params, written: Written) -> Params:
+    """Return the dynamic base of the longest table, max_position_embeddings times the factor, at every length."""
+    factor = number(written.rope.get("factor"))
+    return params if factor is None else {**params, "seq-len": str(int(int(params["max-position"]) * factor))}
+
+
+# ----- conditions
+
+
+def of(*models: str) -> Where:
+    """Return whether a config is of one of these model types."""
+    return lambda written: written.model in models
+
+
+def not_of(*models: str) -> Where:
+    """Return whether it is of none of them."""
+    return lambda written: written.model not in models
+
+
+def both(*conditions: Where) -> Where:
+    """Return whether all these hold."""
+    return lambda written: all(one(written) for one in conditions)
+
+
+def given(*names: str) -> Where:
+    """Return whether any of these parameters stands there with a value."""
+    return lambda written: any(written.rope.get(name) is not None for name in names)
+
+
+def null(*names: str) -> Where:
+    """Return whether any of these parameters stands there as null."""
+    return lambda written: any(name in written.scaling and written.scaling[name] is None for name in names)
+
+
+def no_original(written: Written) -> bool:
+    """Whether the original length stands nowhere in the file."""
+    return written.scaling.get(ORIGINAL) is None and written.config.get(ORIGINAL) is None
+
+
+def no_inner_original(written: Written) -> bool:
+    """Whether the original length does not stand among the other parameters."""
+    return written.scaling.get(ORIGINAL) is None
+
+
+def whole_factor(written: Written) -> bool:
+    """Whether the factor is written as a whole number: 8, and not 8.0."""
+    return isinstance(written.scaling.get("factor"), int)
+
+
+def sections(written: Written) -> bool:
+    """Whether several position streams share the frequencies."""
+    return bool(written.rope.get("mrope_section"))
+
+
+def type_of(scaling: Any) -> str:
+    """Return the rope type as it stands in the file."""
+    return str(scaling.get("rope_type", scaling.get("type", "default")))
+
+
+def foreign_mrope(written: Written) -> bool:
+    """Whether the type is mrope, of a model that has no position streams."""
+    family = rotary_family(written.model)
+    return written.scaling.get("type") == "mrope" and not (family and family.option("mrope"))
+
+
+# ----- stacks that read the old keys alone
+
+
+def old_keys(base: str) -> Change:
+    """Return the plain table of what stands outside rope_parameters; `base` where rope_theta is absent."""
+
+    def change(params: Params, written: Written) -> Params:
+        theta = number(written.config.get("rope_theta"))
+        share = number(written.config.get("partial_rotary_factor"))
+        width = rotating_or_none(written.head, 1 if share is None else share)
+        found = {"dim": params["dim"], "base": base if theta is None else number_text(theta)}
+        return found if width in (None, written.head) else {**found, "rotary-dim": str(width)}
+
+    return change
+
+
+def new_keys(written: Written) -> bool:
+    """Whether the config says it in rope_parameters, as transformers 5 writes it."""
+    return written.style == "rope_parameters" and bool(written.scaling)

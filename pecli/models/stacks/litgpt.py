@@ -1,0 +1,120 @@
+"""LitGPT: model.py's rope cache, from configs of its own."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
+
+from pecli.models.changes import (
+    ORIGINAL,
+    inner_original,
+    new_keys,
+    no_inner_original,
+    null,
+    old_keys,
+    type_of,
+    unscaled,
+)
+from pecli.models.keys import number
+from pecli.models.reading import Params, Written
+from pecli.models.remedies import BETAS
+from pecli.models.stack import Rule, Stack
+from pecli.numbers.decimals import CONTEXT, TAU
+from pecli.numbers.text import join_list, number_text
+
+_PATH = "litgpt/model.py:939-1036"
+_yarn = partial(Rule, scaling="yarn", source=_PATH)
+_DIGITS = Decimal(10) ** -30  # of the lists below; float64 has 16
+
+
+def _reversed_ramp(params: Params, written: Written) -> Params:
+    """Return YaRN with its ramp the wrong way round, as divisors of the plain frequencies.
+
+    Pair i is divided by f/(f r + 1 - r), with r the share that YaRN interpolates: 0 for the fastest pair.
+    """
+    d = int(params.get("rotary-dim", params["dim"]))
+    factor, base = Decimal(params["factor"]), Decimal(params["base"])
+
+    def at(turns: str) -> Decimal:
+        rotations = CONTEXT.multiply(Decimal(turns), TAU)
+        return d * CONTEXT.divide(Decimal(params["original-max"]), rotations).ln(CONTEXT) / (2 * base.ln(CONTEXT))
+
+    low, high = at(params.get("beta-fast", "32")), at(params.get("beta-slow", "1"))
+    if params.get("truncate") != "false":
+        low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
+    low, high = max(low, Decimal(0)), min(high, Decimal(d - 1))
+    spread = high - low or Decimal("0.001")
+    shares = [min(max((i - low) / spread, Decimal(0)), Decimal(1)) for i in range((d + 1) // 2)]
+    divisors = (CONTEXT.divide(factor, factor * share + 1 - share) for share in shares)
+    listed = join_list([one.quantize(_DIGITS, context=CONTEXT) for one in divisors], "+")
+    lists = {"scaling": "longrope", "short-factor": listed, "long-factor": listed, "original-max": "2"}
+    return {**unscaled(params, written), **lists, "attention-factor": number_text(_magnitude(written, factor))}
+
+
+def _magnitude(written: Written, factor: Decimal) -> Decimal:
+    """Return 1 where neither mscale is given; their ratio where both are and none is 0; else 0.1 ln(factor) + 1."""
+    found = [number(written.rope.get(name)) for name in ("mscale", "mscale_all_dim")]
+    if found == [None, None] or factor <= 1:
+        return Decimal(1)
+    weights = [Decimal(value) for value in found if value] if all(found) else [Decimal(1), Decimal(0)]
+    above, below = (CONTEXT.add(Decimal("0.1") * weight * factor.ln(CONTEXT), 1) for weight in weights)
+    return CONTEXT.divide(above, below)
+
+
+def _none(word: str, scaling: str | tuple[str, ...] = ()) -> Rule:
+    return Rule(
+        key="rope_type",
+        text=f"has no {word} scaling",
+        source=_PATH,
+        scaling=scaling,
+        error=f"ValueError: build_rope_cache has no {word} scaling",
+        where=lambda written: not new_keys(written) and word in (type_of(written.scaling), written.scaling.get("type")),
+    )
+
+
+STACK = Stack(
+    title="LitGPT",
+    version="0.5.13",
+    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
+    own_reader=True,
+    words={"mrope": "default", "su": "longrope"},
+    conversion="configs of its own, litgpt/config.py: a config.json's values are taken as its extra_config",
+    rules=(
+        *(_none(word) for word in ("mrope", "su", "longrope", "dynamic", "xdrope", "proportional")),
+        Rule(
+            key="rope_parameters",
+            text="has the keys of transformers 4: rope_theta, rope_scaling and the share beside them",
+            source=_PATH,
+            change=old_keys("10000"),
+            where=new_keys,
+        ),
+        Rule(
+            key=ORIGINAL,
+            text="looks for the original length inside the scaling alone",
+            source=_PATH,
+            scaling=("yarn", "llama3"),
+            error="KeyError: 'original_max_position_embeddings'",
+            where=no_inner_original,
+        ),
+        Rule(
+            key=ORIGINAL,
+            text="takes the original length inside the scaling before the one at the top level",
+            source=_PATH,
+            scaling=("yarn", "llama3"),
+            change=inner_original,
+        ),
+        _yarn(
+            key="beta_fast",
+            text="multiplies by a beta that is null",
+            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
+            where=null("beta_fast", "beta_slow"),
+            remedies=(BETAS,),
+        ),
+        _yarn(
+            key="rope_type",
+            text="has YaRN's ramp the wrong way round: fast pairs are interpolated, slow ones left; the magnitude is 1 "
+            "unless mscale or mscale_all_dim is given",
+            change=_reversed_ramp,
+        ),
+    ),
+)
