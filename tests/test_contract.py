@@ -10,7 +10,7 @@ from pecli import CATALOGUE, Recipe, Table, open_table, write_table
 from pecli.declare.board import SmallTable
 from pecli.declare.hooks import HookName
 from pecli.errors import PecliError, UndeclaredHook
-from pecli.inspection.facts import example_table
+from pecli.inspection.measured import example_table
 from pecli.lessons.lesson import work_through
 from pecli.numbers.types import DTYPES
 

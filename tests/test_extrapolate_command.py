@@ -86,6 +86,15 @@ def test_a_config_whose_layers_differ_makes_a_report_of_each_kind(pecli, refuses
     )
 
 
+def test_a_file_of_a_recipe_keeps_the_arithmetic_that_is_the_encodings_own(pecli):
+    recipe = "alibi:heads=2,bias=key-position,arithmetic=bfloat16,len=600"
+    assert pecli("convert", recipe, "-o", "bias.npz").returncode == 0
+    stored, said = (report(pecli, s, "--test-len", 700)["reports"][0] for s in ("bias.npz", recipe))
+    assert stored["recipe"] == said["recipe"]
+    assert stored["bias"]["heads"] == said["bias"]["heads"]
+    assert "arithmetic=bfloat16" in stored["recipe"]
+
+
 def test_a_length_in_the_recipe_is_the_training_length(pecli):
     assert report(pecli, "rope:dim=8,len=50", "--test-len", 100)["reports"][0]["train"] == 50
 

@@ -1,5 +1,6 @@
 """What biases, learned rows and plain values do beyond the training length."""
 
+import math
 import time
 
 import pytest
@@ -65,6 +66,41 @@ def test_binary_ends_with_its_last_bit_and_has_bits_never_set_in_training():
     ended = reach("binary:dim=8", 100, 300)
     assert ended.verdict == "ends"
     assert "position with a value is 255; positions 256 to 299 have none" in ended.finding
+
+
+def test_a_column_that_leaves_its_range_is_named_with_the_range_it_had():
+    found = reach("binary:dim=8", 16, 64)
+    assert (found.values.column, found.values.trained, found.values.test) == (4, (0.0, 0.0), (0.0, 1.0))
+    assert "column 4 from position 16 on: it had 0 to 0, and has 0 to 1 at the new positions" in found.finding
+
+
+def test_buckets_are_counted_without_heads():
+    found = reach("t5", 8, 16)
+    assert (found.bias, found.index.rows_trained, found.index.rows_test) == (None, 8, 10)
+
+
+def test_what_heads_make_their_bias_of_is_measured_without_heads():
+    found = reach("fire", 8, 16)  # x = ln(c (i - j) + 1) / ln(c max(L, i) + 1), c = 0.1, L = 512
+    assert found.bias.heads[0].last == pytest.approx(math.log(0.1 * 15 + 1) / math.log(0.1 * 512 + 1))
+    assert found.verdict == "unseen"
+    assert "what every head makes its bias of" in found.finding
+
+
+@pytest.mark.parametrize("text", ["nerf:bands=6", "bands:bands=4"])
+def test_a_grid_that_is_not_given_has_as_many_points_as_training_had(text):
+    found = reach(text, 64, 128)
+    assert found.verdict == "fixed"
+    assert "64 rows" in found.finding
+
+
+def test_a_scaling_that_decides_which_pairs_turn_was_there_in_training():
+    text = "rope:dim=16,scaling=proportional,partial=0.5"
+    plain, scaled = reach(text, 64, 256), reach(text + ",factor=4", 64, 256)
+    assert (plain.verdict, scaled.verdict) == ("unseen", "inside")
+    # 4 pairs turn, by 10000^(-2i/16); the one that makes no whole turn in 64 positions is the last
+    assert [p.index for p in plain.waves.pairs if p.outside] == [3]
+    assert [p.trained for p in scaled.waves.pairs[4:]] == [0.0] * 4
+    assert scaled.waves.pairs[3].frequency == pytest.approx(scaled.waves.pairs[3].trained / 4)
 
 
 def test_learned_rows_end_or_were_never_trained():

@@ -57,13 +57,11 @@ KNOWN: set[tuple[str, str]] = {  # may only shrink
 TWICE: set[str] = {  # may only shrink
     "Axis",
     "Block",
-    "Change",
     "Columns",
     "Family",
     "Grid",
     "Layout",
     "Lines",
-    "Options",
     "Part",
     "Reading",
     "Run",

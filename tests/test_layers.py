@@ -43,8 +43,6 @@ PACKAGES = {
 LAZY = ("h5py", "pyarrow", "matplotlib")
 # may only shrink
 CIRCLES: set[str] = {
-    "inspection.bias_properties",
-    "inspection.properties",
 }
 
 

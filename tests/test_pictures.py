@@ -252,3 +252,8 @@ def test_the_readmes_pictures_are_current_and_small(name):
     assert re.search(
         rf"{re.escape(text)} --picture {word} --plot man/pictures/{name}\.svg", (ROOT / "Makefile").read_text()
     )
+
+
+def test_a_single_value_has_nothing_to_draw():
+    with pytest.raises(PecliError, match="has nothing to draw"):
+        charts_of_table(Table.parse("learned:dim=1,len=1"), "x")

@@ -8,7 +8,8 @@ import pytest
 
 from pecli import Table
 from pecli.formats import open_table
-from pecli.inspection.properties import as_dicts, measure_properties
+from pecli.inspection.properties import measure_properties
+from pecli.inspection.property import as_dicts
 
 
 def measured(source):
@@ -51,6 +52,17 @@ def test_the_relative_property_fails_where_there_is_none():
     learned = measured("learned:dim=16,max-len=400,len=400")
     assert learned["relative property"]["holds"] is False
     assert min(learned["relative property"]["residual"].values()) > 0.1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=4", "rope:dim=4", "learned:dim=1"])
+def test_a_table_of_few_rows_claims_nothing_that_takes_more(recipe, rows):
+    found = measured(f"{recipe},len={rows}")
+    shift = found.get("relative property")
+    assert (shift is None) == (rows == 1)
+    if shift is not None and rows == 2:
+        assert shift["holds"] is None
+        assert shift["text"].startswith("not measured")
 
 
 def test_a_residual_that_cannot_be_fitted_is_not_claimed():

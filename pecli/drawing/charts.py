@@ -35,7 +35,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Series:
+class Line:
     """A line: points in order, with a name for the legend."""
 
     name: str
@@ -58,7 +58,7 @@ class Lines:
     title: str
     x: Axis
     y: Axis
-    series: Sequence[Series]
+    series: Sequence[Line]
     marks: Sequence[Mark] = field(default_factory=tuple)
 
 

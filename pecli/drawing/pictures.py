@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Series
+from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Line
 from pecli.errors import UnknownName
 
-__all__ = ["Axis", "Bars", "Chart", "Lines", "Mark", "Part", "Series", "check_picture", "draw", "picture_bytes"]
+__all__ = ["Axis", "Bars", "Chart", "Lines", "Mark", "Part", "Line", "check_picture", "draw", "picture_bytes"]
 
 SUFFIXES = (".svg", ".png")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Series
+from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Line
 from pecli.extrapolation.extrapolation import Extrapolation
 from pecli.extrapolation.reach import BiasReach
 from pecli.extrapolation.scalings import Scaled
@@ -47,7 +47,7 @@ def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
 
 
 def _score(title: str, report: Extrapolation, curves: Sequence[tuple[str, Curve]]) -> Lines:
-    series = [Series(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
+    series = [Line(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
     where = Axis(DISTANCE, log=True, low=1.0)
     return Lines(title, where, Axis("mean cosine of the pairs"), series, (_trained(report),))
 
@@ -60,7 +60,7 @@ def _of_bias(report: Extrapolation, reach: BiasReach) -> Lines:
     """Return the weights that biases leave, of many heads the first, the last and some between."""
     count = len(reach.curves)
     shown = range(count) if count <= HEADS else sorted({round(i * (count - 1) / (HEADS - 1)) for i in range(HEADS)})
-    series = [Series(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
+    series = [Line(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
     title = f"Weight of a key against its distance, {report.source}"
     up = Axis("weight over the largest", low=0.0, high=1.0)
     return Lines(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
@@ -77,10 +77,10 @@ def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Char
     made = [(s.scaling, s.reach) for s in scalings if s.reach is not None]
     new = report.test - report.train
     inside = [
-        Series(name, [p.index for p in reach.pairs], [1 - p.outside / new for p in reach.pairs]) for name, reach in made
+        Line(name, [p.index for p in reach.pairs], [1 - p.outside / new for p in reach.pairs]) for name, reach in made
     ]
     slower = [
-        Series(
+        Line(
             name, [p.index for p in reach.pairs], [p.frequency / p.trained if p.trained else 1.0 for p in reach.pairs]
         )
         for name, reach in made
@@ -117,7 +117,7 @@ def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
     ]
 
 
-def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Series:
+def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Line:
     starts = range(0, len(values) - size + 1, size)
     x = [sum(positions[i : i + size]) / size for i in starts]
-    return Series(name, x, [sum(values[i : i + size]) / size for i in starts])
+    return Line(name, x, [sum(values[i : i + size]) / size for i in starts])

@@ -149,9 +149,11 @@ def extrapolate(
 
 def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
     """Fill in what depends on the table: the trained length where the rows were trained or normalised by it."""
-    wanted = recipe.open_parameters
     absolute = recipe.encoding.family is Family.ABSOLUTE
-    filled = {name: train if of == "length" and absolute else test for name, of in wanted.items()}
+    filled = {
+        name: recipe.encoding.parameters[name].parse(str(train if of == "length" and absolute else test))
+        for name, of in recipe.open_parameters.items()
+    }
     return Recipe(recipe.encoding, {**recipe.values, **filled}) if filled else recipe
 
 
@@ -203,7 +205,7 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
         reach = wave_reach(frequencies, made.train, made.test)
         return _judged(replace(made, waves=reach, index=index), reach, False)
     bias = None
-    if isinstance(plan, Bias) and (plan.value is not None or plan.shared is not None):
+    if isinstance(plan, Bias) and (plan.heads or plan.shared is not None):
         plan.prepare()
         bias = bias_reach(plan, made.train, made.test, threshold, multiplies=multiplies)
     if index is not None:
@@ -213,14 +215,14 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
             return replace(made, verdict="unseen", finding=finding, remedy="train on longer sequences")
         finding = f"all distances from {index.shared_from} share one row; it needs no longer table"
         return replace(made, verdict="inside", finding=finding)
+    assert isinstance(plan, Bias)
     assert bias is not None
     above, below = (max(getattr(head, side) for head in bias.heads) for side in ("above", "below"))
     if above:
         heads = sum(head.above > 0 for head in bias.heads)
         most = max(head.new[1] - head.trained[1] for head in bias.heads)
-        finding = (
-            f"{heads} of {len(bias.heads)} heads give new distances a larger bias than training, by up to {most:.3g}"
-        )
+        who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "what every head makes its bias of gives"
+        finding = f"{who} new distances a larger bias than training, by up to {most:.3g}"
         return replace(made, bias=bias, verdict="unseen", finding=finding)
     if below:
         within = sum(head.window < made.train for head in bias.heads)
@@ -254,11 +256,11 @@ def _of_values(made: Extrapolation, recipe: Recipe, plan: Values) -> Extrapolati
     if not reach.outside:
         finding = "every column stays in the range it had in training"
         return replace(made, values=reach, verdict="inside", finding=finding)
-    low, high = reach.trained
+    (low, high), (least, most) = reach.trained, reach.test
     finding = (
-        f"{reach.outside} of {reach.columns} columns leave the range they had in training, from position "
-        f"{reach.first}; training saw {low:.4g} to {high:.4g}, the new positions {reach.test[0]:.4g} to "
-        f"{reach.test[1]:.4g}"
+        f"{reach.outside} of {reach.columns} columns leave the range they had in training, column {reach.column} "
+        f"from position {reach.first} on: it had {low:.4g} to {high:.4g}, and has {least:.4g} to {most:.4g} at the "
+        "new positions"
     )
     return replace(made, values=reach, verdict="unseen", finding=finding)
 

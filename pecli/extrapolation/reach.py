@@ -115,16 +115,17 @@ class ValueReach:
         Whether some positions only were looked at.
     columns, outside : int
         Columns, and those that leave their range.
-    first : int or None
-        First position that was looked at where one does.
+    first, column : int or None
+        First position that was looked at where one does, and the first column that does there.
     trained, test : (float, float)
-        Smallest and largest value in training, and at the new positions.
+        Smallest and largest value in training, and at the new positions: of that column, of all where none leaves.
     """
 
     sampled: bool
     columns: int
     outside: int
     first: int | None
+    column: int | None
     trained: tuple[float, float]
     test: tuple[float, float]
 
@@ -141,7 +142,7 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplie
         row = _row(plan, head)
         values = row(test - 1, distances)
         seen = distances[distances < train]
-        if plan.by == "pair" or plan.value is None:  # what training saw depends on the query too
+        if plan.by == "pair":  # what training saw depends on the query too
             known = np.concatenate([row(q, seen[seen <= q]) for q in sample(train, QUERIES)])
         else:
             known = values[: len(seen)]
@@ -159,9 +160,10 @@ def _row(plan: Bias, head: int) -> Row:
     from pecli.numbers.points import Points
 
     def values(query: int, distances: NDArray[np.int64]) -> NDArray[np.float64]:
-        if plan.value is None or plan.by == "pair":
+        assert plan.value is not None
+        if plan.by == "pair":
             keys, at = Points(query - distances), Points(np.array([query], np.int64))
-            if plan.value is None:
+            if not plan.heads:  # what all heads make their bias of
                 assert plan.shared is not None
                 return _plain(plan.shared(at, keys)).reshape(-1)
             return _plain(plan.value(at, keys, range(head, head + 1))).reshape(-1)
@@ -248,13 +250,16 @@ def value_reach(plan: Values, train: int, test: int) -> ValueReach:
     low, high = known.min(0), known.max(0)
     off = (new < low) | (new > high)
     rows = np.nonzero(off.any(1))[0]
+    column = int(np.nonzero(off[rows[0]])[0][0]) if len(rows) else None
+    of = slice(None) if column is None else column
     return ValueReach(
         sampled=sampled,
         columns=values.shape[1],
         outside=int(off.any(0).sum()),
         first=int(where[where >= train][rows[0]]) if len(rows) else None,
-        trained=(float(known.min()), float(known.max())),
-        test=(float(new.min()), float(new.max())),
+        column=column,
+        trained=(float(known[:, of].min()), float(known[:, of].max())),
+        test=(float(new[:, of].min()), float(new[:, of].max())),
     )
 
 

@@ -101,7 +101,11 @@ def unscaled(recipe: Recipe) -> Recipe:
     tied = {name for name, p in parameters.items() if p.param.when and p.param.when[0] in ("scaling", "ramp")}
     given = {k: v for k, v in recipe.values.items() if k != "scaling" and k not in tied and v is not None}
     kept = {k: v for k, v in given.items() if recipe.encoding.applies(parameters[k], recipe.values)}
-    return Recipe.bind(recipe.encoding.name, **kept)
+    plain = Recipe.bind(recipe.encoding.name, **kept)
+    if recipe.open_parameters or len(_plan(plain).frequencies) == len(_plan(recipe).frequencies):
+        return plain
+    # which pairs turn is the model's, and was so in training: only the factor is added after it
+    return Recipe.bind(recipe.encoding.name, **{**recipe.keys(), "factor": 1})
 
 
 def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None = None) -> Recipe:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.inspection.property import Property
+from pecli.measures.floats import floats
 from pecli.measures.readings import readings
 from pecli.measures.samples import Floats, take
-
-if TYPE_CHECKING:
-    from pecli.inspection.properties import Property
 
 HEADS = 8
 SIDE = 512  # queries and keys
@@ -46,8 +44,6 @@ def _is_matrix(table: Tabular, array: Array) -> bool:
 
 def _corner(table: Tabular, array: Array) -> Matrices:
     """Read the first queries and keys of some heads."""
-    from pecli.measures.floats import floats
-
     heads = array.shape[0] if len(array.shape) == 3 else 1
     queries, keys = array.shape[-2:]
     rows = min(queries, SIDE)
@@ -65,8 +61,6 @@ def _corner(table: Tabular, array: Array) -> Matrices:
 
 def bias_properties(matrices: list[Matrices]) -> list[Property]:
     """Return what was measured of each array."""
-    from pecli.inspection.properties import Property
-
     found: list[Property] = []
     for m in matrices:
         n, q, k = m.values.shape
@@ -83,8 +77,6 @@ def bias_properties(matrices: list[Matrices]) -> list[Property]:
 
 def _range(m: Matrices) -> Property:
     """Return the range, and whether far keys have larger sizes than near ones."""
-    from pecli.inspection.properties import Property
-
     finite = m.values[np.isfinite(m.values)]
     low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
     figures = {"minimum": low, "maximum": high, "masked": int(np.isinf(m.values).sum())}
@@ -104,8 +96,6 @@ def _range(m: Matrices) -> Property:
 
 def _distance(m: Matrices) -> Property:
     """Return how much values of one distance differ along the diagonals."""
-    from pecli.inspection.properties import Property
-
     with np.errstate(invalid="ignore"):
         steps = m.values[:, 1:, 1:] - m.values[:, :-1, :-1]
     same = (m.values[:, 1:, 1:] == m.values[:, :-1, :-1]) | np.isnan(m.values[:, 1:, 1:])
@@ -117,8 +107,6 @@ def _distance(m: Matrices) -> Property:
 
 def _symmetric(m: Matrices) -> Property:
     """Return whether query and key may change places."""
-    from pecli.inspection.properties import Property
-
     turned = m.values.swapaxes(1, 2)
     same = (m.values == turned) | (np.isnan(m.values) & np.isnan(turned))
     text = f"{float(same.mean()):.2%} of the values are the same with query and key exchanged"
@@ -127,8 +115,6 @@ def _symmetric(m: Matrices) -> Property:
 
 def _heads(m: Matrices) -> Property:
     """Return whether heads differ."""
-    from pecli.inspection.properties import Property
-
     flat = m.values.reshape(len(m.values), -1)
     different = len(np.unique(flat, axis=0))
     text = f"{different} of {len(flat)} heads have values of their own"

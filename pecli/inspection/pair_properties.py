@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from pecli.inspection.property import Property
 from pecli.measures.readings import Reading
 
 PLACES = 64  # of query and key positions whose scores are compared
@@ -14,20 +14,18 @@ DISTANCES = (0, 1, 3, 10, 50)
 SEED = 7
 ALIKE = 0.5  # mean product of two oscillations, above which they are not called independent
 
-Measured = tuple[str, bool | None, str, dict[str, Any]]
 
-
-def turning_properties(reading: Reading) -> Iterator[Measured]:
-    """Yield name, verdict, text and figures of each property."""
+def turning_properties(reading: Reading) -> Iterator[Property]:
+    """Yield what holds of pairs that turn."""
     size = reading.magnitude
     spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
     word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {size:.6g}"
     text = f"the norm of a vector that is rotated so is {word}, within {spread:.1e}"
     good = abs(size - 1) < 1e-3 and spread < 0.02
-    yield "norm preserved", good, text, {"magnitude": size, "spread": spread}
+    yield Property("norm preserved", good, text, {"magnitude": size, "spread": spread})
     off = score_spread(reading)
     text = f"scores of one rotated query and key at the same m - n differ by {off:.1e} of their size at most"
-    yield "score depends on m - n alone", off < 0.02, text, {"spread": off}
+    yield Property("score depends on m - n alone", off < 0.02, text, {"spread": off})
     yield _orthogonal(reading)
 
 
@@ -46,7 +44,7 @@ def score_spread(reading: Reading) -> float:
     return worst
 
 
-def _orthogonal(reading: Reading) -> Measured:
+def _orthogonal(reading: Reading) -> Property:
     """Return how far the pairs' oscillations are from orthogonal over the rows."""
     turning = reading.turning
     gram = np.abs(turning.conj().T @ turning) / len(turning)
@@ -58,16 +56,5 @@ def _orthogonal(reading: Reading) -> Measured:
         f"over {len(turning)} rows the mean product of two pairs' oscillations is {mean:.3f} "
         f"(0: orthogonal); {alike:.1%} of them, the slow ones among each other, exceed {ALIKE}"
     )
-    return "orthogonal frequencies", None, text, {"mean": mean, "largest": float(gram.max(initial=0)), "alike": alike}
-
-
-def pair_shift(reading: Reading, shift: int) -> float:
-    """Return how badly one 2 x 2 matrix for each pair takes row p to row p + shift.
-
-    Fitted on every other row and measured on the rest, relative to the size of the pairs; 0 means
-    PE(p + k) = M_k PE(p) for every p.
-    """
-    pairs = np.stack([reading.first, reading.second], axis=-1).swapaxes(0, 1)  # (m, n, 2)
-    before, after = pairs[:, :-shift], pairs[:, shift:]
-    matrices = np.linalg.pinv(before[:, ::2], rcond=1e-6) @ after[:, ::2]
-    return float(np.abs(before[:, 1::2] @ matrices - after[:, 1::2]).max() / reading.magnitude)
+    figures = {"mean": mean, "largest": float(gram.max(initial=0)), "alike": alike}
+    return Property("orthogonal frequencies", None, text, figures)

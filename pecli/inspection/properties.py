@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
-from pecli.inspection.facts import nearest_rows, relative_residual
-from pecli.inspection.pair_properties import pair_shift, turning_properties
+from pecli.inspection.bias_properties import bias_properties, matrices_of
+from pecli.inspection.pair_properties import turning_properties
+from pecli.inspection.property import Property
+from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.measures.readings import Reading, readings
 from pecli.measures.samples import Floats, Sample, take
 from pecli.tables.table import Table
@@ -23,36 +24,12 @@ FAR = 10**9  # position at which a recipe's values are measured too
 SMOOTH = 0.75  # of the distance of two rows at random: neighbours that are nearer are called near
 
 
-@dataclass(frozen=True)
-class Property:
-    """One measured property.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    holds : bool or None
-        Whether it does; None where it is a number without a verdict.
-    text : str
-        The measurement in words.
-    figures : dict
-        The numbers.
-    """
-
-    name: str
-    holds: bool | None
-    text: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
-
-
 def measure_properties(table: Tabular) -> list[Property]:
     """Return what the values of a table show.
 
     At most 512 rows are read (of a bias, 512 queries and keys of 8 heads), and
     the first entry says which; rows of a recipe are measured far out too.
     """
-    from pecli.inspection.bias_properties import bias_properties, matrices_of
-
     matrices = matrices_of(table)
     if matrices:
         found = bias_properties(matrices)
@@ -76,7 +53,7 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
     if reading is not None and (reading.rows.start, reading.rows.stop) != (0, len(values[0])):
         reading = None
     if reading is not None:
-        found += [Property(*measured) for measured in turning_properties(reading)]
+        found += turning_properties(reading)
     if only is None:
         found.append(_shift(finite, reading))
     if len(np.unique(rows)) > 1 and set(np.unique(rows).tolist()) <= {-1.0, 0.0, 1.0}:
@@ -153,13 +130,16 @@ def _shift(values: Floats, reading: Reading | None) -> Property:
     name = "relative property"
     if reading is not None:
         residuals = {k: pair_shift(reading, k) for k in SHIFTS if k < len(reading.first) // 2}
+        if not residuals:
+            return Property(name, None, f"not measured: {len(values)} rows are too few to fit M_k", {"residual": {}})
         kind = "M_k of one 2 x 2 block for each pair"
     else:
         distinct = np.unique(values, axis=1)
         columns = distinct.shape[1]
         if not np.ptp(distinct, axis=0).any():
             return Property(name, True, "every row is the same, and so is any row further", {"residual": {}})
-        residuals = {k: relative_residual(distinct, k) for k in SHIFTS if (len(values) - k) // 2 > columns + 2}
+        shifts = [k for k in SHIFTS if (len(values) - k) // 2 > columns + 2]
+        residuals = {k: off for k in shifts if (off := matrix_shift(distinct, k)) is not None}
         if not residuals:
             rule = f"not measured: fitting M_k takes more than {2 * columns + 4} rows, and there are {len(values)}"
             return Property(name, None, rule, {"residual": {}})
@@ -178,8 +158,3 @@ def _hamming(values: Floats) -> Property:
         text = f"all neighbours differ in {low} bit{'s' if low != 1 else ''}"
     figures = {"smallest": low, "largest": high, "mean": float(changes.mean())}
     return Property("neighbours differ in one bit", low == high == 1, text, figures)
-
-
-def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
-    """Return what --json prints."""
-    return [{"name": p.name, "holds": p.holds, "text": p.text, **p.figures} for p in found]

@@ -86,7 +86,7 @@ def readings(sample: Sample) -> Iterator[Reading]:
 def squeezed(values: Floats) -> Floats:
     """Return values without axes of length 1, but with at least a row axis."""
     found: Floats = np.squeeze(values)
-    return found.reshape(1, -1) if found.ndim == 1 and values.shape[0] == 1 else found
+    return found.reshape(1, -1) if found.ndim < 2 and values.shape[0] == 1 else found
 
 
 def _two(sample: Sample, a: Floats, b: Floats) -> Iterator[Reading]:

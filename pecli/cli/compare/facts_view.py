@@ -36,7 +36,8 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
 def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str | None, json: bool, quiet: bool) -> int:
     """Print declared facts and measured figures of encodings; return 0."""
-    from pecli.inspection.facts import TITLES, figures, sheet, verdict
+    from pecli.inspection.facts import TITLES, sheet, verdict
+    from pecli.inspection.measured import figures
 
     sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
     verdicts = {_name(e, r): verdict(e, purpose) for e, r in items} if purpose else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pecli.errors import BadParameter
@@ -24,11 +24,14 @@ class Subject:
         What a file holds.
     stored : Recipe or None
         What a file says that it is.
+    keys : dict of str
+        The table's own keys, of the text or of what the file says.
     """
 
     source: NamedSource
     table: Tabular | None
     stored: Recipe | None = None
+    keys: dict[str, str] = field(default_factory=dict)
 
     @property
     def recipe(self) -> Recipe | None:
@@ -65,7 +68,7 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
     for name, layer in layers.items():
         keys = {} if layer.length is None else {"len": str(layer.length)}
         label = f"{text} ({name})" if name else text
-        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), None))
+        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), None, keys=keys))
     return found
 
 
@@ -73,16 +76,17 @@ def read_subject(text: str) -> Subject:
     """Read a source; a file that holds its recipe counts as that recipe."""
     from pecli.encodings.recipe import Recipe, split_recipe
     from pecli.sources.sources import read_source
-    from pecli.tables.request import KEYS
+    from pecli.tables.table import take_table_keys
 
     source = read_source(text)
     if source.recipe is not None:
-        return Subject(source, None)
+        return Subject(source, None, keys=source.given)
     table = source.open()
     if table.recipe is None:
         return Subject(source, table)
     name, keys = split_recipe(table.recipe)
-    return Subject(source, table, Recipe.bind(name, **{k: v for k, v in keys.items() if k not in KEYS}))
+    own = take_table_keys(name, keys)
+    return Subject(source, table, Recipe.bind(name, **keys), own)
 
 
 def lengths_of(subject: Subject, given: int | None, test: int | None) -> tuple[int, int]:
@@ -99,10 +103,11 @@ def lengths_of(subject: Subject, given: int | None, test: int | None) -> tuple[i
         check_rows(train, rows)
     elif train is None:
         rows = trained_length(subject.recipe)
-        if rows is None and subject.table is not None:
-            rows = subject.table.arrays[0].rows
-        elif rows is None and "len" in subject.source.given:
-            rows = parse_integer("len", subject.source.given["len"])
+        if rows is None and "len" in subject.keys:
+            rows = parse_integer("len", subject.keys["len"])
+        elif rows is None and subject.table is not None:
+            array = subject.table.arrays[0]
+            rows = array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
     train = rows if train is None else train
     if train is None:
         raise BadParameter("train-len", "(none)", f"must be given: {subject.text} does not say how long it was trained")

@@ -11,7 +11,7 @@ from pecli.cli.terminal.items import Item, ScreenTable, grid, preview_grid, shap
 if TYPE_CHECKING:
     from pecli.identification.identification import Identification
     from pecli.inspection.preview import Part
-    from pecli.inspection.properties import Property
+    from pecli.inspection.property import Property
     from pecli.inspection.statistics import Inspection
     from pecli.inspection.verification import Folder, Verified
 
@@ -155,7 +155,7 @@ def as_dict(found: Inspection, more: Mapping[str, Any]) -> dict[str, Any]:
     if "identity" in more:
         result |= more["identity"].as_dict()
     if "properties" in more:
-        from pecli.inspection.properties import as_dicts
+        from pecli.inspection.property import as_dicts
 
         result["properties"] = as_dicts(more["properties"])
     return result
