@@ -7,7 +7,7 @@ import pytest
 
 from pecli import PecliError, Recipe
 from pecli.drawing.charts import scale_of, tick_text
-from pecli.drawing.pictures import Axis, Bars, Lines, Mark, Part, Line, check_picture, draw, picture_bytes
+from pecli.drawing.pictures import Axis, Bars, Lines, Mark, Part, Trace, check_picture, draw, picture_bytes
 from pecli.drawing.reach import charts_of
 from pecli.extrapolation.extrapolation import extrapolate
 
@@ -16,7 +16,7 @@ LINES = Lines(
     "Loss <by> position & seed",
     Axis("position (tokens)"),
     Axis("loss (nats)"),
-    (Line("rope", (0, 50, 100), (0.0, 1.0, 2.0)), Line("alibi", (0, 100), (2.0, float("nan")))),
+    (Trace("rope", (0, 50, 100), (0.0, 1.0, 2.0)), Trace("alibi", (0, 100), (2.0, float("nan")))),
     (Mark(25, "trained to 25"),),
 )
 
@@ -48,7 +48,7 @@ def test_a_line_goes_through_its_points():
 
 
 def test_names_are_text_and_never_markup():
-    hostile = Lines("<script>alert(1)</script>\x1b[31m", LINES.x, LINES.y, (Line('"><g onload="x"', (0, 1), (0, 1)),))
+    hostile = Lines("<script>alert(1)</script>\x1b[31m", LINES.x, LINES.y, (Trace('"><g onload="x"', (0, 1), (0, 1)),))
     document = picture_bytes([hostile], "x.svg").decode()
     assert "<script" not in document
     assert 'onload="x"' not in document

@@ -35,7 +35,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Line:
+class Trace:
     """A line: points in order, with a name for the legend."""
 
     name: str
@@ -58,7 +58,7 @@ class Lines:
     title: str
     x: Axis
     y: Axis
-    series: Sequence[Line]
+    series: Sequence[Trace]
     marks: Sequence[Mark] = field(default_factory=tuple)
 
 

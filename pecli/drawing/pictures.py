@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Line
+from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Trace
 from pecli.errors import UnknownName
 
-__all__ = ["Axis", "Bars", "Chart", "Lines", "Mark", "Part", "Line", "check_picture", "draw", "picture_bytes"]
+__all__ = ["Axis", "Bars", "Chart", "Lines", "Mark", "Part", "Trace", "check_picture", "draw", "picture_bytes"]
 
 SUFFIXES = (".svg", ".png")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Line
+from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Trace
 from pecli.extrapolation.extrapolation import Extrapolation
 from pecli.extrapolation.reach import BiasReach
 from pecli.extrapolation.scalings import Scaled
@@ -47,7 +47,7 @@ def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
 
 
 def _score(title: str, report: Extrapolation, curves: Sequence[tuple[str, Curve]]) -> Lines:
-    series = [Line(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
+    series = [Trace(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
     where = Axis(DISTANCE, log=True, low=1.0)
     return Lines(title, where, Axis("mean cosine of the pairs"), series, (_trained(report),))
 
@@ -60,7 +60,7 @@ def _of_bias(report: Extrapolation, reach: BiasReach) -> Lines:
     """Return the weights that biases leave, of many heads the first, the last and some between."""
     count = len(reach.curves)
     shown = range(count) if count <= HEADS else sorted({round(i * (count - 1) / (HEADS - 1)) for i in range(HEADS)})
-    series = [Line(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
+    series = [Trace(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
     title = f"Weight of a key against its distance, {report.source}"
     up = Axis("weight over the largest", low=0.0, high=1.0)
     return Lines(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
@@ -77,13 +77,11 @@ def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Char
     made = [(s.scaling, s.reach) for s in scalings if s.reach is not None]
     new = report.test - report.train
     inside = [
-        Line(name, [p.index for p in reach.pairs], [1 - p.outside / new for p in reach.pairs]) for name, reach in made
+        Trace(name, [p.index for p in reach.pairs], [1 - p.outside / new for p in reach.pairs]) for name, reach in made
     ]
     slower = [
-        Line(
-            name, [p.index for p in reach.pairs], [p.frequency / p.trained if p.trained else 1.0 for p in reach.pairs]
-        )
-        for name, reach in made
+        Trace(name, [p.index for p in r.pairs], [p.frequency / p.trained if p.trained else 1.0 for p in r.pairs])
+        for name, r in made
     ]
     pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
     return [
@@ -117,7 +115,7 @@ def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
     ]
 
 
-def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Line:
+def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Trace:
     starts = range(0, len(values) - size + 1, size)
     x = [sum(positions[i : i + size]) / size for i in starts]
-    return Line(name, x, [sum(values[i : i + size]) / size for i in starts])
+    return Trace(name, x, [sum(values[i : i + size]) / size for i in starts])
