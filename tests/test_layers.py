@@ -42,8 +42,7 @@ PACKAGES = {
 }
 LAZY = ("h5py", "pyarrow", "matplotlib")
 # may only shrink
-CIRCLES: set[str] = {
-}
+CIRCLES: set[str] = {}
 
 
 def name_of(path):
