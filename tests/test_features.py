@@ -225,7 +225,7 @@ def test_complex_rows_are_cosines_and_sines_of_the_sinusoid(dtype, parts):
         ("nerf:bands=0", {"length": 4}, ["bands=0"]),
         ("nerf:bands=4,grid=4x4x4x4", {}, ["grid=4x4x4x4"]),
         ("nerf:bands=4,grid=8", {"length": 9}, ["len=9", "must be 8"]),
-        ("nerf:bands=4,coordinates=given,points=no-such-file", {}, ["no-such-file", "cannot be read"]),
+        ("nerf:bands=4,coordinates=given,points=no-such-file", {}, ["no-such-file", "does not exist"]),
         ("bands:bands=4,coordinates=given", {"length": 4}, ["max-resolution"]),
         ("bands:bands=4,grid=4x4,max-resolution=1+2+3", {}, ["max-resolution=1+2+3"]),
         ("complex:dim=7", {"length": 4}, ["dim=7", "even"]),

@@ -11,6 +11,7 @@ from pecli.declare.tabular import Tabular
 from pecli.identification.finders.guesses import Guess, try_guess
 from pecli.identification.judging import UNKNOWN, Explain, Identification, judged, over_all_rows
 from pecli.measures.samples import Sample, take
+from pecli.numbers.types import real_type
 from pecli.tables.selection import InMemory, Selection
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _by_head(table: Tabular, sample: Sample) -> Identification:
     if found.guess is None or found.confidence != "sure":
         return UNKNOWN
     guess = replace(found.guess, table={**found.guess.table, "length": str(sample.planes[0].rows)})
-    plain = {"complex64": "float32", "complex128": "float64"}.get(sample.dtype, sample.dtype)
+    plain = real_type(sample.dtype)
     return over_all_rows(table, replace(found, recipe=guess.make(plain).recipe, guess=guess))
 
 

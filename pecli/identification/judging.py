@@ -12,6 +12,7 @@ from pecli.errors import PecliError
 from pecli.identification.finders.guesses import Guess, Trial, try_guess
 from pecli.measures.arithmetics import Arithmetic
 from pecli.measures.samples import Sample
+from pecli.numbers.types import real_type
 from pecli.tables.table import Table
 
 Explain = Callable[[Guess], Arithmetic | None]
@@ -116,7 +117,7 @@ def _emulated(guess: Guess, trial: Trial, how: Arithmetic, sample: Sample) -> tu
 
 
 def _real(dtype: str) -> str:
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    return real_type(dtype)
 
 
 def over_all_rows(table: Tabular, found: Identification) -> Identification:

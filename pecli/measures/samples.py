@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.measures.lanes import Lane, is_stack, lane_of, unstacked
+from pecli.numbers.rounding import nearest
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096
@@ -119,20 +120,4 @@ def holds(values: Floats, kind: str) -> bool:
 
 def rounded(values: Floats, kind: str) -> Floats:
     """Return values rounded to a type, as float64."""
-    if kind == "float64":
-        return values
-    with np.errstate(over="ignore", invalid="ignore"):
-        if kind != "bfloat16":
-            return values.astype(kind).astype(np.float64)
-        return round_bfloat16(values)
-
-
-def round_bfloat16(values: Floats) -> Floats:
-    """Return float64 values rounded to bfloat16, half to even.
-
-    Adding and subtracting 2^45 + 1 times the value (Dekker's splitting) keeps
-    its first 8 bits, rounded to nearest; exponents of bfloat16 are float32's.
-    """
-    big = values * (2.0**45 + 1)
-    found = big - (big - values)
-    return np.where(np.isfinite(big), found, values)
+    return values if kind == "float64" else nearest(values, kind)

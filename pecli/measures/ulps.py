@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PRECISION = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
+from pecli.numbers.types import GRIDS, REAL, real_type
+
+PRECISION = {name: GRIDS[real_type(name)].precision for name in (*GRIDS, *REAL)}
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -15,8 +17,7 @@ def coarser(a: str, b: str) -> str | None:
     """Return the one of two types in whose units a distance is counted; None where one has no such units."""
     if a not in PRECISION or b not in PRECISION:
         return None
-    real = {"complex64": "float32", "complex128": "float64"}
-    return min(real.get(a, a), real.get(b, b), key=PRECISION.__getitem__)
+    return min(real_type(a), real_type(b), key=PRECISION.__getitem__)
 
 
 def distance(a: NDArray[Any], b: NDArray[Any], work: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from pecli.numbers.doubled import Doubled, from_decimal, multiply
 from pecli.numbers.elementary import exp
-from pecli.numbers.halving import halve
 from pecli.numbers.points import Points
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import halve, narrow
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,8 +14,14 @@ from pecli.errors import BadParameter
 from pecli.numbers.types import DTYPES, GRIDS, FloatGrid, storage
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_SIZE, _LEAST, _MOST = np.uint32(0x7FFFFFFF), 0x38800000, 0x477FE000  # 2^-14 and 65504 as float32
 
 STORAGE = {dtype: storage(dtype) for dtype in DTYPES}
+
+SMALL = 2.0**-20
+"""Candidates below this are doubtful where their error is absolute: float32 is finer there than they are."""
 
 
 def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -80,14 +86,46 @@ def _nearest(hi: Floats, dtype: str) -> NDArray[Any]:
             # One conversion by IEEE 754's rule; NumPy's own code for float16 starts from the double's bits.
             return hi.astype(STORAGE[dtype])
         single = np.atleast_1d(hi.astype(np.float32))
-    bits = single.view(np.uint32)
-    odd = (bits >> np.uint32(16)) & np.uint32(1)
-    result = ((bits + (odd + np.uint32(0x7FFF))) >> np.uint32(16)).astype(np.uint16)
-    # float32's own rounding may have made a midpoint of what was none, and the carry a number of a NaN
-    unsure = ((bits & np.uint32(0xFFFF)) == np.uint32(0x8000)) | np.isnan(single)
+    result, unsure = halve(single, dtype)
+    unsure |= np.isnan(single)  # the carry may have made a number of it
     if unsure.any():
         result[unsure] = _encode(to_grid(np.atleast_1d(hi)[unsure], None, GRIDS[dtype]), dtype)
     return result.reshape(hi.shape)
+
+
+def halve(single: NDArray[np.float32], dtype: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Round float32 values to float16 or bfloat16.
+
+    A midpoint of the narrow type is a float32 number.  A real number that is known much better
+    than to a unit of float32 is rounded rightly by way of it, unless it became a midpoint itself:
+    those are doubtful, and what is no normal number of float16.
+    """
+    bits = single.view(np.uint32)
+    cut = np.uint32(13 if dtype == "float16" else 16)
+    half = np.uint32(1) << (cut - np.uint32(1))
+    doubtful = (bits & (np.uint32(2) * half - np.uint32(1))) == half
+    rounded = bits >> cut
+    rounded &= np.uint32(1)
+    rounded += bits
+    rounded += half - np.uint32(1)
+    if dtype == "bfloat16":
+        rounded >>= cut
+        return rounded.astype(np.uint16), doubtful
+    size = bits & _SIZE
+    size -= np.uint32(_LEAST)  # what is too small wraps around
+    doubtful |= size > np.uint32(_MOST - _LEAST)
+    sign = bits >> np.uint32(16)
+    sign &= np.uint32(0x8000)
+    rounded -= np.uint32(0x38000000)  # the exponent's offset changes from 127 to 15
+    rounded >>= cut
+    rounded &= np.uint32(0x7FFF)
+    rounded |= sign
+    return rounded.astype(np.uint16).view(np.float16), doubtful
+
+
+def nearest(values: NDArray[Any], dtype: str) -> Floats:
+    """Return numbers rounded to the nearest of a type, ties to even, as float64 of any shape."""
+    return widen(narrow(np.asarray(values, np.float64), None, dtype), dtype)
 
 
 def widen(values: NDArray[Any], dtype: str) -> Floats:
@@ -139,3 +177,28 @@ def to_grid(hi: Floats, lo: Floats | None, grid: FloatGrid) -> Floats:
         result = np.ldexp(rounded, unit)
     result = np.where(result > grid.largest, np.inf, result)
     return np.where(np.isnan(hi), hi, np.copysign(result, hi))
+
+
+def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any], Places]:
+    """Round values that are known to within an absolute error below 2^-44.
+
+    Returns
+    -------
+    (values, places)
+        Of the storage type, and the flat places of those that may be wrong.
+    """
+    if dtype in ("float16", "bfloat16"):
+        single = values.astype(np.float32)
+        found, doubtful = halve(single, dtype)
+        doubtful |= np.abs(single) < SMALL
+        places = np.flatnonzero(doubtful)
+        below, differ = _both_ends(values.reshape(-1)[places], error, dtype)
+        found.reshape(-1)[places] = below
+        return found, places[differ]
+    return _both_ends(values, error, dtype)
+
+
+def _both_ends(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any], Places]:
+    above = narrow(values + error, None, dtype)
+    below = narrow(values - error, None, dtype)
+    return below, np.flatnonzero(below != above)

@@ -10,7 +10,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
 from pecli.measures.lanes import pair_lanes
 from pecli.numbers.positions import Positions
-from pecli.numbers.types import DTYPES
+from pecli.numbers.types import DTYPES, real_type
 from pecli.sources.sources import NamedSource
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.table import Table
@@ -51,7 +51,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
 def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
     if "dtype" in source.given or not other.arrays:
         return {}
-    dtype = {"complex64": "float32", "complex128": "float64"}.get(other.arrays[0].dtype, other.arrays[0].dtype)
+    dtype = real_type(other.arrays[0].dtype)
     return {"dtype": dtype} if dtype in DTYPES else {"dtype": "float64"}
 
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
-from pecli.numbers.types import DTYPES, storage
-from pecli.tables.layouts import COMPLEX, LAYOUTS, layout_arrays, layout_views
+from pecli.numbers.types import COMPLEX, DTYPES, REAL, real_type, storage
+from pecli.tables.layouts import LAYOUTS, layout_arrays, layout_views
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 class Converted(Tabular):
@@ -75,7 +73,7 @@ class Rearranged(Tabular):
         n = first.shape[1] if self._stacked else first.shape[0]
         columns = first.shape[-2] if before == "pairs" else first.shape[-1]
         self._width = columns // 2 if before in ("half", "interleaved", "concat", "sin-cos") else columns
-        dtype = REAL.get(first.dtype, first.dtype)
+        dtype = real_type(first.dtype)
         if after == "complex" and dtype not in COMPLEX:
             raise BadParameter("layout", after, f"needs float32 or float64 values, and these are {dtype}: give --dtype")
         self._dtype = dtype

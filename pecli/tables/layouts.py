@@ -22,13 +22,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.tabular import Array
+from pecli.numbers.types import COMPLEX
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Part = Literal["cos", "sin", "angle"]
 LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
-COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
 def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, ...]:

@@ -9,8 +9,8 @@ from pecli.declare.encoding import Encoding, Family
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_integer
-from pecli.numbers.types import DTYPES
-from pecli.tables.layouts import COMPLEX, LAYOUTS
+from pecli.numbers.types import COMPLEX, DTYPES
+from pecli.tables.layouts import LAYOUTS
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")

@@ -11,7 +11,7 @@ from pecli.errors import BadParameter
 from pecli.formats.common.facts import KEY, facts_json
 from pecli.formats.common.format import WriteOptions
 from pecli.formats.common.places import numbered
-from pecli.formats.common.pump import Buffer, Ordered, Task, fill, groups
+from pecli.formats.common.pump import Buffer, Task, fill, groups, in_turn
 from pecli.numbers.types import REAL, real_pairs, real_type
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def batches(columns: TableColumns, wide: bool, options: WriteOptions) -> Iterato
         return _batch(columns, plan, wide, task, values), sum(v.nbytes for v in values.values())
 
     size = rows * sum(array.row_bytes for array in columns.arrays)
-    with Ordered(groups(columns.arrays, rows), make, options.threads, size) as results:
+    with in_turn(groups(columns.arrays, rows), make, options.threads, size) as results:
         yield _reported(results, options)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.format import Draft, WriteOptions
-from pecli.formats.common.pump import BLOCK_BYTES, Buffer, Ordered, Task, fill, place, tasks
+from pecli.formats.common.pump import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.numbers.types import raw_bytes
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[ND
     def make(task: Task, buffer: Buffer) -> NDArray[Any]:
         return fill(table, task, buffer)[array.name]
 
-    with Ordered(tasks([array]), make, options.threads, max(BLOCK_BYTES, array.row_bytes)) as results:
+    with in_turn(tasks([array]), make, options.threads, max(BLOCK_BYTES, array.row_bytes)) as results:
         for values in results:
             yield values
             options.progress(values.nbytes)

@@ -10,7 +10,7 @@ from pecli.formats.common.columns import TableColumns, wide_names
 from pecli.formats.common.decimals import shortest
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
-from pecli.formats.common.pump import Buffer, Ordered, Task, fill, tasks
+from pecli.formats.common.pump import Buffer, Task, fill, in_turn, tasks
 from pecli.numbers.types import REAL, real_pairs
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
@@ -50,7 +50,7 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
         lines = [",".join([cell for block in blocks for cell in block[row]]) for row in range(rows)]
         return ("\n".join(lines) + "\n").encode(), sum(v.nbytes for v in values.values())
 
-    with Ordered(tasks(columns.arrays, BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
+    with in_turn(tasks(columns.arrays, BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
         for text, size in results:
             output.write(text)
             options.progress(size)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.format import WriteOptions
-from pecli.formats.common.pump import Buffer, Ordered, Task, fill
+from pecli.formats.common.pump import Buffer, Task, fill, in_turn
 from pecli.numbers.types import ITEM_BYTES, raw_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chun
             found.append((place, _packed(values[start - task.start * size : stop - task.start * size], count)))
         return found, values.nbytes
 
-    with Ordered(_tasks(array, shape, axis), make, options.threads, max(CHUNK_BYTES, array.row_bytes)) as results:
+    with in_turn(_tasks(array, shape, axis), make, options.threads, max(CHUNK_BYTES, array.row_bytes)) as results:
         for found, size in results:
             yield from found
             options.progress(size)

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.engine.team import apart
 from pecli.formats.common.facts import plain
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.places import FileLayout, Positioned, with_positions
-from pecli.formats.common.pump import apart
 from pecli.formats.hdf5.chunks import chunk_shape, chunks
 from pecli.formats.hdf5.images import Image, Shielded, spooled
 from pecli.formats.hdf5.types import file_type

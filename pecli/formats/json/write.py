@@ -12,7 +12,7 @@ from pecli.formats.common.facts import plain, plain_facts
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.places import with_positions
-from pecli.formats.common.pump import Buffer, Ordered, Task, fill, tasks
+from pecli.formats.common.pump import Buffer, Task, fill, in_turn, tasks
 from pecli.numbers.types import real_pairs
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
@@ -59,7 +59,7 @@ def _write_values(table: Tabular, array: Array, output: Output, options: WriteOp
             lines.append(f"{'[' * opened}{text}{']' * closed}{comma}")
         return "\n".join(["", *lines]).encode(), values.nbytes
 
-    with Ordered(tasks([array], BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
+    with in_turn(tasks([array], BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
         for text, size in results:
             output.write(text)
             options.progress(size)

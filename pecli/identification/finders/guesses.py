@@ -13,7 +13,7 @@ from pecli.errors import PecliError
 from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.samples import Floats, Sample, holds, take
-from pecli.numbers.types import DTYPES
+from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.table import Table
 
 SMALL = 1 << 18  # values of a table that is compared whole
@@ -88,7 +88,7 @@ class Trial:
 
 def try_guess(guess: Guess, sample: Sample, rows: int = 512) -> Trial | None:
     """Compute a guess in the sample's grain and compare it; None where it cannot be computed or has another shape."""
-    plain = {"complex64": "float32", "complex128": "float64"}.get(sample.dtype, sample.dtype)
+    plain = real_type(sample.dtype)
     if plain.startswith(("int", "uint", "bool")):
         return _tried(guess, sample, "float64" if guess.name in ("integer", "binary") else "float32", rows)
     found = _tried(guess, sample, sample.grain, rows)

@@ -15,9 +15,8 @@ from pecli.declare.plan import Cross, Waves
 from pecli.engine import Part, Wheel, fill
 from pecli.engine.product import Rows, Split, combine, doubled, join
 from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.halving import round_within
 from pecli.numbers.points import Points
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import narrow, round_within
 
 Integers = NDArray[np.int64]
 Views = list[tuple[Part, NDArray[Any]]]

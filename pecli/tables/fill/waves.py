@@ -15,12 +15,13 @@ from pecli.engine import Wheel, fill
 from pecli.errors import BadParameter
 from pecli.numbers.exponentials import Exponentials
 from pecli.numbers.positions import Segment
+from pecli.numbers.types import COMPLEX
 from pecli.tables.fill.crossed import Sums, fill_logarithms
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
 from pecli.tables.fill.lookup import Lookup, fill_ramp
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import round_into
-from pecli.tables.layouts import COMPLEX, layout_arrays
+from pecli.tables.layouts import layout_arrays
 
 
 class WaveFiller(Filler[Waves]):

@@ -128,9 +128,10 @@ def bfloat16_values(values: Float32) -> Float32:
     """Return float32 values rounded to the nearest bfloat16, ties to even; still float32."""
     import numpy as np
 
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    return (rounded & np.uint32(0xFFFF0000)).view(np.float32)
+    from pecli.numbers.rounding import halve
+
+    bits, _ = halve(np.ascontiguousarray(values, np.float32), "bfloat16")
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def _as_they_are(values: Float32) -> Float32:
