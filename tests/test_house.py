@@ -55,16 +55,12 @@ KNOWN: set[tuple[str, str]] = {  # may only shrink
     ("identification.judging", "rope"),
 }
 TWICE: set[str] = {  # may only shrink
-    "Axis",
-    "Block",
     "Family",
     "Lines",
     "Part",
     "Reading",
     "Run",
-    "Table",
     "Trial",
-    "Window",
 }
 
 

@@ -28,7 +28,7 @@ def short_buffers() -> Iterator[None]:
         np.setbufsize(before)
 
 
-class Block(NamedTuple):
+class AnchorBlock(NamedTuple):
     """Rows low..high-1 of each of so many anchors from ``anchor``, which fill rows from ``start``."""
 
     anchor: int
@@ -48,7 +48,7 @@ class Block(NamedTuple):
         return self.anchors, self.low, self.high
 
 
-def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[Block]:
+def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[AnchorBlock]:
     """Cut rows first..last-1 into blocks of ``pairs`` pairs or fewer, or of one row.
 
     Whole anchors of ``size`` rows in groups, parts of one at the ends and where one is too large.
@@ -58,9 +58,9 @@ def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterat
     while at < last:
         anchor, row = divmod(at, size)
         if row or last - at < size or most < size:
-            found = Block(anchor, 1, row, min(size, row + min(most, last - at)), at - first)
+            found = AnchorBlock(anchor, 1, row, min(size, row + min(most, last - at)), at - first)
         else:
-            found = Block(anchor, min(most, last - at) // size, 0, size, at - first)
+            found = AnchorBlock(anchor, min(most, last - at) // size, 0, size, at - first)
         yield found
         at += found.size
 
@@ -72,7 +72,7 @@ class Outer:
     """
 
     def __init__(
-        self, combine: np.ufunc, left: NDArray[Any], right: NDArray[Any], block: Block, out: NDArray[Any]
+        self, combine: np.ufunc, left: NDArray[Any], right: NDArray[Any], block: AnchorBlock, out: NDArray[Any]
     ) -> None:
         width = left.shape[1]
         tile = 1 << (max(1, INNER // width).bit_length() - 1)

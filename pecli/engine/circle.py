@@ -50,7 +50,7 @@ operations give less than 2^-97.
 """
 
 
-class Table(NamedTuple):
+class CircleTable(NamedTuple):
     """Sines of 0..319/256 turns; the cosine stands 64 further on."""
 
     hi: Floats
@@ -58,13 +58,13 @@ class Table(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def table() -> Table:
+def table() -> CircleTable:
     """Make the table of sines, doubled."""
     sines = [s for _, s in circle_table(FIRST)]
     hi = [s / (1 << FIRST) for s in sines]
     # none but zero is below 2^-6, so all are whole multiples of 2^-80
     lo = [(s - (int(h * 2.0**80) << (FIRST - 80))) / (1 << FIRST) for s, h in zip(sines, hi, strict=True)]
-    return Table(np.array(hi + hi[:64]), np.array(lo + lo[:64]))
+    return CircleTable(np.array(hi + hi[:64]), np.array(lo + lo[:64]))
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.anchors import Anchors
-from pecli.engine.blocks import Block, Outer, blocks, short_buffers
+from pecli.engine.blocks import AnchorBlock, Outer, blocks, short_buffers
 from pecli.engine.layout import Layout
 from pecli.engine.narrowing import Flags, Rounder, Window, decide, put
 from pecli.engine.product import join
@@ -90,7 +90,7 @@ class NarrowRun:
                 np.less_equal(near, 2 * NEAR + CUT, small.part(place, block.size * width))
         self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
 
-    def _tools(self, block: Block) -> tuple[Outer, Rounder]:
+    def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
         """Make what computes and what rounds blocks of this shape."""
         width = self.wheel.count
         z = self.scratch.get("product", block.size * width, np.complex128)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.anchors import Anchors
-from pecli.engine.blocks import Block, Outer, blocks, short_buffers
+from pecli.engine.blocks import AnchorBlock, Outer, blocks, short_buffers
 from pecli.engine.layout import Layout
 from pecli.engine.narrowing import Flags, put
 from pecli.engine.product import Split
@@ -60,12 +60,12 @@ class WideRun:
             np.not_equal(products.low, products.high, flags.part(0, both.size))
             self._settle(flags.places(), block, layout)
 
-    def _products(self, block: Block) -> _Products:
+    def _products(self, block: AnchorBlock) -> _Products:
         conjugate = self.mirrored != self.swapped
         left, right = self.anchors.split(conjugate, self.swapped), self.ladder.offset_split(conjugate)
         return _Products(left, right, block, self.scratch)
 
-    def _settle(self, places: NDArray[np.int64], block: Block, layout: Layout) -> None:
+    def _settle(self, places: NDArray[np.int64], block: AnchorBlock, layout: Layout) -> None:
         rows, columns = np.divmod(places >> 1, self.wheel.count)
         multiples = (rows + (block.start + self.first)) * self.ladder.step + self.ladder.offset
         moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
@@ -81,7 +81,7 @@ class WideRun:
 class _Products:
     """Main + rest of blocks of one shape, in scratch arrays."""
 
-    def __init__(self, left: Split, right: Split, block: Block, scratch: Scratch) -> None:
+    def __init__(self, left: Split, right: Split, block: AnchorBlock, scratch: Scratch) -> None:
         size = block.size * left.whole.shape[1]
         main, rest, other = (scratch.get(name, size, np.complex128) for name in ("product", "rest", "other"))
         self._outers = (

@@ -17,7 +17,8 @@ from pecli.diagnosis.diagnosis import compare
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.positions import Positions
-from pecli.tables.table import Table, take_table_keys
+from pecli.tables.request import take_table_keys
+from pecli.tables.table import Table
 
 
 @dataclass

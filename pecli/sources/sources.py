@@ -10,7 +10,8 @@ from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter
 from pecli.numbers.text import shorten
 from pecli.sources.kinds import Kind, kind_of
-from pecli.tables.table import Table, take_table_keys
+from pecli.tables.request import take_table_keys
+from pecli.tables.table import Table
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pecli.declare.encoding import Encoding, Family
+from pecli.encodings import CATALOGUE
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_integer
@@ -144,3 +145,10 @@ class Extent:
         """The positions of the rows; of a bias, the queries."""
         whole = (self.first, self.last) == (0, self.positions.count)
         return self.positions if whole else self.positions.part(self.first, self.last)
+
+
+def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
+    """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays."""
+    encoding = CATALOGUE.get(name)
+    own = {p.key for p in encoding.options} if encoding else set()
+    return {key: keys.pop(key) for key in KEYS if key in keys and key not in own}

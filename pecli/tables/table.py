@@ -11,21 +11,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-from pecli.declare.encoding import Family
 from pecli.declare.plan import Conditional, Plan
 from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.text import parse_integer, parse_number, shorten
-from pecli.tables.request import KEYS, Extent, Request
+from pecli.tables.request import Extent, Request, take_table_keys
 from pecli.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from pecli.tables.fill.conditional import Content
 
 
 class Table(Tabular):
@@ -47,7 +43,7 @@ class Table(Tabular):
         from pecli.tables.fill import filler_for
 
         self.source, self.extent, self.request = source, extent, request
-        self.filler = filler_for(source, extent, request, *_handed(source.plan, extent))
+        self.filler = filler_for(source, extent, request, Table.parse)
         self.arrays = self.filler.arrays
         encoding = source.encoding
         self.recipe = join_recipe(encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()})
@@ -237,13 +233,6 @@ def table(text: str, **options: Any) -> Table:
     return Table.parse(text, **options)
 
 
-def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
-    """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays."""
-    encoding = CATALOGUE.get(name)
-    own = {p.key for p in encoding.options} if encoding else set()
-    return {key: keys.pop(key) for key in KEYS if key in keys and key not in own}
-
-
 def _positions(
     recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | list[Any] | None
 ) -> Positions:
@@ -259,7 +248,9 @@ def _positions(
     by = parse_number("step", step) if step is not None else 1
     rows = recipe.rows
     if rows is None and not recipe.open_parameters and isinstance(recipe.plan, Conditional):
-        rows = _content_rows(recipe.plan.content)
+        from pecli.tables.content import content_rows
+
+        rows = content_rows(recipe.plan.content, Table.parse)
     if length is not None:
         count = parse_integer("len", length)
         if rows is not None and start is None and step is None and count != rows:
@@ -269,57 +260,3 @@ def _positions(
         raise BadRecipe(f"{recipe.encoding.name} needs a length: give --len N, or --positions")
     end = rows - 1 if by > 0 else 0
     return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)
-
-
-def _handed(plan: Plan, extent: Extent) -> tuple[Content | None, Tabular | None]:
-    """Return what a conditional plan reads: its content, from a file or a recipe, and the rows of its base."""
-    if not isinstance(plan, Conditional):
-        return None, None
-    return _content(plan.content, extent.positions.count), None if plan.base is None else _base(plan, extent.part)
-
-
-def _content(text: str, length: int) -> Content:
-    """Return the content that a file holds, or a recipe gives at so many positions."""
-    if not is_recipe(text):
-        from pecli.encodings.shared.files import open_array
-
-        return open_array(text, "content")
-    from pecli.tables.fill.conditional import Computed
-
-    table = Table.parse(text, dtype="float64", length=None if _fixes_length(text) else length)
-    if len(table.arrays) != 1 or len(table.arrays[0].shape) != 2:
-        raise BadParameter("content", text, "must be one array of rows: use an absolute encoding, or a file")
-    return Computed(table)
-
-
-def is_recipe(text: str) -> bool:
-    """Whether a source is a recipe: a word that is an encoding's name is one."""
-    return text.partition(":")[0] in CATALOGUE
-
-
-def _fixes_length(text: str) -> bool:
-    name, keys = split_recipe(text)
-    own = take_table_keys(name, keys)
-    return "len" in own or "positions" in own or Recipe.bind(name, **keys).rows is not None
-
-
-def _content_rows(text: str) -> int | None:
-    """Return how many rows content has; None where a recipe gives as many as are asked for."""
-    return None if is_recipe(text) and not _fixes_length(text) else _content(text, 1).shape[0]
-
-
-def _base(plan: Conditional, part: Positions) -> Table:
-    """Return the absolute table that a conditional plan hands on, at these positions."""
-    assert plan.base is not None
-    name, keys = split_recipe(plan.base)
-    width = keys.setdefault("dim", str(plan.dim))
-    if width != str(plan.dim):
-        raise BadParameter("position", plan.base, f"has dim={width}, and dim={plan.dim}: leave one out")
-    recipe = Recipe.bind(name, **keys)
-    if recipe.encoding.family is not Family.ABSOLUTE:
-        rule = f"must be an absolute encoding: {recipe.encoding.name} is {recipe.encoding.family.word}"
-        raise BadParameter("position", plan.base, rule)
-    table = Table.make(recipe, positions=part, dtype="float64")
-    if len(table.arrays) != 1 or table.arrays[0].dtype != "float64":
-        raise BadParameter("position", plan.base, "must be one real array, and has others beside it")
-    return table

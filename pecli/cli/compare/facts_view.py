@@ -17,7 +17,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     """
     from pecli.encodings import CATALOGUE
     from pecli.sources.kinds import Kind, kind_of
-    from pecli.tables.table import take_table_keys
+    from pecli.tables.request import take_table_keys
 
     found: list[tuple[Encoding, Recipe | None]] = []
     for text in sources:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pecli.declare.plan.base import Domain, Fixed, Plan, Role, nothing
-from pecli.declare.plan.pairs import Bias, Conditional, Frame, Relative, Window
-from pecli.declare.plan.rows import Axis, Band, Beside, Cross, Frequency, Ramp, Values, Waves, rotation
+from pecli.declare.plan.pairs import Bias, Conditional, Frame, ImageWindow, Relative
+from pecli.declare.plan.rows import Band, Beside, Coordinate, Cross, Frequency, Ramp, Values, Waves, rotation
 
 if TYPE_CHECKING:
     from pecli.declare.plan.base import Real
 
 
 __all__ = [
-    "Axis", "Band", "Beside", "Bias", "Conditional", "Cross", "Domain", "Fixed", "Frame", "Frequency", "Plan", "Ramp",
-    "Real", "Relative", "Role", "Values", "Waves", "Window", "nothing", "rotation",
+    "Band", "Beside", "Bias", "Conditional", "Coordinate", "Cross", "Domain", "Fixed", "Frame", "Frequency",
+    "ImageWindow", "Plan", "Ramp", "Real", "Relative", "Role", "Values", "Waves", "nothing", "rotation",
 ]  # fmt: skip

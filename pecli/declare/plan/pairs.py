@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Window:
+class ImageWindow:
     """The tokens of a window of an image, in row order, with a class token before them if `cls`."""
 
     height: int
@@ -62,7 +62,7 @@ class Bias(Plan):
         Of distances, giving the integers (buckets, rows of a table) of the array ``index``, (m,) int64.
     shared : callable, optional
         Of query points and key points, giving the numbers (q, k) of the array ``x``, alike for all heads.
-    window : Window, optional
+    window : ImageWindow, optional
         What the rows and columns are, with ``by == "entry"``; the array ``index`` holds the entries then.
     fixed : tuple of Fixed
         What ``--form parameters`` gives; those that are no trained values stand in the dense table too.
@@ -76,7 +76,7 @@ class Bias(Plan):
     slopes: Callable[[], Sequence[Fraction]] | None = None
     index: Callable[[Points], NDArray[np.int64]] | None = None
     shared: Callable[[Points, Points], Real] | None = None
-    window: Window | None = None
+    window: ImageWindow | None = None
 
 
 class Frame(NamedTuple):

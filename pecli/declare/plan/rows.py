@@ -56,7 +56,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Axis:
+class Coordinate:
     """One coordinate of a row: ``multiples[index(position)]`` times ``unit``, exactly.
 
     Parameters
@@ -134,7 +134,7 @@ class Waves(Plan):
         Columns of ``pe``, or of each of ``cos`` and ``sin``.
     bands : tuple of Band
         What fills them; a column that nothing fills is zero (rotary: cos 1, sin 0).
-    axes : tuple of Axis
+    axes : tuple of Coordinate
         Coordinates of a row; empty for the position itself.
     blank : tuple of int
         Positions whose row is zero.
@@ -157,7 +157,7 @@ class Waves(Plan):
 
     width: int
     bands: tuple[Band, ...]
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[Coordinate, ...] = ()
     blank: tuple[int, ...] = ()
     prefix: int = 0
     suffix: int = 0

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Axis, Band, Waves
+from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Grid2, Lattice, per_side
 from pecli.encodings.shared.parameters import Dim
 from pecli.errors import BadParameter
@@ -102,7 +102,7 @@ def detr(
     return Waves(dim, tuple(bands), axes=tuple(axes), rows=lattice.rows, domain=lattice.domain)
 
 
-def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bool, center: bool) -> Axis:
+def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bool, center: bool) -> Coordinate:
     """Return the running count of unmasked cells along one side, normalised by the last count.
 
     Beyond the image the count stays.  In a line that is masked from its start the count and the
@@ -117,7 +117,7 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         counts = range(last + 1)
     first = len(counts) - last  # place of the count 1; that of a masked line is 0
     if inside == lattice.sides:
-        return Axis(counts[first:], own, unit)
+        return Coordinate(counts[first:], own, unit)
     other, limit = lattice.index(1 - side), inside[1 - side]
 
     def index(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,4 +125,4 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
 
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
-    return Axis(counts, index, unit)
+    return Coordinate(counts, index, unit)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Bias, Domain, Fixed, Window
+from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
 from pecli.errors import BadParameter
 
@@ -96,7 +96,7 @@ def window(
 
     Without heads or weights the table holds the entries alone, as the array index.
     """
-    shape = Window(grid[0], grid[1], cls)
+    shape = ImageWindow(grid[0], grid[1], cls)
     remedy = f"a window of {grid[0]}x{grid[1]} has {shape.tokens} tokens: use a larger --grid"
     domain = Domain(Fraction(0), Fraction(shape.tokens - 1), integral=True, remedy=remedy)
     if version == "2":
@@ -138,8 +138,8 @@ def _table(
 
 
 def _continuous(
-    shape: Window, trained: tuple[int, ...], heads: int | None, hidden: int, path: str | None, std: float, seed: int,
-    domain: Domain,
+    shape: ImageWindow, trained: tuple[int, ...], heads: int | None, hidden: int, path: str | None, std: float,
+    seed: int, domain: Domain,
 ) -> Bias:  # fmt: skip
     """Return Swin v2's bias: a network of log-spaced coordinates."""
     if min(trained) < 2:
@@ -200,7 +200,7 @@ def _continuous(
     )  # fmt: skip
 
 
-def _log_coordinates(shape: Window, trained: tuple[int, ...]) -> Doubled:
+def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> Doubled:
     """Return the coordinates of every entry, (entries, 2), y first."""
     import numpy as np
 

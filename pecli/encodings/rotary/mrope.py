@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Axis, Band, Domain, Waves
+from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared.coordinates import Coordinates, of_points
 from pecli.errors import BadParameter
@@ -159,7 +159,7 @@ def _tokens(
         raise BadParameter("sequence", sequence, f"has {rows} tokens: at most {LONGEST_SEQUENCE}")
     last = _ends(runs, time_step)[-1]
     domain = Domain(Fraction(0), Fraction(rows - 1), True, f"sequence={sequence} has {rows} tokens: let it end later")
-    axes = tuple(Axis(range(last), _stream(runs, time_step, stream)) for stream in (T, H, W))
+    axes = tuple(Coordinate(range(last), _stream(runs, time_step, stream)) for stream in (T, H, W))
     return Coordinates(3, axes, None, rows, domain)
 
 

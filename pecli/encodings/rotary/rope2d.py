@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Axis, Band, Frequency, Waves
+from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared.axial import Halves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis
 from pecli.encodings.shared.parameters import Base
@@ -156,7 +156,9 @@ def _side_series(series: str, base: Decimal, count: int, side: int, resolution: 
     return tuple((1 + k * (Fraction(resolution) / 2 - 1) / gaps) / 2 for k in range(count))
 
 
-def _coordinate(lattice: Lattice, side: int, word: str, first: Decimal, reference: tuple[int, ...] | None) -> Axis:
+def _coordinate(
+    lattice: Lattice, side: int, word: str, first: Decimal, reference: tuple[int, ...] | None
+) -> Coordinate:
     """Return the coordinate along rows (0) or columns (1)."""
     number = len(lattice.sides) - 2 + side
     length = lattice.sides[number]

@@ -10,7 +10,7 @@ from math import lcm
 from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import GIVEN, Param
-from pecli.declare.plan import Axis, Domain
+from pecli.declare.plan import Coordinate, Domain
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, linear_axis, per_side
 from pecli.errors import BadParameter
 
@@ -67,7 +67,7 @@ class Coordinates:
     ----------
     count : int
         Coordinates of each row.
-    axes : tuple of Axis
+    axes : tuple of Coordinate
         What they are; empty where the one coordinate is the position.
     sides : tuple of int or None
         Of the grid, in the order of the coordinates.
@@ -76,7 +76,7 @@ class Coordinates:
     """
 
     count: int = 1
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[Coordinate, ...] = ()
     sides: tuple[int, ...] | None = None
     rows: int | None = None
     domain: Domain = field(default_factory=Domain)
@@ -135,12 +135,12 @@ def of_points(numbers: tuple[Decimal, ...], count: int, extent: tuple[Decimal, .
     return Coordinates(count, tuple(map(_listed, columns)), None, rows, domain)
 
 
-def _listed(column: Sequence[Fraction]) -> Axis:
+def _listed(column: Sequence[Fraction]) -> Coordinate:
     unit = Fraction(1, lcm(*(x.denominator for x in column)))
     multiples = tuple(int(x / unit) for x in column)
     if max(map(abs, multiples)) >= 1 << 63:
         raise BadParameter("points", "(a list)", "have too many digits together: round them to fewer")
-    return Axis(multiples, lambda rows: rows, unit)
+    return Coordinate(multiples, lambda rows: rows, unit)
 
 
 def coordinates_of(

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pecli.declare.encoding import Param
-from pecli.declare.plan import Axis, Domain
+from pecli.declare.plan import Coordinate, Domain
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -95,17 +95,19 @@ class Lattice:
 
         return column if side == last else row
 
-    def axis(self, side: int, coordinates: range | tuple[int, ...] | None = None, unit: Fraction | None = None) -> Axis:
+    def axis(
+        self, side: int, coordinates: range | tuple[int, ...] | None = None, unit: Fraction | None = None
+    ) -> Coordinate:
         """Return the coordinate along one side: the index itself, or what it stands for."""
         values = range(self.sides[side]) if coordinates is None else coordinates
-        return Axis(values, self.index(side), Fraction(1) if unit is None else unit)
+        return Coordinate(values, self.index(side), Fraction(1) if unit is None else unit)
 
     def plan(self) -> dict[str, Any]:
         """Return what a plan on this grid says of its rows."""
         return {"prefix": self.prefix, "suffix": self.suffix, "rows": self.rows, "domain": self.domain}
 
 
-def linear_axis(lattice: Lattice, side: int, first: Fraction, step: Fraction) -> Axis:
+def linear_axis(lattice: Lattice, side: int, first: Fraction, step: Fraction) -> Coordinate:
     """Return the coordinate first + step i of the i-th place along one side, exactly."""
     unit = Fraction(1, _common([first, step]))
     start, by = int(first / unit), int(step / unit)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.plan import Bias, Conditional, Relative, Values, Waves
+from pecli.declare.hooks import load
+from pecli.declare.plan import Bias, Conditional, Plan, Relative, Values, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.tables.request import Extent, Request
 
 if TYPE_CHECKING:
-    from pecli.declare.tabular import Tabular
-    from pecli.tables.fill.conditional import Content
+    from pecli.tables.content import Parse
     from pecli.tables.fill.filler import Filler
 
+FILLERS: dict[type[Plan], str] = {
+    Waves: ".waves:WaveFiller",
+    Values: ".values:ValueFiller",
+    Bias: ".bias:BiasFiller",
+    Relative: ".relative:RelativeFiller",
+    Conditional: ".conditional:ConditionalFiller",
+}
 
-def filler_for(
-    recipe: Recipe, extent: Extent, request: Request, content: Content | None = None, base: Tabular | None = None
-) -> Filler[Any]:
+
+def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -> Filler[Any]:
     """Return what fills the rows of a recipe's plan.
 
     Parameters
@@ -26,42 +32,27 @@ def filler_for(
         All of its parameters resolved.
     extent, request : Extent, Request
         At which positions, and as what.
-    content, base : Content, Tabular, optional
-        What a conditional plan reads: its content, and the rows of its base.
+    parse : callable
+        Gives the tables that a conditional plan reads.
 
     Raises
     ------
     BadParameter
         For another arithmetic than the exact one, where only that is known.
     TypeError
-        For a plan of a kind that nothing fills.
+        For a plan of a kind that nothing fills: a fault of the declaration.
     """
-    plan, emulated = recipe.plan, request.arithmetic != "exact"
-    if emulated and not isinstance(plan, Waves):
-        raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
-    match plan:
-        case Waves() if emulated:
-            from pecli.tables.fill.emulated import EmulatedFiller
+    plan, word = recipe.plan, FILLERS.get(type(recipe.plan))
+    if word is None:
+        raise TypeError(f"nothing fills a {type(plan).__name__} of {recipe.encoding.name}")
+    handed: list[Any] = []
+    if request.arithmetic != "exact":
+        if not isinstance(plan, Waves):
+            raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
+        word = ".emulated:EmulatedFiller"
+    elif isinstance(plan, Conditional):
+        from pecli.tables.content import base_of, content_of
 
-            return EmulatedFiller(plan, recipe, extent, request)
-        case Waves():
-            from pecli.tables.fill.waves import WaveFiller
-
-            return WaveFiller(plan, recipe, extent, request)
-        case Values():
-            from pecli.tables.fill.values import ValueFiller
-
-            return ValueFiller(plan, recipe, extent, request)
-        case Bias():
-            from pecli.tables.fill.bias import BiasFiller
-
-            return BiasFiller(plan, recipe, extent, request)
-        case Relative():
-            from pecli.tables.fill.relative import RelativeFiller
-
-            return RelativeFiller(plan, recipe, extent, request)
-        case Conditional() if content is not None:
-            from pecli.tables.fill.conditional import ConditionalFiller
-
-            return ConditionalFiller(plan, recipe, extent, request, content, base)
-    raise TypeError(f"nothing fills a {type(plan).__name__} of {recipe.encoding.name}")
+        handed = [content_of(plan.content, extent.positions.count, parse), base_of(plan, extent.part, parse)]
+    made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *handed)
+    return made

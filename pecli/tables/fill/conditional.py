@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
-
 from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
+from pecli.tables.content import Content
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler
 from pecli.tables.fill.rounding import round_into
 from pecli.tables.request import Extent, Request
-
-
-class Content(Protocol):
-    """Rows of numbers, read when they are asked for."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and channels."""
-
-    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Return rows `start` to `stop`, (stop - start, channels) float64."""
-
-
-class Computed:
-    """Content that a table of one float64 array (n, channels) gives."""
-
-    def __init__(self, table: Tabular) -> None:
-        self._table, self._name = table, table.arrays[0].name
-        rows, channels = table.arrays[0].shape
-        self.shape = (rows, channels)
-
-    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Return rows `start` to `stop`, (stop - start, channels)."""
-        return self._table.read_rows([self._name], start, stop)[self._name]
 
 
 class ConditionalFiller(Filler[Conditional]):

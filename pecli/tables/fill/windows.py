@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Window
+from pecli.declare.plan import ImageWindow
 
 KEPT = 64 << 20  # bytes of all vectors that are held, beside those in use
 
@@ -23,13 +23,13 @@ class WindowRows:
 
     Parameters
     ----------
-    window : Window
+    window : ImageWindow
         Its size.
     queries, keys : (q,) and (k,) int64
         Which tokens are rows and columns.
     """
 
-    def __init__(self, window: Window, queries: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
+    def __init__(self, window: ImageWindow, queries: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
         self.window, self.queries = window, queries
         self.keys = None if np.array_equal(keys, np.arange(window.tokens)) else keys
         self._held: dict[int, NDArray[Any]] = {}

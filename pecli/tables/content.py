@@ -1,0 +1,101 @@
+"""What a conditional plan reads: content from a file or a recipe, and the rows of an absolute table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.encoding import Family
+from pecli.declare.plan import Conditional
+from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
+from pecli.encodings.shared.files import open_array
+from pecli.errors import BadParameter
+from pecli.numbers.positions import Positions
+from pecli.tables.request import take_table_keys
+
+Parse = Callable[..., Tabular]
+"""Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in."""
+
+
+class Content(Protocol):
+    """Rows of numbers, read when they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and channels."""
+
+    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return rows `start` to `stop`, (stop - start, channels) float64."""
+
+
+class Computed:
+    """Content that a table of one float64 array (n, channels) gives."""
+
+    def __init__(self, table: Tabular) -> None:
+        self._table, self._name = table, table.arrays[0].name
+        self.shape = table.arrays[0].shape
+
+    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return rows `start` to `stop`, (stop - start, channels)."""
+        return self._table.read_rows([self._name], start, stop)[self._name]
+
+
+def content_of(text: str, length: int, parse: Parse) -> Content:
+    """Return the content that a file holds, or a recipe gives at so many positions.
+
+    Raises
+    ------
+    BadParameter, BadFile
+        If it is not one array of rows, or cannot be read.
+    """
+    if not _is_recipe(text):
+        return open_array(text, "content")
+    table = parse(text, dtype="float64", length=None if _fixes_length(text) else length)
+    if len(table.arrays) != 1 or len(table.arrays[0].shape) != 2:
+        raise BadParameter("content", text, "must be one array of rows: use an absolute encoding, or a file")
+    return Computed(table)
+
+
+def content_rows(text: str, parse: Parse) -> int | None:
+    """Return how many rows content has; None where a recipe gives as many as are asked for."""
+    return None if _is_recipe(text) and not _fixes_length(text) else content_of(text, 1, parse).shape[0]
+
+
+def base_of(plan: Conditional, positions: Positions, parse: Parse) -> Tabular | None:
+    """Return the absolute table, one float64 array, whose rows a plan is given at these positions.
+
+    Raises
+    ------
+    BadParameter
+        If it is no absolute table of the plan's width, or has more than one array.
+    """
+    if plan.base is None:
+        return None
+    name, keys = split_recipe(plan.base)
+    width = keys.setdefault("dim", str(plan.dim))
+    if width != str(plan.dim):
+        raise BadParameter("position", plan.base, f"has dim={width}, and dim={plan.dim}: leave one out")
+    encoding = Recipe.bind(name, **keys).encoding
+    if encoding.family is not Family.ABSOLUTE:
+        rule = f"must be an absolute encoding: {encoding.name} is {encoding.family.word}"
+        raise BadParameter("position", plan.base, rule)
+    table = parse(join_recipe(name, keys), positions=positions, dtype="float64")
+    if len(table.arrays) != 1 or table.arrays[0].dtype != "float64":
+        raise BadParameter("position", plan.base, "must be one real array, and has others beside it")
+    return table
+
+
+def _is_recipe(text: str) -> bool:
+    """Whether a source is a recipe: a word that is an encoding's name is one."""
+    return text.partition(":")[0] in CATALOGUE
+
+
+def _fixes_length(text: str) -> bool:
+    name, keys = split_recipe(text)
+    own = take_table_keys(name, keys)
+    return "len" in own or "positions" in own or Recipe.bind(name, **keys).rows is not None
