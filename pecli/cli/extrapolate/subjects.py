@@ -76,7 +76,7 @@ def read_subject(text: str) -> Subject:
     """Read a source; a file that holds its recipe counts as that recipe."""
     from pecli.encodings.recipe import Recipe, split_recipe
     from pecli.sources.sources import read_source
-    from pecli.tables.table import take_table_keys
+    from pecli.tables.request import take_table_keys
 
     source = read_source(text)
     if source.recipe is not None:
