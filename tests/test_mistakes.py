@@ -38,6 +38,9 @@ def test_no_mistake_is_the_expected_recipe_itself(name):
         ("binary:dim=4,len=4", {"msb true where false was expected", "code gray where binary was expected"}),
         ("rope:dim=8,len=4,scaling=linear,factor=2", {"linear factor applied twice (4 where 2 was expected)",
          "scaling linear is missing: the frequencies are unscaled", "base 1000000 where 10000 was expected"}),
+        ("mrope:dim=8,sections=2+1+1,len=4,scaling=yarn,factor=2,original-max=8,beta-fast=16,mscale=2",
+         {"the magnitude is missing", "beta-fast 32 where 16 was expected", "scaling ntk where yarn was expected",
+          "yarn with ramp=rotations"}),
         ("retnet:dim=8,len=4,heads=2", {"base 100 where 10000 was expected"}),
     ],
 )  # fmt: skip

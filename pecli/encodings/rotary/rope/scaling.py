@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, Protocol, get_args
 
+from pecli.declare.changes import Mistakes
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32
 from pecli.errors import BadParameter, PecliError
@@ -150,6 +151,10 @@ class Scaling:
         Of keyword-only parameters, what multiplies every cosine and sine; 1 where there is none.
     types : tuple of RopeType
         The rope types of a config that it is read from.
+    mistakes : callable
+        Of a recipe's keys, what people get instead of this scaling beside what is got instead of any.
+    extends : bool
+        Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
     odd_heads : bool
         Whether a whole head of odd width may turn.
     """
@@ -160,12 +165,29 @@ class Scaling:
     float32: Callable[..., Float32]
     magnitude: Callable[..., Decimal] | None = None
     types: tuple[RopeType, ...] = ()
+    mistakes: Mistakes = lambda keys: ()
+    extends: bool = True
     odd_heads: bool = False
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What it takes, in the order of its functions' signatures."""
         return {**_declared(self.frequencies), **(_declared(self.magnitude) if self.magnitude else {})}
+
+    @cached_property
+    def options(self) -> dict[str, inspect.Parameter]:
+        """The same by the keys of a recipe."""
+        return {name.replace("_", "-"): parameter for name, parameter in self.parameters.items()}
+
+    @property
+    def required(self) -> list[str]:
+        """What it must have, as keys of a recipe."""
+        return [option for option, parameter in self.options.items() if parameter.default is parameter.empty]
+
+    @property
+    def needs_factor_alone(self) -> bool:
+        """Whether a factor is enough to make it."""
+        return self.extends and "factor" in self.options and set(self.required) <= {"factor"}
 
     def rotation(self, series: Series, given: Mapping[str, Any]) -> tuple[Frequencies, Decimal]:
         """Return frequencies and magnitude for checked parameters, of which it takes its own.
@@ -175,9 +197,9 @@ class Scaling:
         BadParameter
             If one is missing that it must have, or they do not fit together.
         """
-        for name, parameter in self.parameters.items():
-            if parameter.default is parameter.empty and given.get(name) is None:
-                raise BadParameter(name.replace("_", "-"), "(none)", f"must be given for scaling {self.name}")
+        for option in self.required:
+            if given.get(option.replace("-", "_")) is None:
+                raise BadParameter(option, "(none)", f"must be given for scaling {self.name}")
         frequencies = self.frequencies(series, **_own(self.frequencies, given))
         return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
 

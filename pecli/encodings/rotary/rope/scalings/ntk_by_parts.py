@@ -23,7 +23,7 @@ Ramp = Literal["index", "rotations"]
 SINGULARITY = 0.001  # keeps the ramp of the authors' code from dividing by zero
 
 
-def frequencies(
+def _frequencies(
     series: Series,
     *,
     factor: Factor,
@@ -86,7 +86,7 @@ def _clamp(value: Decimal) -> Decimal:
     return min(max(value, ZERO), ONE)
 
 
-def float32(
+def _float32(
     series: Series,
     *,
     factor: Decimal,
@@ -100,7 +100,7 @@ def float32(
     import numpy as np
 
     if ramp == "rotations":  # the paper's, which no framework computes
-        blend = frequencies(
+        blend = _frequencies(
             series, factor=factor, original_max=original_max, beta_fast=beta_fast, beta_slow=beta_slow, ramp=ramp
         )
         return nearest(blend)
@@ -121,4 +121,4 @@ def float32(
     return found
 
 
-SCALING = Scaling("ntk-by-parts", 5, frequencies, float32)
+SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32)

@@ -34,5 +34,5 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 
 SCALING = Scaling(
     "proportional", 9, _frequencies, _float32, types=(RopeType("proportional", _read, whole_pairs=True),),
-    odd_heads=True,
+    extends=False, odd_heads=True,
 )  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from typing import Annotated
 
+from pecli.declare.changes import Change
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Factor, Reader, RopeType, Scaling
-from pecli.encodings.rotary.rope.scalings import ntk_by_parts
+from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
@@ -82,7 +84,17 @@ def _read_magnitude(reader: Reader) -> dict[str, str]:
     return {}
 
 
+def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the magnitude left out, and the other ramps."""
+    bare = dict.fromkeys(o for o in SCALING.options if o in keys and o not in RAMP.options)
+    yield Change("magnitude", "the magnitude is missing", {**bare, "scaling": RAMP.name})
+    if keys.get("ramp", "index") == "index":
+        yield Change("scaling", "yarn with truncate=false", {"truncate": "false"})
+        yield Change("scaling", "yarn with ramp=rotations", {"ramp": "rotations", "truncate": None})
+
+
 SCALING = Scaling(
-    "yarn", 6, ntk_by_parts.frequencies, ntk_by_parts.float32, _magnitude,
+    "yarn", 6, RAMP.frequencies, RAMP.float32, _magnitude,
     types=(RopeType("yarn", _read, needs_head_dim=True, original_beside=True),),
+    mistakes=_mistakes,
 )  # fmt: skip
