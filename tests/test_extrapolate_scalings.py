@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Recipe, Table
-from pecli.extrapolation.scalings import SCALINGS, chosen, compare_scalings, scaled_recipe, scalings_of, unscaled
+from pecli.encodings.rotary.rope.scalings import SCALINGS
+from pecli.extrapolation.scalings import chosen, compare_scalings, scaled_recipe, scalings_of, unscaled
 
 LLAMA = "rope:dim=128"
 
@@ -17,7 +18,7 @@ def by_name(recipe, train, test, **options):
 
 
 def test_all_scalings_of_a_rotary_encoding_are_compared():
-    assert tuple(by_name(LLAMA, 4096, 32768)) == SCALINGS
+    assert tuple(by_name(LLAMA, 4096, 32768)) == tuple(s for s in SCALINGS if SCALINGS[s].extends)
 
 
 def test_the_share_inside_equals_a_count_over_the_angles_of_the_table():
@@ -106,7 +107,7 @@ def test_a_misspelt_scaling_is_named_with_the_nearest():
 
 
 def test_longrope_needs_its_lists():
-    with pytest.raises(PecliError, match="lists that were searched for a model"):
+    with pytest.raises(PecliError, match="needs short-factor and long-factor, which lengths do not give"):
         compare_scalings(Recipe.parse(LLAMA), ["longrope"], 100, 200, strict=True)
     stretch = "+".join(["2"] * 4)
     recipe = Recipe.parse(
@@ -121,3 +122,27 @@ def test_a_recipe_keeps_what_it_says_of_its_own_scaling():
     assert str(scaled_recipe(recipe, "yarn", 1000, 4000)) == str(recipe)
     assert str(unscaled(recipe)) == str(Recipe.parse("rope:dim=64"))
     assert scaled_recipe(recipe, "linear", 1000, 4000).values["factor"] == 4
+
+
+def test_the_scaling_of_the_model_itself_was_there_in_training():
+    recipe = Recipe.parse("rope:dim=64,scaling=proportional,partial=0.25,factor=8")
+    found = by_name(str(recipe), 4096, 32768)
+    assert tuple(found) == ("none", "proportional")
+    assert unscaled(recipe) == Recipe.parse("rope:dim=64,scaling=proportional,partial=0.25")
+    assert found["proportional"].interpolated == tuple(range(8))
+    assert found["proportional"].kept == tuple(range(8, 32))  # they stand still
+
+
+@pytest.mark.parametrize("odd", ["truncate", "round-up"])
+def test_ntk_slows_the_last_pair_of_an_odd_sinusoid_by_the_whole_factor(odd):
+    plain = Recipe.parse(f"sinusoidal:dim=7,odd={odd}")
+    scaled = scaled_recipe(plain, "ntk", 100, 400)
+    assert float(plain.plan.frequencies[-1] / scaled.plan.frequencies[-1]) == pytest.approx(4, rel=1e-14)
+
+
+def test_mrope_is_scaled_as_rope_is():
+    sections = Recipe.parse("mrope:dim=16,sections=4+2+2")
+    assert scalings_of(sections) == scalings_of(Recipe.parse("rope:dim=16"))
+    wanted = Recipe.parse("mrope:dim=16,sections=4+2+2,scaling=yarn,factor=4,original-max=100")
+    assert scaled_recipe(sections, "yarn", 100, 400) == wanted
+    assert unscaled(wanted) == sections

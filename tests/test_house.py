@@ -28,17 +28,6 @@ ELSEWHERE = {
     *((room, "learned") for room in ("cli", "inspection.facts")),
 }
 KNOWN: set[tuple[str, str]] = {  # may only shrink
-    ("cli.extrapolate.trial", "longrope"),
-    ("cli.extrapolate.trial", "none"),
-    ("extrapolation.scalings", "dynamic"),
-    ("extrapolation.scalings", "linear"),
-    ("extrapolation.scalings", "llama3"),
-    ("extrapolation.scalings", "longrope"),
-    ("extrapolation.scalings", "none"),
-    ("extrapolation.scalings", "ntk"),
-    ("extrapolation.scalings", "ntk-by-parts"),
-    ("extrapolation.scalings", "sinusoidal"),
-    ("extrapolation.scalings", "yarn"),
     ("identification.finders.grids", "bands"),
     ("identification.finders.grids", "none"),
     ("identification.finders.grids", "sincos2d"),

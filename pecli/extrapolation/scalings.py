@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
-from fractions import Fraction
-from typing import Any
+from decimal import Decimal
 
 from pecli.declare.plan import Waves
+from pecli.declare.rescaling import Rescaling, Slowed
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
-from pecli.numbers.decimals import CONTEXT, power
+from pecli.numbers.decimals import CONTEXT
 
-SCALINGS = ("none", "linear", "ntk", "dynamic", "ntk-by-parts", "yarn", "longrope", "llama3")
-SINUSOIDAL = ("none", "linear", "ntk", "dynamic")
 RULES = {
     "kept": "turns as fast as in training",
     "interpolated": "is slowed by the whole factor or more",
     "blended": "is slowed by less than the factor",
 }
 SAME = 1e-9  # relative difference of two frequencies that are computed differently and mean the same
-_SHORT = Context(prec=17)
 
 
 @dataclass(frozen=True)
@@ -60,13 +56,16 @@ class Scaled:
     missing: str = ""
 
 
+def _rescalings(recipe: Recipe) -> Mapping[str, Rescaling]:
+    if not recipe.encoding.declares("scale"):
+        return {}
+    found: Mapping[str, Rescaling] = recipe.encoding.hook("scale")(recipe.keys())
+    return found
+
+
 def scalings_of(recipe: Recipe) -> tuple[str, ...]:
-    """Return the scalings that an encoding has; empty where it has none."""
-    parameter = recipe.encoding.parameters.get("scaling")
-    if parameter is not None and recipe.values.get("frequencies") is None:
-        return tuple(name for name in SCALINGS if name in parameter.choices)
-    timescales = recipe.values.get("max_timescale") is not None
-    return SINUSOIDAL if recipe.encoding.name == "sinusoidal" and not timescales else ()
+    """Return the scalings that an encoding has, the unscaled one first; empty where it has none."""
+    return tuple(_rescalings(recipe))
 
 
 def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
@@ -95,17 +94,8 @@ def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
 
 def unscaled(recipe: Recipe) -> Recipe:
     """Return the encoding as the model was first trained: without a scaling."""
-    if recipe.values.get("scaling") in (None, "none"):
-        return recipe
-    parameters = recipe.encoding.parameters
-    tied = {name for name, p in parameters.items() if p.param.when and p.param.when[0] in ("scaling", "ramp")}
-    given = {k: v for k, v in recipe.values.items() if k != "scaling" and k not in tied and v is not None}
-    kept = {k: v for k, v in given.items() if recipe.encoding.applies(parameters[k], recipe.values)}
-    plain = Recipe.bind(recipe.encoding.name, **kept)
-    if recipe.open_parameters or len(_plan(plain).frequencies) == len(_plan(recipe).frequencies):
-        return plain
-    # which pairs turn is the model's, and was so in training: only the factor is added after it
-    return Recipe.bind(recipe.encoding.name, **{**recipe.keys(), "factor": 1})
+    names = scalings_of(recipe)
+    return _made(recipe, names[0], 1, 1, None)[0] if names else recipe
 
 
 def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None = None) -> Recipe:
@@ -119,50 +109,25 @@ def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: D
     BadParameter
         If the scaling needs more than lengths, as longrope's lists.
     """
-    times = factor if factor is not None else CONTEXT.divide(Decimal(test), Decimal(train))
-    plain = unscaled(recipe)
-    if scaling == "none":
-        return plain
-    if recipe.encoding.name == "sinusoidal":
-        return _scaled_sinusoid(recipe, scaling, train, test, times)
-    own = recipe.values.get("scaling") == scaling
-    given: dict[str, Any] = {**(recipe.keys() if own else plain.keys()), "scaling": scaling}
-    if factor is not None or not own:
-        given["factor"] = times
-    if scaling == "dynamic":
-        given = {"max-position": train, **given, "seq-len": test}
-    elif scaling in ("yarn", "ntk-by-parts", "llama3"):
-        given = {"original-max": train, **given}
-    elif scaling == "longrope":
-        if not own:
-            rule = "needs the lists that were searched for a model: give a recipe with long-factor and short-factor"
-            raise BadParameter("scaling", "longrope", rule)
-        given = {"original-max": train, **given, "seq-len": test}
-    if scaling == "ntk" and own and "alpha" in given and factor is None:
-        given.pop("factor", None)
-    return Recipe.bind(recipe.encoding.name, **given)
+    return _made(recipe, scaling, train, test, factor)[0]
 
 
-def _scaled_sinusoid(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal) -> Recipe:
-    """Scale the position (linear), or the base by ntk's rule with the sinusoid's own last exponent."""
-    values = {k: v for k, v in recipe.values.items() if v is not None}
-    if scaling == "linear":
-        return Recipe.bind("sinusoidal", **{**recipe.keys(), "scale": CONTEXT.divide(_number(values["scale"]), factor)})
-    if scaling == "dynamic":
-        factor = CONTEXT.subtract(CONTEXT.multiply(factor, Decimal(test) / train), factor - 1)
-    frequencies = _plan(recipe).frequencies
-    half = len(frequencies)
-    if half < 2:
-        rule = "has one frequency, and ntk keeps the first: use a wider dim or linear"
-        raise BadParameter("dim", values["dim"], rule)
-    dim, shift = int(_number(values["dim"])), Fraction(_number(values["shift"]))
-    last = (half - 1) / ((dim + dim % 2) // 2 - shift)
-    base = CONTEXT.multiply(_number(values["base"]), power(factor, 1 / last))
-    return Recipe.bind("sinusoidal", **{**recipe.keys(), "base": _SHORT.plus(base)})
+def scaled_recipes(recipe: Recipe, names: Sequence[str], train: int, test: int, factor: Decimal | None) -> list[Recipe]:
+    """Return those scalings of a recipe that change it and that lengths alone make."""
+    found = []
+    for name in names:
+        try:
+            made, times = _made(recipe, name, train, test, factor)
+        except BadParameter:
+            continue
+        if times is not None:
+            found.append(made)
+    return found
 
 
-def _number(value: object) -> Decimal:
-    return Decimal(str(value))
+def _made(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None) -> tuple[Recipe, Decimal | None]:
+    keys, times = _rescalings(recipe)[scaling].made(train, test, factor)
+    return Recipe.bind(recipe.encoding.name, **keys), times
 
 
 def _plan(recipe: Recipe) -> Waves:
@@ -194,19 +159,20 @@ def compare_scalings(
 
 def _one(recipe: Recipe, name: str, train: int, test: int, factor: Decimal | None) -> Scaled:
     plain = unscaled(recipe)
-    made = scaled_recipe(recipe, name, train, test, factor)
+    made, own = _made(recipe, name, train, test, factor)
     before, after = _plan(plain), _plan(made)
     reach = wave_reach(after, train, test, before, base_of(plain))
     pairs = zip(before.frequencies, after.frequencies, strict=True)
     ratios = [float(CONTEXT.divide(new, old)) if old else 1.0 for old, new in pairs]
-    value = made.values.get("factor") or made.values.get("alpha") or factor
-    times = float(_number(value)) if value is not None else test / train
+    times = float(own) if own is not None else float(factor) if factor is not None else test / train
     kinds = [_kind(ratio, times) for ratio in ratios]
-    need, base = _needed(reach, name, ratios, times, plain, train, test)
+    binding = [p.index for p in reach.pairs if p.seen < 1 and p.trained]
+    slowed = Slowed(before.frequencies, ratios, binding, times, test / train)
+    need, base = _needed(reach, _rescalings(recipe)[name], slowed)
     return Scaled(
         scaling=name,
         recipe=made.short,
-        factor=times if name != "none" else None,
+        factor=None if own is None else times,
         reach=reach,
         kept=_of_kind("kept", kinds),
         blended=_of_kind("blended", kinds),
@@ -226,35 +192,14 @@ def _kind(ratio: float, factor: float) -> str:
     return "interpolated" if ratio <= (1 + SAME) / factor else "blended"
 
 
-def _needed(
-    reach: WaveReach, name: str, ratios: Sequence[float], factor: float, plain: Recipe, train: int, test: int
-) -> tuple[float | None, float | None]:
+def _needed(reach: WaveReach, scaling: Rescaling, slowed: Slowed) -> tuple[float | None, float | None]:
     """Return the least factor, and base, with which this scaling keeps every frequency inside.
 
-    A pair without a whole turn in training must slow down by s = test/train.
+    A pair without a whole turn in training must slow down by the growth of the length.
     """
-    s = test / train
-    binding = [p.index for p in reach.pairs if p.seen < 1 and p.trained]
-    if not binding or name in ("none", "longrope"):
-        return (1.0, None) if not binding and name not in ("none", "longrope") else (None, None)
-    if name == "linear":
-        return s, None
-    if name in ("ntk", "dynamic"):
-        base, first = base_of(plain), binding[0]
-        need = _plan(plain).frequencies
-        if base is None or first == 0 or reach.smallest_base is None:
-            return None, None
-        # A pair at share e of the way to the slowest is slowed by factor^e.
-        share = math.log(float(need[0] / need[first])) / math.log(float(need[0] / need[-1]))
-        least = s ** (1 / share)
-        return (least if name == "ntk" else (least - 1) / (s - 1)), reach.smallest_base
-    if factor == 1:
+    if scaling.least is None or (scaling.by_base and slowed.binding and reach.smallest_base is None):
         return None, None
-    # w' = w ((1 - r) + r/f), so that r, which does not depend on f, follows from the ratio at any f.
-    wanted = []
-    for i in binding:
-        r = (1 - ratios[i]) / (1 - 1 / factor)
-        rest = 1 / s - (1 - r)
-        wanted.append(r / rest if rest > 0 else math.inf)
-    least = max(wanted)
-    return (least if least < math.inf else None), None
+    if not slowed.binding:
+        return 1.0, None
+    need = scaling.least(slowed)
+    return need, reach.smallest_base if scaling.by_base and need is not None else None

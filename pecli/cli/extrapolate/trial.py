@@ -26,7 +26,7 @@ def run_trial(options: ExtrapolateOptions) -> int:
     # Small products lose more to waiting threads than they gain; it must be said before NumPy is loaded.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    from pecli.extrapolation.scalings import chosen, scaled_recipe, scalings_of
+    from pecli.extrapolation.scalings import chosen, scaled_recipes, scalings_of
     from pecli.extrapolation.trial.probe import DEFAULTS, RULES, Settings, run_probe
 
     settings = _settings(options, Settings())
@@ -35,8 +35,8 @@ def run_trial(options: ExtrapolateOptions) -> int:
     def scaled(recipe: Recipe) -> list[Recipe]:
         if options.scaling is None or not scalings_of(recipe):
             return []
-        names = [n for n in chosen(options.scaling, recipe) if n not in ("none", "longrope")]
-        return [scaled_recipe(recipe, n, settings.train, settings.test, options.factor) for n in names]
+        names = chosen(options.scaling, recipe)
+        return scaled_recipes(recipe, names, settings.train, settings.test, options.factor)
 
     loud = not options.quiet and is_terminal(sys.stderr)
     found = run_probe(recipes, settings, scaled, (lambda text: tell(clean(text))) if loud else None)

@@ -241,5 +241,5 @@ mrope = encoding(
     users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
     place=6,
-    hooks={"mistakes": ".rope.mistakes:mistakes", "emulate": ".rope.arithmetic:emulate"},
+    hooks={"mistakes": ".rope.mistakes:mistakes", "emulate": ".rope.arithmetic:emulate", "scale": ".rope.scale:scale"},
 )(mrope)

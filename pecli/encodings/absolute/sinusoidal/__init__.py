@@ -68,7 +68,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     "diffusion time steps",
     example="sinusoidal:dim=4",
     place=1,
-    hooks={"lesson": ".lesson:steps"},
+    hooks={"lesson": ".lesson:steps", "scale": ".scale:scale"},
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         Preset(
@@ -119,7 +119,7 @@ def sinusoidal(
         raise BadParameter("dim", dim, rule)
     if dim == 1 and odd == "pad":
         raise BadParameter("odd", odd, "leaves no column at dim=1, whose last one is zero: use a wider dim")
-    wide, half = _half(dim, odd)
+    wide, half = exponents(dim, odd)
     if max_timescale is None:
         frequencies = geometric(base, 1 / (half - below_half(shift, half, f"dim={dim}")), wide)
         factor = scale
@@ -134,7 +134,7 @@ def sinusoidal(
     return Waves(dim, (Band(frequencies, sin, cos, turns=turns, magnitude=amplitude),), blank=blank)
 
 
-def _half(dim: int, odd: Odd) -> tuple[int, Fraction]:
+def exponents(dim: int, odd: Odd) -> tuple[int, Fraction]:
     """Return the number of frequencies, and the half that exponents divide by."""
     if dim % 2 == 0 or odd == "pad":
         return dim // 2, Fraction(dim // 2)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Waves, rotation
-from pecli.encodings.rotary.rope.scaling import Scaling, Series, taking
+from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.errors import BadParameter
 
@@ -35,7 +35,7 @@ _COMPUTED = ("frequencies", (None,))
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
     place=1,
-    hooks={"mistakes": ".mistakes:mistakes", "emulate": ".arithmetic:emulate"},
+    hooks={"mistakes": ".mistakes:mistakes", "emulate": ".arithmetic:emulate", "scale": ".scale:scale"},
 )
 @taking(SCALINGS)
 def rope(
@@ -69,7 +69,7 @@ def rope(
     if frequencies is not None:
         return _given(dim, frequencies)
     scaled = scaling_of(scaling)
-    series = Series(dim, rotary_width(dim, rotary_dim, partial, scaled), base)
+    series = PlainSeries(dim, rotary_width(dim, rotary_dim, partial, scaled), base)
     return rotation(*scaled.rotation(series, of_scaling))
 
 

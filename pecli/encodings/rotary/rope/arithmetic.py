@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pecli.declare.plan import Waves
 from pecli.encodings.rotary.rope import rotary_width
 from pecli.encodings.rotary.rope.float32 import Float32, nearest
-from pecli.encodings.rotary.rope.scaling import Series
+from pecli.encodings.rotary.rope.scaling import PlainSeries
 from pecli.encodings.rotary.rope.scalings import scaling_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def emulate(
         return emulate_rounded(plan, values, arithmetic)
     scaling = scaling_of(values["scaling"])
     width = rotary_width(values["dim"], values["rotary_dim"], values["partial"], scaling)
-    frequencies = scaling.steps(Series(values["dim"], width, values["base"]), values)
+    frequencies = scaling.steps(PlainSeries(values["dim"], width, values["base"]), values)
     return _emulation(frequencies, plan, arithmetic)
 
 

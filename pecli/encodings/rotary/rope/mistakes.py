@@ -8,7 +8,7 @@ from decimal import Decimal
 from pecli.declare.changes import Change, instead, other_values
 from pecli.declare.words import USUAL_BASES
 from pecli.encodings.rotary.rope.scaling import Scaling
-from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
+from pecli.encodings.rotary.rope.scalings import SCALINGS, TAKEN, scaling_of
 from pecli.numbers.text import number_text
 
 
@@ -19,8 +19,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     name = keys.get("scaling", "none")
     if name == "none":
         return
-    scaling, taken = scaling_of(name), {option for other in SCALINGS.values() for option in other.options}
-    plain: dict[str, str | None] = {**{key: None for key in keys if key in taken}, "scaling": "none"}
+    scaling = scaling_of(name)
+    plain: dict[str, str | None] = {**{key: None for key in keys if key in TAKEN}, "scaling": "none"}
     yield Change("scaling", f"scaling {name} is missing: the frequencies are unscaled", plain)
     both = f"scaling {name} and the base are missing: base 10000, unscaled"
     yield Change("scaling", both, {**plain, "base": None})

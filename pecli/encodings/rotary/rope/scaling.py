@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Protocol, get_args
 
 from pecli.declare.changes import Mistakes
 from pecli.declare.encoding import Param
+from pecli.declare.rescaling import Least
 from pecli.encodings.rotary.rope.float32 import Float32
 from pecli.errors import BadParameter, PecliError
 from pecli.numbers.decimals import geometric
@@ -27,7 +28,7 @@ AttentionFactor = Annotated[Decimal, Param("The magnitude of cos and sin, given.
 
 
 @dataclass(frozen=True)
-class Series:
+class PlainSeries:
     """The unscaled frequencies of a head, which a scaling replaces.
 
     Attributes
@@ -143,7 +144,7 @@ class Scaling:
     place : int
         Orders them in every listing.
     frequencies : callable
-        Of a `Series` and keyword-only parameters, declared as an encoding's are, the exact frequencies in
+        Of a `PlainSeries` and keyword-only parameters, declared as an encoding's are, the exact frequencies in
         radians per position, one for each pair.
     float32 : callable
         Of the same, ``inv_freq`` as a framework computes it step by step in float32, (pairs,).
@@ -153,6 +154,15 @@ class Scaling:
         The rope types of a config that it is read from.
     mistakes : callable
         Of a recipe's keys, what people get instead of this scaling beside what is got instead of any.
+    least : callable, optional
+        The least factor that suffices; where there is none it is not known.
+    series : callable, optional
+        Of a base, the last exponent of base^(-e), a factor and the growth of the length, where a geometric series
+        stays one: what multiplies its frequencies, and its base.
+    by_base : bool
+        Whether it stands for a larger base.
+    factor_names : tuple of str
+        Parameters that name the factor.
     extends : bool
         Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
     odd_heads : bool
@@ -166,6 +176,10 @@ class Scaling:
     magnitude: Callable[..., Decimal] | None = None
     types: tuple[RopeType, ...] = ()
     mistakes: Mistakes = lambda keys: ()
+    least: Least | None = None
+    series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
+    by_base: bool = False
+    factor_names: tuple[str, ...] = ("factor",)
     extends: bool = True
     odd_heads: bool = False
 
@@ -189,7 +203,7 @@ class Scaling:
         """Whether a factor is enough to make it."""
         return self.extends and "factor" in self.options and set(self.required) <= {"factor"}
 
-    def rotation(self, series: Series, given: Mapping[str, Any]) -> tuple[Frequencies, Decimal]:
+    def rotation(self, series: PlainSeries, given: Mapping[str, Any]) -> tuple[Frequencies, Decimal]:
         """Return frequencies and magnitude for checked parameters, of which it takes its own.
 
         Raises
@@ -203,7 +217,7 @@ class Scaling:
         frequencies = self.frequencies(series, **_own(self.frequencies, given))
         return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
 
-    def steps(self, series: Series, given: Mapping[str, Any]) -> Float32:
+    def steps(self, series: PlainSeries, given: Mapping[str, Any]) -> Float32:
         """Return what a framework's float32 steps make of the frequencies, for checked parameters."""
         import numpy as np
 
@@ -231,7 +245,7 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
     takers: dict[str, list[str]] = {}
     for scaling in scalings.values():
         for name, parameter in scaling.parameters.items():
-            if _read(found.setdefault(name, parameter)) != _read(parameter):
+            if declared(found.setdefault(name, parameter)) != declared(parameter):
                 raise TypeError(f"scalings declare {name} in two ways: {scaling.name} and {takers[name][-1]}")
             takers.setdefault(name, []).append(scaling.name)
     of_scalings = [_optional(parameter, takers[name]) for name, parameter in found.items()]
@@ -241,7 +255,7 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
         at = list(own).index("scaling")
         words: Any = Literal.__getitem__(tuple(scalings))
         parameters = list(own.values())
-        choice = parameters[at].replace(annotation=Annotated[words, _read(parameters[at])[1]])
+        choice = parameters[at].replace(annotation=Annotated[words, declared(parameters[at])[1]])
         joined = [*parameters[:at], choice, *of_scalings, *parameters[at + 1 :]]
         function.__dict__["__signature__"] = inspect.Signature(joined)
         return function
@@ -249,7 +263,7 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
     return declare
 
 
-def _read(parameter: inspect.Parameter) -> tuple[Any, Param]:
+def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
     """Return the type of a parameter and what is declared of it; of one that may be None too."""
     for hint in (parameter.annotation, *get_args(parameter.annotation)):
         for extra in getattr(hint, "__metadata__", ()):
@@ -260,7 +274,7 @@ def _read(parameter: inspect.Parameter) -> tuple[Any, Param]:
 
 def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
     """Return a scaling's parameter as one that may be left out, with an effect only beside its takers."""
-    kind, param = _read(parameter)
+    kind, param = declared(parameter)
     if param.when is None:
         param = replace(param, when=("scaling", tuple(takers)))
     if parameter.default in (None, parameter.empty):

@@ -21,6 +21,9 @@ def _found() -> dict[str, Scaling]:
 SCALINGS = _found()
 """By name, in the order of their places."""
 
+TAKEN = {option for scaling in SCALINGS.values() for option in scaling.options}
+"""The parameters of them all, as keys of a recipe."""
+
 ROPE_TYPES: dict[str, RopeType] = {kind.name: kind for scaling in SCALINGS.values() for kind in scaling.types}
 """What transformers calls them."""
 

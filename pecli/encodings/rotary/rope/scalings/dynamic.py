@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
+from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import (
+    ONE,
     Factor,
     Frequencies,
     MaxPosition,
+    PlainSeries,
     Reader,
     RopeType,
     Scaling,
     SeqLen,
-    Series,
 )
-from pecli.encodings.rotary.rope.scalings.ntk import grown
+from pecli.encodings.rotary.rope.scalings.ntk import grown, larger_base, least
 from pecli.numbers.decimals import CONTEXT
 
 
-def _frequencies(series: Series, *, factor: Factor, max_position: MaxPosition, seq_len: SeqLen) -> Frequencies:
+def _frequencies(series: PlainSeries, *, factor: Factor, max_position: MaxPosition, seq_len: SeqLen) -> Frequencies:
+    return grown(series, _of_length(factor, Fraction(max(seq_len, max_position), max_position)))
+
+
+def _of_length(factor: Decimal, growth: Fraction) -> Decimal:
+    """Return the factor of NTK for a length that is `growth` times the model's own."""
     with localcontext(CONTEXT):
-        growth = factor * max(seq_len, max_position) / max_position - (factor - 1)
-    return grown(series, growth)
+        return factor * growth.numerator / growth.denominator - (factor - 1)
 
 
-def _float32(series: Series, *, factor: Decimal, max_position: int, seq_len: int) -> Float32:
+def _series(base: Decimal, last: Fraction, factor: Decimal, growth: Fraction) -> tuple[Decimal, Decimal]:
+    return ONE, larger_base(base, last, _of_length(factor, growth))
+
+
+def _least(slowed: Slowed) -> float | None:
+    """Return the factor whose growth is the least factor of NTK."""
+    factor = least(slowed)
+    return None if factor is None else (factor - 1) / (slowed.growth - 1)
+
+
+def _float32(series: PlainSeries, *, factor: Decimal, max_position: int, seq_len: int) -> Float32:
     """Beyond the model's own length PyTorch computes the base in float32, from a tensor."""
     import numpy as np
 
@@ -47,4 +64,7 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     return found
 
 
-SCALING = Scaling("dynamic", 4, _frequencies, _float32, types=(RopeType("dynamic", _read, needs_head_dim=True),))
+SCALING = Scaling(
+    "dynamic", 4, _frequencies, _float32, types=(RopeType("dynamic", _read, needs_head_dim=True),),
+    least=_least, series=_series, by_base=True,
+)  # fmt: skip

@@ -5,16 +5,16 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import Factor, Frequencies, Reader, RopeType, Scaling, Series
+from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Reader, RopeType, Scaling
 from pecli.numbers.decimals import CONTEXT
 
 
-def _frequencies(series: Series, *, factor: Factor) -> Frequencies:
+def _frequencies(series: PlainSeries, *, factor: Factor) -> Frequencies:
     with localcontext(CONTEXT):
         return tuple(w / factor for w in series.frequencies)
 
 
-def _float32(series: Series, *, factor: Decimal) -> Float32:
+def _float32(series: PlainSeries, *, factor: Decimal) -> Float32:
     import numpy as np
 
     found: Float32 = inverse_powers(series.base, series.width) / np.float32(factor)
@@ -25,4 +25,7 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     return {"scaling": "linear", "factor": reader.text("factor")}
 
 
-SCALING = Scaling("linear", 2, _frequencies, _float32, types=(RopeType("linear", _read),))
+SCALING = Scaling(
+    "linear", 2, _frequencies, _float32, types=(RopeType("linear", _read),), least=lambda slowed: slowed.growth,
+    series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base),
+)  # fmt: skip

@@ -8,12 +8,22 @@ from typing import Annotated
 
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, Reader, RopeType, Scaling, Series
+from pecli.encodings.rotary.rope.scaling import (
+    ONE,
+    Factor,
+    Frequencies,
+    OriginalMax,
+    PlainSeries,
+    Reader,
+    RopeType,
+    Scaling,
+)
+from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
 from pecli.numbers.decimals import CONTEXT, TAU
 
 
 def _frequencies(
-    series: Series,
+    series: PlainSeries,
     *,
     factor: Factor,
     original_max: OriginalMax,
@@ -40,7 +50,7 @@ def _frequencies(
 
 
 def _float32(
-    series: Series, *, factor: Decimal, original_max: int, low_freq_factor: Decimal, high_freq_factor: Decimal
+    series: PlainSeries, *, factor: Decimal, original_max: int, low_freq_factor: Decimal, high_freq_factor: Decimal
 ) -> Float32:
     import numpy as np
 
@@ -66,4 +76,6 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     }
 
 
-SCALING = Scaling("llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),))
+SCALING = Scaling(
+    "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),), least=least_blend
+)

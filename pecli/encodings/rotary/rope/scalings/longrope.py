@@ -14,11 +14,11 @@ from pecli.encodings.rotary.rope.scaling import (
     Frequencies,
     MaxPosition,
     OriginalMax,
+    PlainSeries,
     Reader,
     RopeType,
     Scaling,
     SeqLen,
-    Series,
 )  # fmt: skip
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
@@ -26,7 +26,7 @@ from pecli.numbers.text import number_text
 
 
 def _frequencies(
-    series: Series,
+    series: PlainSeries,
     *,
     original_max: OriginalMax,
     seq_len: SeqLen,
@@ -48,7 +48,7 @@ def _frequencies(
 
 
 def _float32(
-    series: Series,
+    series: PlainSeries,
     *,
     original_max: int,
     seq_len: int,

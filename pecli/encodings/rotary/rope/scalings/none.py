@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import Frequencies, Reader, RopeType, Scaling, Series
+from pecli.encodings.rotary.rope.scaling import ONE, Frequencies, PlainSeries, Reader, RopeType, Scaling
 
 
-def _frequencies(series: Series) -> Frequencies:
+def _frequencies(series: PlainSeries) -> Frequencies:
     return series.frequencies
 
 
-def _float32(series: Series) -> Float32:
+def _float32(series: PlainSeries) -> Float32:
     return inverse_powers(series.base, series.width)
 
 
@@ -18,4 +18,7 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     return {}
 
 
-SCALING = Scaling("none", 1, _frequencies, _float32, types=(RopeType("default", _read),))
+SCALING = Scaling(
+    "none", 1, _frequencies, _float32, types=(RopeType("default", _read),),
+    series=lambda base, last, factor, growth: (ONE, base),
+)  # fmt: skip

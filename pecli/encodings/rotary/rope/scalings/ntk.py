@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
+import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
 from pecli.declare.encoding import Param
+from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import Factor, Frequencies, Scaling, Series
+from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Scaling
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, power
 
 
-def grown(series: Series, factor: Decimal) -> Frequencies:
+def grown(series: PlainSeries, factor: Decimal) -> Frequencies:
     """Return the frequencies of base * factor^(d/(d-2)).
 
     The slowest pair slows down by the whole factor and the fastest not at all.
@@ -26,12 +28,28 @@ def grown(series: Series, factor: Decimal) -> Frequencies:
     d = series.width
     if d <= 2:
         raise BadParameter("dim", d, "must be above 2 for scaling ntk and dynamic: they divide by dim - 2")
-    with localcontext(CONTEXT):
-        return Series(series.dim, d, series.base * power(factor, Fraction(d, d - 2))).frequencies
+    return PlainSeries(series.dim, d, larger_base(series.base, Fraction(d - 2, d), factor)).frequencies
+
+
+def larger_base(base: Decimal, last: Fraction, factor: Decimal) -> Decimal:
+    """Return the base whose power of the last exponent is `factor` times as large."""
+    return CONTEXT.multiply(base, power(factor, 1 / last))
+
+
+def least(slowed: Slowed) -> float | None:
+    """Return the factor with which the first binding pair slows down enough, and every slower one by more.
+
+    A pair at share e of the way to the slowest is slowed by factor^e.
+    """
+    w, first = slowed.frequencies, slowed.binding[0]
+    if first == 0:
+        return None
+    share = math.log(float(w[0] / w[first])) / math.log(float(w[0] / w[-1]))
+    return float(slowed.growth ** (1 / share))
 
 
 def _frequencies(
-    series: Series,
+    series: PlainSeries,
     *,
     factor: Factor | None = None,
     alpha: Annotated[Decimal | None, Param("The factor of ntk by Hunyuan's name.", gt=0, le=1e9)] = None,
@@ -44,10 +62,13 @@ def _frequencies(
     return grown(series, times)
 
 
-def _float32(series: Series, *, factor: Decimal | None, alpha: Decimal | None) -> Float32:
+def _float32(series: PlainSeries, *, factor: Decimal | None, alpha: Decimal | None) -> Float32:
     times, d = alpha if factor is None else factor, series.width
     assert times is not None
     return inverse_powers(float(series.base) * float(times) ** (d / (d - 2)), d)
 
 
-SCALING = Scaling("ntk", 3, _frequencies, _float32)
+SCALING = Scaling(
+    "ntk", 3, _frequencies, _float32, least=least, by_base=True, factor_names=("factor", "alpha"),
+    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)),
+)  # fmt: skip

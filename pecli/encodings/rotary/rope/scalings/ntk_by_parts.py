@@ -12,8 +12,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
+from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
-from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, OriginalMax, Scaling, Series
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, TAU
 from pecli.numbers.text import number_text
@@ -24,7 +25,7 @@ SINGULARITY = 0.001  # keeps the ramp of the authors' code from dividing by zero
 
 
 def _frequencies(
-    series: Series,
+    series: PlainSeries,
     *,
     factor: Factor,
     original_max: OriginalMax,
@@ -56,7 +57,7 @@ def _frequencies(
         return tuple(w * (1 - r) + w / factor * r for w, r in zip(series.frequencies, ramps, strict=True))
 
 
-def _index_ramp(series: Series, original: int, fast: Decimal, slow: Decimal, truncate: bool) -> list[Decimal]:
+def _index_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal, truncate: bool) -> list[Decimal]:
     """Return the share of interpolation per pair, linear in the index.
 
     The bounds are those of the authors' code: the upper one is d - 1 and not
@@ -75,7 +76,7 @@ def _index_ramp(series: Series, original: int, fast: Decimal, slow: Decimal, tru
     return [_clamp((i - low) / (high - low)) for i in range(d // 2)]
 
 
-def _rotations_ramp(series: Series, original: int, fast: Decimal, slow: Decimal) -> list[Decimal]:
+def _rotations_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal) -> list[Decimal]:
     """Return the share of interpolation per pair, linear in its rotations within `original` positions."""
     if fast == slow:
         raise BadParameter("beta-fast", fast, "must differ from beta-slow: the ramp divides by their difference")
@@ -87,7 +88,7 @@ def _clamp(value: Decimal) -> Decimal:
 
 
 def _float32(
-    series: Series,
+    series: PlainSeries,
     *,
     factor: Decimal,
     original_max: int,
@@ -121,4 +122,17 @@ def _float32(
     return found
 
 
-SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32)
+def least_blend(slowed: Slowed) -> float | None:
+    """Return the least factor of w' = w ((1 - r) + r / factor): r does not depend on it, and follows at any factor."""
+    if slowed.factor == 1:
+        return None
+    wanted = []
+    for i in slowed.binding:
+        r = (1 - slowed.ratios[i]) / (1 - 1 / slowed.factor)
+        rest = 1 / slowed.growth - (1 - r)
+        wanted.append(r / rest if rest > 0 else math.inf)
+    least = max(wanted)
+    return least if least < math.inf else None
+
+
+SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32, least=least_blend)

@@ -6,19 +6,19 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, Reader, RopeType, Scaling, Series
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, PlainSeries, Reader, RopeType, Scaling
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text
 
 
-def _frequencies(series: Series, *, factor: Factor | None = None) -> Frequencies:
+def _frequencies(series: PlainSeries, *, factor: Factor | None = None) -> Frequencies:
     rotating, times = series.width // 2, ONE if factor is None else factor
     with localcontext(CONTEXT):
         moving = tuple(w / times for w in geometric(series.base, Fraction(2, series.dim), rotating))
     return moving + (ZERO,) * (series.dim // 2 - rotating)
 
 
-def _float32(series: Series, *, factor: Decimal | None) -> Float32:
+def _float32(series: PlainSeries, *, factor: Decimal | None) -> Float32:
     import numpy as np
 
     moving = inverse_powers(series.base, series.dim, 2 * (series.width // 2))

@@ -96,5 +96,5 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 SCALING = Scaling(
     "yarn", 6, RAMP.frequencies, RAMP.float32, _magnitude,
     types=(RopeType("yarn", _read, needs_head_dim=True, original_beside=True),),
-    mistakes=_mistakes,
+    mistakes=_mistakes, least=RAMP.least,
 )  # fmt: skip
