@@ -95,7 +95,8 @@ def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
 def unscaled(recipe: Recipe) -> Recipe:
     """Return the encoding as the model was first trained: without a scaling."""
     names = scalings_of(recipe)
-    return _made(recipe, names[0], 1, 1, None)[0] if names else recipe
+    plain = _made(recipe, names[0], 1, 1, None)[0] if names else recipe
+    return recipe if plain == recipe else plain
 
 
 def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None = None) -> Recipe:
