@@ -48,7 +48,7 @@ def _made(
     given |= {option: lengths[option] for option in scaling.required if option in lengths and option not in given}
     missing = [option for option in scaling.required if option not in given]
     if missing:
-        rule = f"needs {' and '.join(missing)}, which lengths do not give: they were searched for a model, "
-        raise BadParameter("scaling", scaling.name, rule + "so take a recipe that has them")
+        rule = f"needs the lists that were searched for a model: give a recipe with {' and '.join(sorted(missing))}"
+        raise BadParameter("scaling", scaling.name, rule)
     named = next((given[name] for name in scaling.factor_names if name in given), times)
     return given, Decimal(parse_number("factor", named))
