@@ -75,8 +75,9 @@ def compare_block(pairing: Pairing, strip: Strip) -> tuple[Figures, int]:
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
-    for low in range(0, strip.rows, step):
-        found += _piece(pairing, strip.left + low, a[low : low + step], b[low : low + step])
+    with np.errstate(all="ignore"):  # any bits may stand in a file
+        for low in range(0, strip.rows, step):
+            found += _piece(pairing, strip.left + low, a[low : low + step], b[low : low + step])
     return found, size
 
 
@@ -117,16 +118,14 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
     kind = np.float32 if narrow else np.float64  # the narrow types stand in float32 exactly
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
-    with np.errstate(invalid="ignore", over="ignore"):
-        signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
-        gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
+    signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
+    gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
     units = _units(a, b, x, y, (left, right))
     nan = infinite = OddValues()
     known = units
     if not math.isfinite(float(gap.max(initial=0.0))):  # NaN and infinity both show in the maximum
         x, y = x.astype(np.float64), y.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            signed = x - y
+        signed = x - y
         gap = np.abs(signed)
         nan, infinite = (_odd_values(pairing, row, test(x), test(y)) for test in (np.isnan, np.isinf))
         gap[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
@@ -184,8 +183,7 @@ def _beyond(
     unequal = int(np.count_nonzero(wrong))
     if unequal and not tolerance.exact:
         odd = np.isinf(gap)
-        with np.errstate(invalid="ignore"):
-            wrong = odd | (gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64)))
+        wrong = odd | (gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64)))
         if tolerance.ulp and units is not None:
             wrong &= odd | (units > tolerance.ulp)
     beyond = int(np.count_nonzero(wrong))
@@ -220,12 +218,11 @@ def _directions(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], signed: NDAr
     """
     if math.prod(pairing.row_shape) < 2:
         return {}
-    with np.errstate(all="ignore"):
-        dd, dx, xx = (_dots(p, q).astype(np.float64) for p, q in ((signed, signed), (signed, x), (x, x)))
-        yy = np.maximum(xx - 2 * dx + dd, 0.0)
-        sizes = np.sqrt(xx), np.sqrt(yy)
-        longer = (2 * dx - dd) / (sizes[0] + sizes[1])
-        cosines = 1.0 - (dd - longer * longer) / (2.0 * sizes[0] * sizes[1])
+    dd, dx, xx = (_dots(p, q).astype(np.float64) for p, q in ((signed, signed), (signed, x), (x, x)))
+    yy = np.maximum(xx - 2 * dx + dd, 0.0)
+    sizes = np.sqrt(xx), np.sqrt(yy)
+    longer = (2 * dx - dd) / (sizes[0] + sizes[1])
+    cosines = 1.0 - (dd - longer * longer) / (2.0 * sizes[0] * sizes[1])
     plain = np.isfinite(cosines)
     if not plain.all():  # rows of zeros, or with values that are not finite: alike if they are equal
         same = [np.array_equal(p, q, equal_nan=True) for p, q in zip(x[~plain], y[~plain], strict=True)]

@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pecli.declare.changes import Change
 from pecli.declare.encoding import Encoding, Family
+from pecli.diagnosis.case import Candidate, Case, Lanes
+from pecli.diagnosis.reworked import reworked
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
+from pecli.measures.samples import Floats
 from pecli.numbers.positions import Positions, fraction_text
+from pecli.tables.layouts import COMPLEX, LAYOUTS
 from pecli.tables.table import Table
+
+
+def recipe_candidates(case: Case, table: Table) -> Iterator[Candidate]:
+    """Yield what the recipe of an expected table is mistaken for, its layout among it."""
+    if table.source.encoding.family is Family.ROTARY:
+        for change in _layouts(table):
+            yield Candidate(change.kind, change.text, partial(_lanes, case, table, change))
+    for change in mistakes(table):
+        yield Candidate(change.kind, change.text, partial(_lanes, case, table, change))
+
+
+def _lanes(case: Case, table: Table, change: Change) -> Lanes | None:
+    made = changed(table, change, case.grain)
+    lanes = None if made is None else case.beside(made)
+    if lanes is None or change.values is None:
+        return lanes
+    values, shapes = change.values, {lane.name: lane.row_shape for lane in lanes}
+
+    def work(name: str, rows: Floats, first: int) -> Floats:
+        return values(name, rows.reshape(len(rows), *shapes[name]), first).reshape(rows.shape)
+
+    return reworked(lanes, case.grain, work)
+
+
+def _layouts(table: Table) -> Iterator[Change]:
+    """Yield the other layouts of a rotary table."""
+    mine = table.request.layout
+    for layout in LAYOUTS:
+        said = {
+            frozenset(("half", "interleaved")): "equal after swapping interleaved for halves: ",
+            frozenset(("concat", "sin-cos")): "cos and sin are exchanged: ",
+        }.get(frozenset((layout, mine)), "")
+        if layout != mine:
+            yield Change("layout", f"{said}layout {layout} where {mine} was expected", {"layout": layout})
 
 
 def mistakes(table: Table) -> Iterator[Change]:
@@ -33,8 +72,8 @@ def _starts(table: Table) -> Iterator[Change]:
 
 
 def _conventions(encoding: Encoding, keys: dict[str, str]) -> Iterator[Change]:
-    """Yield the other words of every preset."""
-    for preset in encoding.presets:
+    """Yield the other words of every preset, those first that set least."""
+    for preset in sorted(encoding.presets, key=lambda preset: max(map(len, preset.sets.values()))):
         words = {word: _texts(encoding, sets) for word, sets in preset.sets.items()}
         mine = next((word for word, sets in words.items() if sets.items() <= keys.items()), None)
         for word, sets in words.items():
@@ -49,19 +88,21 @@ def _texts(encoding: Encoding, sets: Mapping[str, object]) -> dict[str, str]:
     return {parameter.option: parameter.text(parameter.parse(value)) for parameter, value in named}
 
 
-def changed(table: Table, change: Change, rows: int | None = None) -> Table | None:
-    """Return a table, or its first rows, with a change's parameters and positions; None if they are not allowed."""
-    own: dict[str, Any] = {k: v for k, v in table.source.keys().items() if k not in change.keys}
-    own |= {k: v for k, v in change.keys.items() if v is not None}
-    part = table.part if rows is None else table.part.part(0, min(rows, table.part.count))
-    family, request = table.source.encoding.family, table.request
-    options: dict[str, Any] = {"layout": request.layout} if family is Family.ROTARY else {}
-    options |= {"form": request.form} if family.pairs else {}
+def changed(table: Table, change: Change, dtype: str | None = None) -> Table | None:
+    """Return a table with a change's parameters and positions, rounded to a type; None if they are not allowed."""
+    request = table.request
+    keys: dict[str, Any] = {**table.source.keys(), **change.keys}
+    family = table.source.encoding.family
+    options: dict[str, Any] = {"arithmetic": request.arithmetic, "dtype": dtype or request.dtype}
+    if family is Family.ROTARY:
+        options["layout"] = keys.pop("layout", request.layout)
+        if options["layout"] == "complex" and options["dtype"] not in COMPLEX:
+            options["dtype"] = "float32"
+    if family.pairs:
+        options["form"] = request.form
     try:
-        recipe = Recipe.bind(table.source.encoding.name, **own)
-        return Table.make(
-            recipe, positions=_moved(part, change.shift), dtype=request.dtype, arithmetic=request.arithmetic, **options
-        )
+        recipe = Recipe.bind(table.source.encoding.name, **{k: v for k, v in keys.items() if v is not None})
+        return Table.make(recipe, positions=_moved(table.part, change.shift), **options)
     except PecliError:
         return None
 

@@ -1,0 +1,168 @@
+"""Two tables that should be alike, and what may have been done to one that makes it the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pecli.comparison.compare import compare_lanes
+from pecli.comparison.figures import Figures
+from pecli.comparison.results import Tolerance
+from pecli.declare.tabular import Tabular
+from pecli.measures.floats import floats
+from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
+from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
+
+WINDOW = 1024  # rows that candidates are tried on before the whole table is
+BEFORE = 16  # rows of the window before the first difference, where that lies far down
+GRAINS = ("bfloat16", "float16", "float32", "float64")
+ROUNDINGS = 4  # of a value of the table's size, that two roundings and a change of a value between them make
+
+Lanes = Sequence[Lane]
+Part = tuple[slice, slice]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing that may have been done.
+
+    Attributes
+    ----------
+    kind : str
+        A word for it, for programs.
+    text : str
+        What to say.
+    lanes : callable
+        Gives the expected lanes so changed, each beside that of the case; None where it does not apply.
+    rows, columns : slice
+        Rows and columns of the window that it can speak of.
+    """
+
+    kind: str
+    text: str
+    lanes: Callable[[], Lanes | None]
+    rows: slice = field(default_factory=lambda: slice(None))
+    columns: slice = field(default_factory=lambda: slice(None))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arrays of two tables that should be alike.
+
+    Attributes
+    ----------
+    table : Tabular
+        What is at hand.
+    mine, expected : sequence of Lane
+        Its arrays and the expected ones beside each other, with rows of one shape.
+    first : int
+        The first row that differs.
+    """
+
+    table: Tabular
+    mine: Lanes
+    expected: Lanes
+    first: int
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What the arrays are called."""
+        return [lane.name for lane in self.mine]
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows that all have."""
+        return min(lane.rows for lane in (*self.mine, *self.expected))
+
+    @cached_property
+    def window(self) -> tuple[int, int]:
+        """First and last (exclusive) row that candidates are tried on."""
+        start = max(0, min(self.first - BEFORE, self.rows - WINDOW)) if self.first >= WINDOW else 0
+        return start, min(self.rows, start + WINDOW)
+
+    @cached_property
+    def here(self) -> list[Floats]:
+        """The values at hand in the window, (n, columns) each."""
+        return [read_rows(lane, *self.window) for lane in self.mine]
+
+    @cached_property
+    def there(self) -> list[Floats]:
+        """The expected values in the window."""
+        return [read_rows(lane, *self.window) for lane in self.expected]
+
+    @cached_property
+    def grain(self) -> str:
+        """The coarser of the two types to which values are rounded."""
+        sides = ((self.here, self.mine), (self.there, self.expected))
+        return min((_grain(planes, lanes[0].dtype) for planes, lanes in sides), key=GRAINS.index)
+
+    @cached_property
+    def scale(self) -> float:
+        """Size of the values."""
+        return max((float(np.abs(p[np.isfinite(p)]).max(initial=0.0)) for p in self.there), default=0.0) or 1.0
+
+    @property
+    def rounding(self) -> float:
+        """What roundings may make."""
+        return ROUNDINGS * RESOLUTION[self.grain] * self.scale
+
+    def off(self, planes: Sequence[Floats], part: Part = (slice(None), slice(None)), share: float = 1.0) -> float:
+        """Return the largest difference of other values from the numbers at hand; infinite for other shapes.
+
+        With a share below 1 it is that of so many of the values, the others left out.
+        """
+        if [p.shape for p in planes] != [p.shape for p in self.here]:
+            return float("inf")
+        found = [gaps(p[part], q[part])[~np.isnan(p[part])] for p, q in zip(self.here, planes, strict=True)]
+        every = np.concatenate(found)
+        last = int(share * (every.size - 1))
+        return float(every.max(initial=0.0) if share == 1 or last < 0 else np.partition(every, last)[last])
+
+    def tried(self, candidate: Candidate, share: float = 1.0) -> float:
+        """Return the largest difference that a candidate leaves in the window."""
+        lanes = candidate.lanes()
+        if lanes is None or any(a.rows < self.window[1] for a in lanes):
+            return float("inf")
+        return self.off([read_rows(lane, *self.window) for lane in lanes], (candidate.rows, candidate.columns), share)
+
+    def compared(self, lanes: Lanes, tolerance: Tolerance | None = None) -> Figures:
+        """Compare all values at hand with other lanes; where those have no row, none is compared."""
+        total = Figures()
+        for mine, other in zip(self.mine, lanes, strict=True):
+            parts = list(strips(mine, other) or ())
+            total += compare_lanes(mine, other, parts, tolerance or Tolerance()).figures
+        return total
+
+    def beside(self, table: Tabular) -> Lanes | None:
+        """Return the lanes of another table in place of the expected ones; None if they are shaped otherwise."""
+        pairs = (same_layout(a, b) for a, b in pair_lanes(self.table, table)[0])
+        found = {a.name: b for a, b in pairs if a.row_shape == b.row_shape}
+        return [found[name] for name in self.names] if found.keys() >= set(self.names) else None
+
+
+def case_of(mine: Tabular, expected: Tabular, first: int) -> Case | None:
+    """Return the arrays of two tables that stand for each other; None where there are none of real numbers."""
+    pairs = [same_layout(a, b) for a, b in pair_lanes(mine, expected)[0]]
+    pairs = [(a, b) for a, b in pairs if a.row_shape == b.row_shape and min(a.rows, b.rows) and a.row_size]
+    if not pairs or any(a.dtype.startswith(("int", "uint", "bool")) for a, _ in pairs):
+        return None
+    return Case(mine, [a for a, _ in pairs], [b for _, b in pairs], first)
+
+
+def read_rows(lane: Lane, start: int, stop: int) -> Floats:
+    """Return rows of a lane as (rows, columns) float64."""
+    return floats(lane.read(start, stop), lane.dtype).astype(np.float64).reshape(stop - start, -1)
+
+
+def gaps(p: Floats, q: Floats) -> Floats:
+    """Return absolute differences; 0 where both are NaN or the same infinity, infinity where one is NaN."""
+    with np.errstate(invalid="ignore"):
+        apart = np.where((p == q) | (np.isnan(p) & np.isnan(q)), 0.0, np.abs(p - q))
+    return np.nan_to_num(apart, nan=np.inf, posinf=np.inf)
+
+
+def _grain(planes: Sequence[Floats], dtype: str) -> str:
+    return grain([Plane("", p, len(p)) for p in planes], dtype)

@@ -1,0 +1,46 @@
+"""Where two tables differ, told from the figures alone: one value, one row, one column, a stretch of rows."""
+
+from __future__ import annotations
+
+from pecli.comparison.figures import Figures, Place
+from pecli.comparison.results import ArrayComparison, Finding
+
+SOME = 0.5  # share of the rows or columns up to which it says something where they are
+
+
+def places(arrays: list[ArrayComparison]) -> list[Finding]:
+    """Return where the values differ, for each array that differs in some of its rows or columns only."""
+    said = ((array, _where(array)) for array in arrays)
+    return [Finding("place", f"{array.name}: {text}") for array, text in said if text is not None]
+
+
+def _where(array: ArrayComparison) -> str | None:
+    """Say where an array differs; None if everywhere, or nowhere."""
+    figures = array.figures
+    first, last = figures.first, figures.last
+    if first is None or last is None or figures.unequal != figures.beyond:
+        return None
+    columns = [k for k, off in enumerate(array.columns) if off]
+    if figures.unequal == 1:
+        return f"one value differs, at {at(first)}: {first.left:.9g} where {first.right:.9g} was expected"
+    rows = figures.unequal_rows
+    of_rows = max(1, figures.compared // max(1, len(array.columns)))
+    if len(columns) == 1 and len(array.columns) > 1:
+        return f"column {columns[0]} differs, in {rows:,} of {of_rows:,} rows"
+    if rows > SOME * of_rows and len(columns) > SOME * len(array.columns):
+        return None
+    count = f"{figures.unequal:,} values" if len(columns) == len(array.columns) else _in_columns(figures, len(columns))
+    if rows == 1:
+        return f"one row differs, {first.index[0]}, in {count}"
+    if len(array.shape) == 2 and last.index[0] - first.index[0] + 1 == rows:
+        return f"rows {first.index[0]} to {last.index[0]} differ, in {count}"
+    return f"{rows:,} of {of_rows:,} rows differ, in {count}, the first at {at(first)}, the last at {at(last)}"
+
+
+def _in_columns(figures: Figures, columns: int) -> str:
+    return f"{figures.unequal:,} values" + (f" of {columns:,} columns" if columns else "")
+
+
+def at(place: Place) -> str:
+    """Return a place as it is written: pe[300, 7]."""
+    return f"{place.array}[{', '.join(map(str, place.index))}]"
