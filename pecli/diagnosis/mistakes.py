@@ -14,7 +14,8 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.measures.samples import Floats
 from pecli.numbers.positions import Positions, fraction_text
-from pecli.tables.layouts import COMPLEX, LAYOUTS
+from pecli.numbers.types import COMPLEX
+from pecli.tables.layouts import LAYOUTS
 from pecli.tables.table import Table
 
 
