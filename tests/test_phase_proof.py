@@ -22,7 +22,7 @@ import pytest
 from pecli.engine import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
 from pecli.engine.anchors import Anchors, group_size
 from pecli.engine.ladder import Ladder
-from pecli.engine.narrowing import Window
+from pecli.engine.narrowing import DoubtWindow
 from pecli.engine.product import combine
 from pecli.engine.turns import LIMB
 from tests.phase_reference import frequencies, wanted
@@ -60,7 +60,7 @@ def widened_bounds(factor: int) -> Iterator[list[int]]:
         settled.append(len(multiples))
         return exactly(self, multiples, *rest)
 
-    window = Window(64 * narrow_run.FIRST_PLANE / narrow_run.SMALL)
+    window = DoubtWindow(64 * narrow_run.FIRST_PLANE / narrow_run.SMALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrow_run, "PLANE", factor * narrow_run.PLANE)
         patch.setattr(narrow_run, "RELATIVE", factor * narrow_run.RELATIVE)

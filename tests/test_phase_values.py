@@ -7,11 +7,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
-from pecli.engine import FREQUENCY_DIGITS, PI, STORAGE, Wheel, default_threads, fill, pi, widen
+from pecli.engine import STORAGE, Wheel, default_threads, fill, widen
+from pecli.engine.turns import pi_bits
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import FREQUENCY_DIGITS, PI
 from tests.phase_reference import filled, frequencies, wanted, wrong_values
 
 DTYPES = list(STORAGE)
@@ -185,9 +188,10 @@ def test_angles_that_are_ties_go_to_even() -> None:
     assert out[:, 0].tolist() == [2**24, 2**24 + 4, -(2**24), 0]
 
 
-def test_pi_has_the_digits_asked_for() -> None:
-    assert str(pi(30)).startswith("3.14159265358979323846264338327")
-    assert len(str(PI)) > FREQUENCY_DIGITS
+def test_pi_is_the_same_number_in_decimal_and_in_binary() -> None:
+    with mpmath.workdps(150):
+        assert abs(mpmath.mpf(str(PI)) - mpmath.pi) < mpmath.mpf(10) ** -(FREQUENCY_DIGITS + 10)
+        assert pi_bits(400) == int(mpmath.floor(mpmath.pi * mpmath.mpf(2) ** 400))
 
 
 def test_threads_are_cores_but_at_most_eight() -> None:

@@ -1,15 +1,44 @@
-"""The engine: exact phases, and from them correctly rounded sines, cosines and angles."""
+"""The engine: exact phases, and from them correctly rounded sines, cosines and angles.
+
+A value is first computed with a proved error, in float64 or in pairs of them; where that error
+reaches a boundary between two numbers of the target type it is computed again in integers of any
+size (Ziv's test).  Its words, in the order in which a table comes about:
+
+wheel
+    The frequencies of a table's columns, each an exact fraction of a turn for one multiple of the
+    unit, in fixed point; what every fill of these columns shares.  (`wheel`, `turns`)
+phase
+    Multiple times frequency modulo one turn: the integer part of a product of integers, dropped.
+    (`turns`)
+circle
+    The way from a phase to cosine and sine: a table of 256ths of a turn and short polynomials.
+    (`circle`)
+run
+    Rows whose multiples are evenly spaced; a table is cut into runs, and a run into tasks for the
+    team of threads.  (`tasks`, `team`)
+ladder
+    The rows that the rows of a long run are products of, by e^(i(a + b)w) = e^(iaw) e^(ibw): a
+    table of offsets W, and the anchors.  (`ladder`)
+anchor
+    A row of a ladder that serves a whole block of rows, each anchor times one offset; it comes from
+    exact phases, so errors do not add up along a run.  Anchors are made in groups.  (`anchors`)
+block
+    The rows of some anchors that are multiplied out at once, small enough for a core's cache.
+    (`blocks`)
+doubt
+    A candidate that lies so near a boundary that its error leaves two numbers to choose from; it
+    is decided by more digits, at last exactly.  (`narrowing`, `exact`)
+still
+    A column of frequency zero: cosine 1, sine 0 in every row.
+"""
 
 from pecli.engine.filling import fill
 from pecli.engine.team import default_threads
-from pecli.engine.turns import FREQUENCY_DIGITS, PI, pi
 from pecli.engine.wheel import Part, Wheel
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.rounding import STORAGE, narrow, widen
 
 __all__ = [
-    "FREQUENCY_DIGITS",
-    "PI",
     "STORAGE",
     "Doubled",
     "Part",
@@ -17,6 +46,5 @@ __all__ = [
     "default_threads",
     "fill",
     "narrow",
-    "pi",
     "widen",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.angle import fill_angles
 from pecli.engine.exact import round_ratio
-from pecli.engine.layout import Layout, Output, arrange, check_outputs
+from pecli.engine.layout import Output, PairLayout, arrange, check_outputs
 from pecli.engine.tasks import TASK, tasks
 from pecli.engine.team import share
 from pecli.engine.wheel import Wheel
@@ -136,7 +136,7 @@ def _fill_list(
             np.copyto(view[at : at + step], parts[part].take(place[at : at + step], axis=0)[:, : view.shape[1]])
 
 
-def _still(wheel: Wheel, multiples: Integers | range, layout: Layout, dtype: str) -> None:
+def _still(wheel: Wheel, multiples: Integers | range, layout: PairLayout, dtype: str) -> None:
     """Store the rows of position zero and the columns of frequency zero: zeros are positive."""
     if isinstance(multiples, range):
         rows = [multiples.index(0)] if 0 in multiples else []

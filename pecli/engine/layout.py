@@ -15,7 +15,7 @@ from pecli.numbers.types import storage
 Output = tuple[Part, NDArray[Any]]
 
 
-class Layout(NamedTuple):
+class PairLayout(NamedTuple):
     """The outputs of a fill.
 
     Parameters
@@ -32,10 +32,10 @@ class Layout(NamedTuple):
     pair: NDArray[Any] | None = None
     sine_first: bool = False
 
-    def rows(self, pick: slice) -> Layout:
+    def rows(self, pick: slice) -> PairLayout:
         """Pick some rows, in their order or reversed."""
         pair = None if self.pair is None else self.pair[pick]
-        return Layout([(part, view[pick]) for part, view in self.singles], pair, self.sine_first)
+        return PairLayout([(part, view[pick]) for part, view in self.singles], pair, self.sine_first)
 
     def views(self) -> list[Output]:
         """Every output one by one."""
@@ -59,7 +59,7 @@ def check_outputs(outputs: Sequence[Output], rows: int, columns: int, dtype: str
     return list(outputs)
 
 
-def arrange(outputs: Sequence[Output]) -> Layout:
+def arrange(outputs: Sequence[Output]) -> PairLayout:
     """Find a sine and a cosine view that interleave."""
     for i, (part, view) in enumerate(outputs):
         for j, (other, second) in enumerate(outputs):
@@ -67,8 +67,8 @@ def arrange(outputs: Sequence[Output]) -> Layout:
                 rows, columns = view.shape
                 shape, strides = (rows, 2 * columns), (view.strides[0], view.itemsize)
                 pair = as_strided(view, shape, strides)
-                return Layout([o for k, o in enumerate(outputs) if k not in (i, j)], pair, part == "sin")
-    return Layout(list(outputs))
+                return PairLayout([o for k, o in enumerate(outputs) if k not in (i, j)], pair, part == "sin")
+    return PairLayout(list(outputs))
 
 
 def _interleave(first: NDArray[Any], second: NDArray[Any]) -> bool:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from pecli.engine.anchors import Anchors
 from pecli.engine.blocks import AnchorBlock, Outer, blocks, short_buffers
-from pecli.engine.layout import Layout
-from pecli.engine.narrowing import Flags, Rounder, Window, decide, put
+from pecli.engine.layout import PairLayout
+from pecli.engine.narrowing import DoubtWindow, Flags, Rounder, decide, put
 from pecli.engine.product import join
 from pecli.engine.scratch import Scratch
 
@@ -40,7 +40,7 @@ may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46
 SMALL = 1.25 * 2.0**-13
 """Sines and cosines below this are found by their phases: about as many as the window flags of the others."""
 
-WINDOW = Window(FIRST_PLANE / SMALL)
+WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
 
 NEAR = int(SMALL * 65536) + 1
 """|sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
@@ -60,7 +60,7 @@ class NarrowRun:
     """
 
     def __init__(
-        self, anchors: Anchors, first: int, last: int, layout: Layout, dtype: str, mirrored: bool, scratch: Scratch
+        self, anchors: Anchors, first: int, last: int, layout: PairLayout, dtype: str, mirrored: bool, scratch: Scratch
     ) -> None:
         self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
         self.first, self.last, self.layout = first, last, layout

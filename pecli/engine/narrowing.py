@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.layout import Layout
+from pecli.engine.layout import PairLayout
 from pecli.engine.scratch import Scratch
 from pecli.engine.wheel import Wheel
 from pecli.numbers.rounding import narrow
@@ -26,7 +26,7 @@ Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Window:
+class DoubtWindow:
     """How near to a midpoint is too near.
 
     Parameters
@@ -117,7 +117,7 @@ def decide(
     return above
 
 
-def put(layout: Layout, part: str, rows: Indices, columns: Indices, values: NDArray[Any]) -> None:
+def put(layout: PairLayout, part: str, rows: Indices, columns: Indices, values: NDArray[Any]) -> None:
     """Store single values in every output of a part that has their columns."""
     for kind, view in layout.views():
         if kind == part:
@@ -138,11 +138,11 @@ class Rounder:
     ----------
     z : ndarray of complex128
         (rows, columns), contiguous: cos + i sin, or sin + i cos if ``swapped``.
-    layout : Layout
+    layout : PairLayout
         Outputs, of which a block takes as many rows as z has.
     dtype : str
         float16, bfloat16 or float32.
-    window : Window
+    window : DoubtWindow
         The test for float32.  The others' is wide enough for any window.
 
     Notes
@@ -150,7 +150,9 @@ class Rounder:
     Every view is made here, once: between NumPy's calls the threads contend for the interpreter.
     """
 
-    def __init__(self, z: Complex, layout: Layout, swapped: bool, dtype: str, window: Window, scratch: Scratch) -> None:
+    def __init__(
+        self, z: Complex, layout: PairLayout, swapped: bool, dtype: str, window: DoubtWindow, scratch: Scratch
+    ) -> None:
         self.rows = len(z)
         self._bits = z.reshape(-1).view(np.uint64)
         self._integers = self._bits.view(np.int64)
@@ -222,7 +224,7 @@ _BRAIN_HALF = np.uint32(0x8000)
 _HALF_HALF = np.uint32(0x1000 - 0x38000000 + (1 << 32))
 
 
-def _single_stores(z: Complex, layout: Layout, swapped: bool) -> list[Store]:
+def _single_stores(z: Complex, layout: PairLayout, swapped: bool) -> list[Store]:
     """Pair sources in z with targets, of equal columns."""
     stores: list[Store] = []
     if layout.pair is not None:
@@ -233,7 +235,7 @@ def _single_stores(z: Complex, layout: Layout, swapped: bool) -> list[Store]:
     return stores
 
 
-def _half_stores(words: NDArray[np.uint32], layout: Layout, swapped: bool) -> list[Store]:
+def _half_stores(words: NDArray[np.uint32], layout: PairLayout, swapped: bool) -> list[Store]:
     stores: list[Store] = []
     if layout.pair is not None:
         stores.append((words.reshape(len(words), -1)[:, : layout.pair.shape[1]], layout.pair.view(np.uint16)))

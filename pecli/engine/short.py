@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.circle import DOUBLED_ERROR, SINGLE_ERROR
-from pecli.engine.layout import Layout
-from pecli.engine.narrowing import SMALLEST_NORMAL, Flags, Rounder, Window, decide, ordinary, put
+from pecli.engine.layout import PairLayout
+from pecli.engine.narrowing import SMALLEST_NORMAL, DoubtWindow, Flags, Rounder, decide, ordinary, put
 from pecli.engine.scratch import Scratch
 from pecli.engine.wheel import Wheel
 from pecli.numbers.doubled import Doubled, multiply
@@ -24,10 +24,10 @@ RELATIVE = SINGLE_ERROR + 2.0**-51
 SMALL = 2.0**-19
 """Parts below this are doubted: `phase_error` is below 2^-60, so above it less than 2^-41 of them."""
 
-WINDOW = Window(2.0**-40)
+WINDOW = DoubtWindow(2.0**-40)
 
 
-def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scratch: Scratch) -> None:
+def fill_short(wheel: Wheel, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
     """Fill rows of any multiples."""
     step = max(1, CALL // wheel.count)
     for at in range(0, len(multiples), step):
@@ -38,7 +38,7 @@ def fill_short(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, sc
             _narrow(wheel, multiples[here], layout.rows(here), dtype, scratch)
 
 
-def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scratch: Scratch) -> None:
+def _narrow(wheel: Wheel, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
     points, bits = wheel.single_rows(multiples)
     magnitude = float(wheel.magnitude.hi)
     points *= magnitude
@@ -60,7 +60,7 @@ def _narrow(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, scrat
     put(layout, "sin", rows, columns, values[:, 1])
 
 
-def _doubtful(points: Complex, layout: Layout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
+def _doubtful(points: Complex, layout: PairLayout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
     """Round into the outputs; places that may be wrong."""
     swapped = layout.pair is not None and layout.sine_first
     biased = points * WINDOW.bias
@@ -73,7 +73,7 @@ def _doubtful(points: Complex, layout: Layout, dtype: str, magnitude: float, scr
     return flags.places() >> 1
 
 
-def _wide(wheel: Wheel, multiples: Integers, layout: Layout) -> None:
+def _wide(wheel: Wheel, multiples: Integers, layout: PairLayout) -> None:
     point = wheel.doubled_rows(multiples)
     bits = wheel.kept_bits(multiples, 100)
     absolute = (wheel.phase_error(multiples, bits) * abs(float(wheel.magnitude.hi)))[:, None]

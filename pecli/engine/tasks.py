@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.anchors import Anchors, anchors_at, group_size, ladder_for
-from pecli.engine.layout import Layout
+from pecli.engine.layout import PairLayout
 from pecli.engine.narrow_run import WINDOW, NarrowRun
 from pecli.engine.narrowing import ordinary
 from pecli.engine.scratch import Scratch
@@ -43,7 +43,7 @@ LEAST = 24
 """Rows from which on a ladder that stands is used."""
 
 
-class Run(NamedTuple):
+class RowRun(NamedTuple):
     """Multiples offset + step n for first <= n < last, and the rows they fill.
 
     ``mirrored``: the multiples are the negatives of these.
@@ -53,7 +53,7 @@ class Run(NamedTuple):
     step: int
     first: int
     last: int
-    layout: Layout
+    layout: PairLayout
     mirrored: bool
 
     def multiples(self) -> Integers:
@@ -63,7 +63,7 @@ class Run(NamedTuple):
 
 
 def tasks(
-    wheel: Wheel, multiples: Integers | range, layout: Layout, dtype: str, threads: int, block: int | None
+    wheel: Wheel, multiples: Integers | range, layout: PairLayout, dtype: str, threads: int, block: int | None
 ) -> list[Task]:
     """Cut the work into pieces that can be done in any order."""
     if not isinstance(multiples, range):
@@ -78,7 +78,7 @@ def tasks(
     return found
 
 
-def _worth(wheel: Wheel, run: Run, dtype: str) -> bool:
+def _worth(wheel: Wheel, run: RowRun, dtype: str) -> bool:
     """Whether a ladder serves the run, now or with what it has served in earlier calls."""
     key = (run.offset, run.step, dtype == "float64")
     count = run.last - run.first
@@ -91,7 +91,9 @@ def _worth(wheel: Wheel, run: Run, dtype: str) -> bool:
         return count >= LEAST and wheel.served.get(key, count) >= WORTH
 
 
-def _short_tasks(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, block: int | None) -> Iterator[Task]:
+def _short_tasks(
+    wheel: Wheel, multiples: Integers, layout: PairLayout, dtype: str, block: int | None
+) -> Iterator[Task]:
     rows = block or max(1, TASK // 8 // wheel.count)
     for at in range(0, len(multiples), rows):
         here = slice(at, at + rows)
@@ -102,7 +104,7 @@ def _short_tasks(wheel: Wheel, multiples: Integers, layout: Layout, dtype: str, 
         yield short
 
 
-def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
+def _long_tasks(wheel: Wheel, run: RowRun, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
     wide, count = dtype == "float64", run.last - run.first
     ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
     ladder.asked += count
@@ -120,7 +122,7 @@ def _long_tasks(wheel: Wheel, run: Run, dtype: str, threads: int, block: int | N
         at = stop
 
 
-def _fill_long(anchors: Anchors, run: Run, first: int, last: int, dtype: str, scratch: Scratch) -> None:
+def _fill_long(anchors: Anchors, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch) -> None:
     """Fill rows of one group, in pieces where many threads are at work."""
     pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
     if anchors.ladder.asked * anchors.ladder.wheel.count < SHORT:
@@ -136,7 +138,7 @@ def _fill_long(anchors: Anchors, run: Run, first: int, last: int, dtype: str, sc
             NarrowRun(anchors, at, stop, layout, dtype, run.mirrored, scratch).fill(pairs)
 
 
-def _runs(multiples: range, layout: Layout) -> Iterator[Run]:
+def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:
     """Cut a range at zero, into upward ones of multiples without sign."""
     if multiples.step < 0:
         multiples, layout = multiples[::-1], layout.rows(slice(None, None, -1))
@@ -145,8 +147,10 @@ def _runs(multiples: range, layout: Layout) -> Iterator[Run]:
     if below:
         smallest = -multiples[below - 1]
         offset, first = smallest % step, smallest // step
-        yield Run(offset, step, first, first + below, layout.rows(slice(None, below)).rows(slice(None, None, -1)), True)
+        yield RowRun(
+            offset, step, first, first + below, layout.rows(slice(None, below)).rows(slice(None, None, -1)), True
+        )
     if below < len(multiples):
         start = multiples[below]
         first = start // step
-        yield Run(start % step, step, first, first + len(multiples) - below, layout.rows(slice(below, None)), False)
+        yield RowRun(start % step, step, first, first + len(multiples) - below, layout.rows(slice(below, None)), False)

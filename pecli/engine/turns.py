@@ -16,13 +16,6 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 
-FREQUENCY_DIGITS = 100
-"""Significant digits that an irrational frequency should be given in.
-
-A phase of a position below 2^63 units loses at most 73 bits of the frequency before the turn's
-point; 100 digits are 332 bits, which leaves 259 to tell a value from a rounding boundary.
-"""
-
 LIMB = 32
 Limbs = NDArray[np.uint64]
 
@@ -47,15 +40,6 @@ def _pi_times(one: int) -> int:
 def pi_bits(bits: int) -> int:
     """Pi times 2^bits, rounded down."""
     return _pi_times(1 << bits)
-
-
-@lru_cache(maxsize=16)
-def pi(digits: int = FREQUENCY_DIGITS) -> Decimal:
-    """Pi to ``digits`` decimals."""
-    return Decimal(_pi_times(10**digits)).scaleb(-digits, Context(prec=digits + 8))
-
-
-PI = pi(FREQUENCY_DIGITS + 20)
 
 
 def inverse_turn(bits: int) -> int:
@@ -92,7 +76,7 @@ def fixed_turns(frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fr
         fractions = [abs(Fraction(f) * unit) for f in frequencies]
         return [(f.numerator << bits) // f.denominator for f in fractions]
     # radians * unit / 2 pi * 2^bits, in decimal: one multiplication and one conversion each
-    context = Context(prec=max(FREQUENCY_DIGITS, bits * 31 // 100 + 40), Emin=-999999, Emax=999999)
+    context = Context(prec=bits * 31 // 100 + 40, Emin=-999999, Emax=999999)
     wide = bits + 64
     factor = context.divide(
         Decimal(inverse_turn(wide) * unit.numerator), Decimal((1 << (wide - bits)) * unit.denominator)

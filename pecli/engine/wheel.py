@@ -38,7 +38,7 @@ class Wheel:
     ----------
     frequencies : sequence of Decimal or Fraction
         Radians per position, or turns per position; zero and negative ones included.  An
-        irrational one is given in at least 90 significant digits, best in FREQUENCY_DIGITS.
+        irrational one is given in at least 90 significant digits, best in `pecli.numbers.decimals.FREQUENCY_DIGITS`.
     turns : bool
         Whether they are turns.
     unit : Fraction

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.anchors import Anchors
 from pecli.engine.blocks import AnchorBlock, Outer, blocks, short_buffers
-from pecli.engine.layout import Layout
+from pecli.engine.layout import PairLayout
 from pecli.engine.narrowing import Flags, put
 from pecli.engine.product import Split
 from pecli.engine.scratch import Scratch
@@ -33,7 +33,7 @@ class WideRun:
     """
 
     def __init__(
-        self, anchors: Anchors, first: int, last: int, layout: Layout, mirrored: bool, scratch: Scratch
+        self, anchors: Anchors, first: int, last: int, layout: PairLayout, mirrored: bool, scratch: Scratch
     ) -> None:
         self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
         self.first, self.last, self.layout = first, last, layout
@@ -65,7 +65,7 @@ class WideRun:
         left, right = self.anchors.split(conjugate, self.swapped), self.ladder.offset_split(conjugate)
         return _Products(left, right, block, self.scratch)
 
-    def _settle(self, places: NDArray[np.int64], block: AnchorBlock, layout: Layout) -> None:
+    def _settle(self, places: NDArray[np.int64], block: AnchorBlock, layout: PairLayout) -> None:
         rows, columns = np.divmod(places >> 1, self.wheel.count)
         multiples = (rows + (block.start + self.first)) * self.ladder.step + self.ladder.offset
         moving = (multiples != 0) & (self.wheel.speed[columns] != 0)

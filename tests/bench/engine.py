@@ -8,7 +8,8 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from pecli.engine import FREQUENCY_DIGITS, STORAGE, Wheel, fill
+from pecli.engine import STORAGE, Wheel, fill
+from pecli.numbers.decimals import FREQUENCY_DIGITS
 from tests.bench.rows import Row
 
 REPEATS = 9
