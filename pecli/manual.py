@@ -22,7 +22,7 @@ from typing import Any
 import typer
 
 from pecli.cli import make_app
-from pecli.cli.commands import ORDER
+from pecli.cli.commands import COMMANDS
 from pecli.cli.generate.options import TableOptions, metavar, option_help
 from pecli.cli.options import Runner, parameters_of
 from pecli.declare.encoding import Encoding, Parameter
@@ -31,14 +31,6 @@ from pecli.version import __version__
 
 ROOT = Path(__file__).parent.parent
 RELEASED = "November 20, 2026"  # the release's date: a page does not depend on the clock
-TITLES = {
-    "generate": "write the table of a positional encoding",
-    "inspect": "say what is in a table, or what a recipe means",
-    "compare": "say whether tables agree, and where they do not",
-    "extrapolate": "say what happens past the training length",
-    "convert": "change format, type or layout of a table",
-    "list": "list the encodings",
-}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -70,10 +62,10 @@ def generated() -> Iterator[tuple[Path, str]]:
     """Yield every generated file and its text."""
     root: Any = typer.main.get_command(make_app())
     yield ROOT / "man" / "pecli.1", page("pecli", 1, "exact positional-encoding tables", top_options(root))
-    for name in ORDER:
+    for name, entry in COMMANDS.items():
         command = root.get_command(None, name)
         options = generate_options() if name == "generate" else command_options(command)
-        yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, TITLES[name], options)
+        yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, entry.title, options)
     title = "the positional encodings that pecli knows"
     yield ROOT / "man" / "pecli-encodings.7", page("pecli-encodings", 7, title, catalogue_pages())
     yield ROOT / "README.md", readme((ROOT / "README.md").read_text())
@@ -93,8 +85,8 @@ def page(name: str, section: int, title: str, options: str) -> str:
 def top_options(root: Any) -> str:
     """Return the options of ``pecli`` itself, and its commands."""
     lines = [".Sh COMMANDS", ".Bl -tag -width Ds"]
-    for name in ORDER:
-        lines += [f".It Xr pecli-{name} 1", _line(TITLES[name][0].upper() + TITLES[name][1:] + ".")]
+    for name, entry in COMMANDS.items():
+        lines += [f".It Xr pecli-{name} 1", _line(entry.title[0].upper() + entry.title[1:] + ".")]
     return "\n".join([*lines, ".El", ".Sh OPTIONS", *_option_list(root.params), ""])
 
 
@@ -207,7 +199,7 @@ def readme_catalogue() -> str:
 
 def readme_commands() -> str:
     """Return the list of commands."""
-    return "\n".join(f"- `pecli {name}`: {title}" for name, title in TITLES.items())
+    return "\n".join(f"- `pecli {name}`: {entry.title}" for name, entry in COMMANDS.items())
 
 
 def readme_run(commands: str) -> str:

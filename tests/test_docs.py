@@ -19,9 +19,9 @@ def test_generated_files_are_what_the_declarations_make():
 
 
 def test_there_is_a_page_for_every_command():
-    from pecli.cli.commands import ORDER
+    from pecli.cli.commands import COMMANDS
 
-    assert {p.name for p in PAGES} == {"pecli.1", "pecli-encodings.7", *(f"pecli-{name}.1" for name in ORDER)}
+    assert {p.name for p in PAGES} == {"pecli.1", "pecli-encodings.7", *(f"pecli-{name}.1" for name in COMMANDS)}
     installed = (ROOT / "pyproject.toml").read_text()
     assert all(f'"man/{page.name}"' in installed for page in PAGES)
 
@@ -36,10 +36,10 @@ def test_a_page_has_no_warnings(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_commands_of_a_pages_examples_exist(page):
-    from pecli.cli.commands import ORDER
+    from pecli.cli.commands import COMMANDS
 
     for line in re.findall(r"^\.Dl pecli (.*)$", page.read_text(), re.MULTILINE):
-        assert line.replace("\\-", "-").split()[0] in ORDER, line
+        assert line.replace("\\-", "-").split()[0] in COMMANDS, line
 
 
 def test_every_encoding_and_parameter_is_in_the_page_of_encodings():

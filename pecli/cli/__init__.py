@@ -10,24 +10,30 @@ from typing import Annotated
 
 import typer
 
+from pecli.cli.help import HELP_NAMES, Mode, examples_text
 from pecli.cli.terminal.output import say, wants_colour
 
-HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+EPILOG = "A SOURCE is a file, file::name, - for standard input, or a recipe such as rope:dim=128,base=500000."
+FIRST = (
+    "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
+    "pecli compare cache.npy rope:dim=128,base=500000",
+    "pecli help generate",
+)
 
 
 def make_app() -> typer.Typer:
     """Return the application; its help is rich on a terminal and plain elsewhere."""
-    from pecli.cli import commands
+    from pecli.cli.commands import Commands
 
-    mode: commands.Mode = "rich" if wants_colour() else None
+    mode: Mode = "rich" if wants_colour() else None
     app = typer.Typer(
         name="pecli",
-        cls=commands.Commands,
+        cls=Commands,
         rich_markup_mode=mode,
         context_settings=HELP_NAMES,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        epilog="A SOURCE is a file, file::name, - for standard input, or a recipe such as rope:dim=128,base=500000.",
+        epilog=f"{EPILOG}\n\n{examples_text(FIRST, mode)}",
     )
     app.callback()(_root)
     return app
@@ -43,7 +49,7 @@ def _version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
 ) -> None:

@@ -1,29 +1,102 @@
-"""The commands, in the order of the help; each is built when it is asked for."""
+"""The commands, in the order of the help: what the help says of each, and where it is; built when it is asked for."""
 
 from __future__ import annotations
 
-import inspect
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from pecli.cli.options import runner_of
+from pecli.cli.help import HELP_NAMES, examples_text
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
-Mode = Literal["markdown", "rich"] | None
 
-MODULES = {
-    "generate": "generate.command",
-    "inspect": "inspect.command",
-    "compare": "compare.command",
-    "extrapolate": "extrapolate.command",
-    "convert": "convert",
-    "list": "list",
+@dataclass(frozen=True)
+class CommandEntry:
+    """What is known of a command without importing it.
+
+    Attributes
+    ----------
+    module : str
+        Where its ``command`` is, in :mod:`pecli.cli`.
+    title : str
+        What its man page says that it does.
+    summary : str
+        The first line of its help.
+    examples : tuple of str
+        Command lines that its help ends with.
+    detail : str
+        A further paragraph of the help.
+    """
+
+    module: str
+    title: str
+    summary: str
+    examples: tuple[str, ...]
+    detail: str = ""
+
+
+COMMANDS = {
+    "generate": CommandEntry(
+        "generate.command",
+        "write the table of a positional encoding",
+        "Write the table of an encoding to a file, or print it.",
+        (
+            "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
+            "pecli generate rope:dim=128,base=500000,len=8192 -o rope.safetensors",
+            "pecli generate config.json --dtype bfloat16 --layout model -o cache.safetensors",
+        ),
+        "ENCODING is a name of those below, a recipe such as rope:dim=128, or a model's config.json.",
+    ),
+    "inspect": CommandEntry(
+        "inspect.command",
+        "say what is in a table, or what a recipe means",
+        "Say what a table holds; identify it, verify it, measure it, draw it.",
+        (
+            "pecli inspect cache.npy --identify",
+            "pecli inspect pe.h5 --verify",
+            "pecli inspect rope:dim=4 --steps",
+        ),
+    ),
+    "compare": CommandEntry(
+        "compare.command",
+        "say whether tables agree, and where they do not",
+        "Compare tables: how far they are apart, where, and why; status 1 where they differ.",
+        (
+            "pecli compare cache.npy rope:dim=128,base=500000",
+            "pecli compare sinusoidal rope alibi --for long-context",
+            "pecli compare config.json --stacks",
+        ),
+    ),
+    "extrapolate": CommandEntry(
+        "extrapolate.command",
+        "say what happens past the training length",
+        "Measure what an encoding does beyond the length it was trained on, and write longer tables.",
+        (
+            "pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all",
+            "pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy",
+        ),
+        "Training saw positions 0 to N-1; positions N to M-1 are new.",
+    ),
+    "convert": CommandEntry(
+        "convert",
+        "change format, type or layout of a table",
+        "Change format, type or layout of a table, block by block.",
+        (
+            "pecli convert pe.h5 -o pe.parquet",
+            "pecli convert rope.npz --layout half --dtype float16 -o rope.safetensors",
+        ),
+    ),
+    "list": CommandEntry(
+        "list",
+        "list the encodings",
+        "List the encodings, or show one: formula, parameters, source, facts.",
+        ("pecli list", "pecli list rope", "pecli list --json"),
+    ),
 }
-ORDER = tuple(MODULES)
 
 
 class Commands(TyperGroup):
@@ -31,7 +104,7 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands in the order in which a new user wants them."""
-        return list(ORDER)
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, built on first use.
@@ -41,8 +114,8 @@ class Commands(TyperGroup):
         UnknownName
             If there is no such command, with the nearest name.
         """
-        if cmd_name not in MODULES:
-            raise UnknownName("command", clean(cmd_name), ORDER)
+        if cmd_name not in COMMANDS:
+            raise UnknownName("command", clean(cmd_name), COMMANDS)
         if cmd_name not in self.commands:
             self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
         return super().get_command(ctx, cmd_name)
@@ -50,27 +123,18 @@ class Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each command with its whole first sentence."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary(name)) for name in ORDER])
-
-
-def _module(name: str) -> Any:
-    return import_module(f"pecli.cli.{MODULES[name]}")
-
-
-def summary(name: str) -> str:
-    """Return the first line of a command's docstring."""
-    module = _module(name)
-    text = module.SUMMARY if name == "generate" else inspect.getdoc(module.command)
-    return str(text).splitlines()[0]
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
 def _built(name: str, mode: Any) -> Any:
     """Return the Typer command (for ``generate`` the group) of this name."""
-    module = _module(name)
+    entry = COMMANDS[name]
+    text, epilog = f"{entry.summary}\n\n{entry.detail}".strip(), examples_text(entry.examples, mode)
+    module = import_module(f"pecli.cli.{entry.module}")
     if name == "generate":
-        return typer.main.get_command(module.make_group(mode))
+        return typer.main.get_command(module.make_group(mode, text, epilog))
+    from pecli.cli.options import runner_of
+
     app = typer.Typer(rich_markup_mode=mode, add_completion=False)
-    app.command(name, help=inspect.getdoc(module.command), context_settings={"help_option_names": ["-h", "--help"]})(
-        runner_of(module.command)
-    )
+    app.command(name, context_settings=HELP_NAMES, help=text, epilog=epilog)(runner_of(module.command))
     return typer.main.get_command(app)

@@ -16,9 +16,10 @@ from typing import NoReturn
 from typer import Abort, TyperException
 
 from pecli.cli.terminal.output import clean, tell
-from pecli.errors import BadRecipe, BrokenPipe, PecliError
+from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -30,11 +31,9 @@ def run(arguments: Sequence[str]) -> int:
     _catch_signals()
     _open_streams()
     debug = "--debug" in arguments  # taken anywhere: the one who meets a bug repeats the command and adds it
-    words = [word for word in arguments if word != "--debug"]
-    if words in ([], ["generate"]):  # who asks for nothing is shown what there is
-        words.append("--help")
     status = TROUBLE
     try:
+        words = _meant([word for word in arguments if word != "--debug"])
         if "" in words:
             raise BadRecipe("an argument is empty: is a variable not set?")
         from pecli.cli import make_app
@@ -67,6 +66,20 @@ def run(arguments: Sequence[str]) -> int:
         )
         status = BUG
     return status
+
+
+def _meant(words: list[str]) -> list[str]:
+    """Return the words that Typer understands: ``help COMMAND``, a shell for --show-completion, nothing at all."""
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    if words in ([], ["generate"]):  # who asks for nothing is shown what there is
+        words = [*words, "--help"]
+    if words[:1] == ["--show-completion"] and len(words) == 2:
+        if words[1] not in SHELLS:
+            raise UnknownName("shell", clean(words[1]), SHELLS)
+        os.environ["_PECLI_COMPLETE"] = f"source_{words[1]}"
+        return []
+    return words
 
 
 def _report(error: PecliError | TyperException) -> int:

@@ -44,6 +44,8 @@ def command(options: ExtrapolateOptions) -> int:
     if options.extend is not None:
         return _show_extensions(subjects, options)
     reports = [_report(subject, options) for subject in subjects]
+    if not any(report.bias for report in reports):
+        refuse("is for biases, and these sources have none: leave it out", options, "threshold")
     _draw(reports, options)
     if options.json:
         from pecli.extrapolation.extrapolation import rules_of

@@ -1,30 +1,40 @@
-"""``pecli generate ENCODING``: one sub-command per encoding, derived from its declaration."""
+"""``pecli generate ENCODING``: one sub-command per encoding, derived from its declaration.
+
+A recipe or a model's config stands where a name does: it is the command of its
+encoding, and gives what the options leave out.
+"""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from pecli.cli.help import HELP_NAMES, examples_text
 from pecli.cli.options import Runner, checked, parameters_of
 from pecli.cli.terminal.output import clean
 from pecli.declare.encoding import Encoding, Family
 from pecli.errors import UnknownName
 
-SUMMARY = "Write the table of an encoding to a file, or print it."
+OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
 
 
-def make_group(mode: Any) -> typer.Typer:
-    """Return the ``generate`` group; its commands are made when they are asked for."""
+def make_group(mode: Any, text: str, epilog: str) -> typer.Typer:
+    """Return the ``generate`` group, with this help and epilog; its commands are made when they are asked for."""
     group = typer.Typer(
         cls=GenerateGroup,
         name="generate",
-        help=SUMMARY,
         add_completion=False,
         rich_markup_mode=mode,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=HELP_NAMES,
         no_args_is_help=True,
+        subcommand_metavar="ENCODING [OPTIONS]...",
+        options_metavar="",
+        help=text,
+        epilog=epilog,
     )
     group.callback()(lambda: None)
     return group
@@ -42,17 +52,13 @@ class GenerateGroup(TyperGroup):
         return list(CATALOGUE)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of an encoding.
+        """Return the command of an encoding, of a recipe or of a config.
 
         Raises
         ------
         UnknownName
             If there is no such encoding, with the nearest name.
         """
-        from pecli.encodings import CATALOGUE
-
-        if cmd_name not in CATALOGUE:
-            raise UnknownName("encoding", clean(cmd_name), CATALOGUE)
         self._add(cmd_name)
         return super().get_command(ctx, cmd_name)
 
@@ -66,19 +72,43 @@ class GenerateGroup(TyperGroup):
                 with formatter.section(family.title):
                     formatter.write_dl(rows)
 
-    def _add(self, name: str) -> None:
+    def _add(self, word: str) -> None:
         from pecli.encodings import CATALOGUE
 
-        if name not in self.commands:
-            app = typer.Typer(rich_markup_mode=self.rich_markup_mode, add_completion=False)
-            encoding = CATALOGUE[name]
+        if word not in self.commands:
+            name, own, table = _meaning(word)
+            encoding, mode = CATALOGUE[name], self.rich_markup_mode
+            app = typer.Typer(rich_markup_mode=mode, add_completion=False)
             app.command(
                 name,
-                help=help_text(encoding).replace("[", r"\[") if self.rich_markup_mode else help_text(encoding),
+                help=help_text(encoding).replace("[", r"\[") if mode else help_text(encoding),
+                epilog=examples_text(examples(encoding), mode),
                 rich_help_panel=encoding.family.title,
-                context_settings={"help_option_names": ["-h", "--help"]},
-            )(_runner(encoding))
-            self.commands[name] = typer.main.get_command(app)
+                context_settings=HELP_NAMES,
+            )(_runner(encoding, own, table))
+            self.commands[word] = typer.main.get_command(app)
+
+
+def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Return the encoding that a word names, what it gives of its parameters, and what of the table."""
+    from pecli.encodings import CATALOGUE
+
+    if word in CATALOGUE:
+        return word, {}, {}
+    from pecli.encodings.recipe import split_recipe
+    from pecli.sources.kinds import Kind, kind_of
+    from pecli.tables.request import take_table_keys
+
+    kind = kind_of(word)
+    if kind is Kind.RECIPE:
+        name, own = split_recipe(word)
+        table = take_table_keys(name, own)
+        return name, own, table | {key: own.pop(key) for key in OF_CONFIG if key in own}
+    if kind is Kind.CONFIG:
+        from pecli.models import read_config
+
+        return next(iter(read_config(word).layers.values())).encoding, {}, {"config": word}
+    raise UnknownName("encoding", clean(word.partition(":")[0]), CATALOGUE)
 
 
 def help_text(encoding: Encoding) -> str:
@@ -88,16 +118,34 @@ def help_text(encoding: Encoding) -> str:
     return f"{encoding.description}\n\n\b\nFormula:\n{formula}\n\nSource: {sources}."
 
 
-def _runner(encoding: Encoding) -> Runner:
-    """Return a function with exactly the encoding's options and the table's."""
+def examples(encoding: Encoding) -> list[str]:
+    """Return command lines about an encoding that run as they stand."""
+    return [f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
+
+
+def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str]) -> Runner:
+    """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
     from pecli.cli.generate.options import TableOptions, own_parameter
 
-    own = [own_parameter(parameter) for parameter in encoding.options]
+    own = {parameter.name: parameter.option for parameter in encoding.options}
+    parameters = [own_parameter(parameter) for parameter in encoding.options]
 
     def run(given: dict[str, Any]) -> int:
         from pecli.cli.generate.run import produce
 
-        mine = {parameter.name: given.pop(parameter.name) for parameter in own}
-        return produce(encoding, {n: v for n, v in mine.items() if v is not None}, checked(TableOptions, given))
+        mine = {option: given.pop(name) for name, option in own.items()}
+        options = checked(TableOptions, _together(given, table))
+        return produce(encoding, {**beneath, **{k: v for k, v in mine.items() if v is not None}}, options)
 
-    return Runner(run, [*own, *parameters_of(TableOptions, encoding.family)])
+    return Runner(run, [*parameters, *parameters_of(TableOptions, encoding.family)])
+
+
+def _together(given: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is given of a table, above what a recipe says; a list of positions excludes a length."""
+    found = {key.replace("-", "_"): text for key, text in table.items()}
+    said = {name for name, value in given.items() if value is not None}
+    if "positions" in said:
+        found = {name: text for name, text in found.items() if name not in ("len", "start", "step")}
+    elif said & {"len", "start", "step"}:
+        found.pop("positions", None)
+    return {**given, **{name: text for name, text in found.items() if name not in said}}

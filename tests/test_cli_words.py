@@ -1,0 +1,142 @@
+"""Words that users type: help, versions, recipes and configs where a name stands; and no option without effect."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+from pecli import CATALOGUE
+from pecli.cli.commands import COMMANDS
+
+LLAMA = {
+    "model_type": "llama", "hidden_size": 64, "num_attention_heads": 8, "max_position_embeddings": 32,
+    "rope_theta": 500000.0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def config(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+
+
+@pytest.fixture
+def saved(pecli, tmp_path):
+    assert pecli("generate", "sinusoidal", "--dim", 4, "--len", 6, "-q", "-o", "a.npy").returncode == 0
+
+
+def test_a_short_v_prints_the_version(pecli):
+    assert pecli("-V").stdout == pecli("--version").stdout != ""
+
+
+@pytest.mark.parametrize("words", [["list"], ["generate"], ["generate", "alibi"], []], ids=" ".join)
+def test_help_is_a_word_too(pecli, words):
+    assert pecli("help", *words).stdout == pecli(*words, "--help").stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples_of_the_command(pecli, name):
+    lines = [line.strip() for line in pecli(name, "--help").stdout.split("Examples:\n")[1].splitlines()]
+    assert 2 <= len(lines) <= 3
+    assert all(line.startswith(f"pecli {name}") for line in lines)
+
+
+def test_the_help_of_an_encoding_ends_with_examples_that_run(pecli):
+    for line in pecli("generate", "rope", "--help").stdout.split("Examples:\n")[1].splitlines():
+        assert pecli(*shlex.split(line)[1:]).returncode == 0, line
+
+
+def test_usage_says_encoding(pecli):
+    assert pecli("generate", "--help").stdout.startswith("Usage: pecli generate ENCODING [OPTIONS]...\n")
+
+
+def test_the_script_of_completion_is_for_the_shell_that_is_named(pecli):
+    scripts = [pecli("--show-completion", shell).stdout for shell in ("bash", "zsh", "fish")]
+    assert "complete -o" in scripts[0]
+    assert "#compdef pecli" in scripts[1]
+    assert "complete --command pecli" in scripts[2]
+    wrong = pecli("--show-completion", "tcsh")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "unknown shell 'tcsh'" in wrong.stderr
+
+
+@pytest.mark.parametrize("encoding", {e.family: e for e in CATALOGUE.values()}.values(), ids=lambda e: e.name)
+def test_generate_takes_a_recipe_as_it_takes_a_name(pecli, encoding):
+    shown = pecli("generate", encoding.example, "--help")
+    assert shown.stdout.splitlines()[1:] == pecli("generate", encoding.name, "--help").stdout.splitlines()[1:]
+
+
+def test_a_recipe_gives_what_the_options_leave_out(pecli, tmp_path):
+    by_recipe = ("generate", "rope:dim=8,base=500,len=9,start=2,dtype=float64", "-q", "-o")
+    by_options = ("generate", "rope", "--dim", 8, "--base", 500, "--start", 2, "--dtype", "float64", "-q", "-o")
+    assert pecli(*by_recipe, "a.npy").returncode == 0
+    assert pecli(*by_options, "b.npy", "--len", 9).returncode == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
+    assert pecli(*by_recipe, "c.npy", "--len", 5, "--base", 10000).returncode == 0
+    assert pecli(*by_options[:4], *by_options[6:], "d.npy", "--len", 5).returncode == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), np.load(tmp_path / "d.npy"))
+    listed = pecli("generate", "rope:dim=8,len=9,start=2", "--positions", "1,2.5", "--json")
+    assert json.loads(listed.stdout)["arrays"][0]["rows"] == ["1.0", "2.5"]
+
+
+def test_generate_takes_a_config_as_it_takes_a_name(pecli, config):
+    one = json.loads(pecli("generate", "config.json", "--json").stdout)
+    assert one == json.loads(pecli("generate", "rope", "--config", "config.json", "--json").stdout)
+    assert one["recipe"].startswith("rope:dim=8,base=500000,")
+    assert json.loads(pecli("generate", "rope:config=config.json", "--json").stdout) == one
+
+
+def test_a_misspelt_recipe_suggests_the_encoding_that_was_meant(pecli):
+    done = pecli("generate", "ropee:dim=4")
+    assert (done.returncode, done.stderr) == (2, "pecli: unknown encoding 'ropee': did you mean 'rope'?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("inspect a.npy --verify --properties", "properties=true cannot stand with --verify"),
+        ("inspect a.npy --verify --sha256", "sha256=true cannot stand with --verify"),
+        ("inspect a.npy --verify --rows 3", "rows=3 cannot stand with --verify"),
+        ("inspect a.npy --json --precision 3", "precision=3 is for the screen"),
+        ("inspect a.npy --rows x --json", "rows=x must be a whole number"),
+        ("inspect rope:dim=4 --steps --dtype float16", "dtype=float16 has no effect on a worked example"),
+        ("inspect parts --verify --len 3", "len=3 is not for a folder of parts"),
+        ("inspect parts --verify --stack vllm", "stack=vllm is not for a folder of parts"),
+        ("compare rope alibi --atol 1", "atol=1 is for values"),
+        ("compare config.json --stacks --ulp 1", "ulp=1 has no effect with --stacks"),
+        ("compare a.npy sinusoidal:dim=4 --layer-type x", "layer-type=x is for --stacks"),
+        ("extrapolate --probe --dtype float16", "dtype=float16 cannot stand with --probe"),
+        ("extrapolate --probe --prefix 1", "prefix=1 cannot stand with --probe"),
+        ("extrapolate a.npy --test-len 9 --extend tile --threshold 0.1", "threshold=0.1 is for reports"),
+        ("extrapolate rope:dim=4 --train-len 9 --test-len 20 --threshold 0.1", "threshold=0.1 is for biases"),
+        ("extrapolate a.npy --test-len 9 --extend tile --antialias -o b.npy", "antialias=true is for linear or cubic"),
+    ],
+)
+def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, part):
+    (tmp_path / "parts").mkdir()
+    done = pecli(*words.split())
+    assert done.returncode == 2
+    assert part in done.stderr
+
+
+def test_a_config_is_inspected_as_a_table_where_a_table_is_asked_for(pecli, config):
+    done = pecli("inspect", "config.json", "--len", 5, "--precision", 2)
+    assert "cos 5 x 4 float32" in done.stdout
+
+
+def test_no_clobber_is_for_pictures_too(pecli, tmp_path):
+    (tmp_path / "reach.svg").write_text("mine")
+    done = pecli("extrapolate", "rope:dim=4", "--train-len", 9, "--test-len", 20, "--plot", "reach.svg", "--no-clobber")
+    assert done.returncode == 2
+    assert (tmp_path / "reach.svg").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "words", ["inspect a.npy", "inspect rope:dim=4 --steps", "inspect a.npy --identify", "list rope",
+              "extrapolate rope:dim=4 --train-len 9 --test-len 20"],
+)  # fmt: skip
+def test_quiet_leaves_the_answer(pecli, saved, words):
+    loud = pecli(*words.split())
+    assert loud.stdout
+    if not words.startswith("list"):
+        assert pecli(*words.split(), "-q").stdout == loud.stdout
