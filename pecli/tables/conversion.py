@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, Tabular
+from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.types import COMPLEX, DTYPES, REAL, real_type, storage
 from pecli.tables.layouts import LAYOUTS, layout_arrays, layout_views
+from pecli.tables.selection import View
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Converted(Tabular):
+class Converted(View):
     """The values of a table in another type.
 
     Parameters
@@ -28,24 +30,16 @@ class Converted(Tabular):
     """
 
     def __init__(self, source: Tabular, dtype: str) -> None:
-        self.source, self.dtype = source, dtype
-        self.arrays = tuple(Array(a.name, a.shape, self._new(a), a.axes, a.lead) for a in source.arrays)
+        for array in source.arrays:
+            if array.dtype in REAL and dtype not in COMPLEX:
+                raise BadParameter("dtype", dtype, f"has no complex type for {array.name}: use float32 or float64")
+        types = {**dict.fromkeys(DTYPES, dtype), **dict.fromkeys(REAL, COMPLEX.get(dtype, ""))}
+        super().__init__(source, [replace(a, dtype=types.get(a.dtype, a.dtype)) for a in source.arrays])
         # rounding twice is not rounding once: the values are no longer those of the recipe with another type
-        kept = all(a.dtype == b.dtype for a, b in zip(self.arrays, source.arrays, strict=True))
-        self.recipe = source.recipe if kept else None
-        came = {} if kept or source.recipe is None else {"converted_from": source.recipe}
-        self.metadata = {**source.metadata, **came}
-
-    def _new(self, array: Array) -> str:
-        if array.dtype in REAL:
-            if self.dtype not in COMPLEX:
-                raise BadParameter("dtype", self.dtype, f"has no complex type for {array.name}: use float32 or float64")
-            return COMPLEX[self.dtype]
-        return self.dtype if array.dtype in DTYPES else array.dtype
-
-    def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the source's positions."""
-        return self.source.position(start, stop)
+        if self.arrays == source.arrays:
+            self.recipe = source.recipe
+        elif source.recipe is not None:
+            self.metadata = {**source.metadata, "converted_from": source.recipe}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
@@ -53,7 +47,7 @@ class Converted(Tabular):
             convert_into(values, self.source.array(name).dtype, self.array(name).dtype, out[name])
 
 
-class Rearranged(Tabular):
+class Rearranged(View):
     """The cos and sin of a rotary table in another layout.
 
     Parameters
@@ -65,8 +59,7 @@ class Rearranged(Tabular):
     """
 
     def __init__(self, source: Tabular, before: str, after: str) -> None:
-        self.source, self.before, self.after = source, before, after
-        first = source.arrays[0]
+        self.before, self.after, first = before, after, source.arrays[0]
         self._stacked = len(source.arrays) == 1 and before in ("split", "half", "interleaved")
         if self._stacked and not (len(first.shape) == 3 and first.shape[0] == 2):
             raise BadParameter("from-layout", before, f"needs cos and sin, and {first.name} has shape {first.shape}")
@@ -76,15 +69,18 @@ class Rearranged(Tabular):
         dtype = real_type(first.dtype)
         if after == "complex" and dtype not in COMPLEX:
             raise BadParameter("layout", after, f"needs float32 or float64 values, and these are {dtype}: give --dtype")
-        self._dtype = dtype
-        self.arrays = layout_arrays(after, n, self._width, dtype)
+        super().__init__(source, layout_arrays(after, n, self._width, dtype))
         expected = layout_arrays(before, n, self._width, dtype)
         if not self._stacked and [a.shape for a in expected] != [a.shape for a in source.arrays]:
             have = ", ".join(f"{a.name} {a.shape}" for a in source.arrays)
             raise BadParameter("from-layout", before, f"does not fit the arrays {have}")
         self._names = [a.name for a in expected]
-        self.recipe = rewritten(source.recipe, layout=None if after == "split" else after)
-        self.metadata = source.metadata
+        if source.recipe is not None:
+            name, keys = split_recipe(source.recipe)
+            keys["layout"] = after
+            if after == "split":
+                del keys["layout"]
+            self.recipe = join_recipe(name, keys)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the source's positions."""
@@ -156,14 +152,6 @@ def source_layout(source: Tabular) -> str:
     if only.name == "cos_sin":
         return "pairs" if len(only.shape) == 3 else "concat"
     raise BadRecipe("the layout of this table is not known: say which it has with --from-layout, such as split or half")
-
-
-def rewritten(recipe: str | None, **keys: str | None) -> str | None:
-    """Return a table's recipe with some of its own keys changed; None leaves one out."""
-    if recipe is None:
-        return None
-    name, have = split_recipe(recipe)
-    return join_recipe(name, {key: value for key, value in {**have, **keys}.items() if value is not None})
 
 
 def convert_into(values: NDArray[Any], before: str, after: str, out: NDArray[Any]) -> None:

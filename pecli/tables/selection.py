@@ -11,20 +11,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Selection(Tabular):
-    """Some of a table's arrays."""
+class View(Tabular):
+    """What another table holds, seen in another way: its rows, its positions, no recipe unless that still holds.
 
-    def __init__(self, table: Tabular, names: Sequence[str]) -> None:
-        self.table, self.recipe, self.metadata = table, None, {}
-        self.arrays = tuple(table.array(name) for name in names)
+    Parameters
+    ----------
+    source : Tabular
+        What is read.
+    arrays : sequence of Array
+        What is seen of it.
+    """
+
+    def __init__(self, source: Tabular, arrays: Sequence[Array]) -> None:
+        self.source, self.arrays, self.recipe, self.metadata = source, tuple(arrays), None, source.metadata
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        self.table.fill(start, stop, out)
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        self.source.fill(start, stop, out)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of rows."""
-        return self.table.position(start, stop)
+        """Return the source's positions."""
+        return self.source.position(start, stop)
+
+
+class Selection(View):
+    """Some of a table's arrays, by their names."""
+
+    def __init__(self, table: Tabular, names: Sequence[str]) -> None:
+        super().__init__(table, [table.array(name) for name in names])
 
 
 class InMemory(Tabular):

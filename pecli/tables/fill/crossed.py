@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Cross, Waves
+from pecli.declare.plan import Coordinate, Cross
 from pecli.engine import Part, Wheel, fill
 from pecli.engine.product import Rows, Split, combine, doubled, join
 from pecli.numbers.decimals import CONTEXT
@@ -43,16 +43,15 @@ class Sums:
     differ, the sum itself is taken exactly.
     """
 
-    waves: Waves
+    cross: Cross
+    axes: tuple[Coordinate, ...]
     dtype: str
     lock: threading.Lock = field(default_factory=threading.Lock)
     kept: dict[int, Split] = field(default_factory=dict)
 
     def fill(self, rows: Integers, out: NDArray[Any]) -> None:
         """Fill rows of ``pe``."""
-        cross = self.waves.cross
-        assert cross is not None
-        step = max(1, BLOCK // len(cross.factors[0]))
+        cross, step = self.cross, max(1, BLOCK // len(self.cross.factors[0]))
         for at in range(0, len(rows), step):
             here = rows[at : at + step]
             target = out[at : at + step]
@@ -70,7 +69,7 @@ class Sums:
 
     def _narrow(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
         """Return rows cos, sin, cos, sin .. rounded, and the flat places of the doubtful ones."""
-        pieces = [self._rows(number, rows, whole=True)[0] for number in range(len(self.waves.axes))]
+        pieces = [self._rows(number, rows, whole=True)[0] for number in range(len(self.axes))]
         z = pieces[0]
         for piece in pieces[1:]:
             z *= piece
@@ -78,7 +77,7 @@ class Sums:
 
     def _wide(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
         """Return the same for float64, from main and rest."""
-        pieces = [Split(*self._rows(number, rows, whole=False)) for number in range(len(self.waves.axes))]
+        pieces = [Split(*self._rows(number, rows, whole=False)) for number in range(len(self.axes))]
         main, rest = combine(pieces[0], pieces[1])
         for piece in pieces[2:]:
             main, rest = combine(doubled(main, rest).split(), piece)
@@ -88,10 +87,9 @@ class Sums:
 
     def _rows(self, number: int, rows: Integers, *, whole: bool) -> list[NDArray[np.complex128]]:
         """Return the rows of one coordinate: rounded, or as coarse half, rest and rounded."""
-        axis = self.waves.axes[number]
+        axis = self.axes[number]
         index = axis.index(rows)
-        assert self.waves.cross is not None
-        width = len(self.waves.cross.factors[0])
+        width = len(self.cross.factors[0])
         if len(axis.multiples) * width * 48 <= KEPT_BYTES:
             with self.lock:
                 if number not in self.kept:
@@ -104,18 +102,16 @@ class Sums:
         return [part.take(index, axis=0) for part in parts]
 
     def _computed(self, number: int, levels: Integers) -> Split:
-        axis = self.waves.axes[number]
-        assert self.waves.cross is not None
-        wheel = Wheel(self.waves.cross.factors[number], turns=True, unit=axis.unit)
+        axis = self.axes[number]
+        wheel = Wheel(self.cross.factors[number], turns=True, unit=axis.unit)
         multiples = np.array([axis.multiples[i] for i in levels.tolist()], np.int64)
         cosine, sine = wheel.doubled_rows(multiples)
         return Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)).split()
 
     def _exact(self, rows: Integers, row: Integers, column: Integers, part: Part) -> NDArray[Any]:
         """Return single values, each by its exact phase."""
-        assert self.waves.cross is not None
         phases = [Fraction(0)] * len(row)
-        for axis, factors in zip(self.waves.axes, self.waves.cross.factors, strict=True):
+        for axis, factors in zip(self.axes, self.cross.factors, strict=True):
             for number, (k, i) in enumerate(zip(column.tolist(), axis.index(rows[row]).tolist(), strict=True)):
                 phases[number] += factors[k] * axis.multiples[i] * axis.unit
         found = narrow(np.zeros((1, len(phases))), None, self.dtype)

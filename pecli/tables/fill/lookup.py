@@ -177,9 +177,9 @@ class Lookup:
         bands = [band for band in self.waves.bands if band.axis == number]
         ramps = [ramp.column for ramp in self.waves.ramps if ramp.axis == number]
         return [
-            SharedColumns(name, columns, np.ascontiguousarray(array[:, columns]))
-            for name, array in made.items()
-            for columns in self.places.columns(bands, ramps, name, array.shape[1:])
+            SharedColumns(array.name, columns, np.ascontiguousarray(made[array.name][:, columns]))
+            for array in self.main
+            for columns in self.places.columns(bands, ramps, array)
         ]
 
     def _compute(self, number: int, multiples: Multiples, out: Arrays, threads: int) -> None:

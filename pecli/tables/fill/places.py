@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.plan import Band, Waves
+from pecli.declare.tabular import Array
 from pecli.engine import Part
+from pecli.numbers.types import storage
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.layouts import layout_views
 
@@ -35,63 +37,44 @@ class Places:
     def __init__(self, waves: Waves, rotary: bool, layout: str) -> None:
         self.waves, self.rotary = waves, rotary
         self.layout = "split" if waves.form == "full" else layout
-        self.parts = waves.parts if self.layout == "half" else ()
+        self.parts = waves.parts if rotary and layout == "half" else ()
 
     def views(self, band: Band, out: Arrays) -> Views:
         """Return where a band's values go, each view (rows, k)."""
-        found: Views = []
-        if not self.rotary:
-            parts: tuple[tuple[Part, slice | None], ...] = (("sin", band.sin), ("cos", band.cos))
-            for name, array in out.items():
-                found += [(p, self._plain(name, array, p)[:, columns]) for p, columns in parts if columns is not None]
-            return found
-        assert band.sin is not None
-        return [(part, view[:, columns]) for part, view, columns in self._pairs(band.sin, out)]
+        if band.cos is not None and band.cos.start is not None:
+            start, pairs = 0, band.cos
+            for width in self.parts:  # blocks with halves of their own: the one that holds these pairs
+                if start <= pairs.start < start + width:
+                    block = {name: array[:, 2 * start : 2 * (start + width)] for name, array in out.items()}
+                    local = slice(pairs.start - start, pairs.stop - start, pairs.step)
+                    return [(part, view[:, local]) for part, view in layout_views("half", width, block)]
+                start += width
+        places = [(part, view, band.sin if part == "sin" else band.cos) for part, view in self._whole(out)]
+        return [(part, view[:, columns]) for part, view, columns in places if columns is not None]
 
-    def _plain(self, name: str, array: NDArray[Any], part: Part) -> NDArray[Any]:
-        if self.waves.form == "real":
-            return array
-        return array.imag if part == "sin" else array.real
-
-    def _pairs(self, pairs: slice, out: Arrays) -> list[tuple[Part, NDArray[Any], slice]]:
-        """Return views of all pairs, or of the block with halves of its own that holds these; and the pairs' place."""
-        start = 0
-        for width in self.parts if pairs.start is not None else ():
-            if start <= pairs.start < start + width:
-                block = {name: array[:, 2 * start : 2 * (start + width)] for name, array in out.items()}
-                local = slice(pairs.start - start, pairs.stop - start, pairs.step)
-                return [(part, view, local) for part, view in layout_views("half", width, block)]
-            start += width
-        return [(part, view, pairs) for part, view in layout_views(self.layout, self.waves.width, out)]
+    def _whole(self, out: Arrays) -> Views:
+        """Return where the values of all columns or pairs go."""
+        if self.rotary:
+            return layout_views(self.layout, self.waves.width, out)
+        if self.waves.form == "complex":
+            return [view for array in out.values() for view in (("sin", array.imag), ("cos", array.real))]
+        return [view for array in out.values() for view in (("sin", array), ("cos", array))]
 
     def still(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
         """Write rows of columns (rotary: pairs) that nothing turns: zeros, or cos 1 and sin 0."""
-        if not self.rotary:
-            for array in out.values():
-                array[:, columns] = 0
-            return
         one = 0x3F80 if dtype == "bfloat16" else 1
-        for part, view, pairs in self._pairs(columns, out):
-            view[:, pairs] = one if part == "cos" else 0
+        for part, view in self.views(Band((), columns, columns), out):
+            view[...] = one if self.rotary and part == "cos" else 0
 
-    def columns(self, bands: Iterable[Band], extra: Iterable[int], name: str, shape: tuple[int, ...]) -> list[slice]:
+    def columns(self, bands: Iterable[Band], extra: Iterable[int], array: Array) -> list[slice]:
         """Return the places along axis 1 of an array that these bands and single columns fill, as few as possible."""
-        marks = np.zeros((1, *shape), np.bool_)
+        marks = np.zeros((1, *array.row_shape), storage(array.dtype))
         for band in bands:
-            for view in self._marked(band, name, marks):
-                view[...] = True
+            for _, view in self.views(band, {array.name: marks}):
+                view[...] = 1
         for column in extra:
-            marks[:, column] = True
-        flat: NDArray[np.bool_] = np.any(marks.reshape(shape[0], -1), axis=1)
-        return runs(flat)
-
-    def _marked(self, band: Band, name: str, marks: NDArray[Any]) -> list[NDArray[Any]]:
-        if not self.rotary:
-            return [marks[:, columns] for columns in (band.sin, band.cos) if columns is not None]
-        assert band.sin is not None
-        if self.layout in ("complex", "angles"):
-            return [marks[:, band.sin]]
-        return [view[:, columns] for _, view, columns in self._pairs(band.sin, {name: marks})]
+            marks[:, column] = 1
+        return runs((marks[0] != 0).reshape(array.row_shape[0], -1).any(axis=1))
 
 
 def runs(flags: NDArray[np.bool_]) -> list[slice]:

@@ -71,7 +71,7 @@ class WaveFiller(Filler[Waves]):
         """Write rows of sines and cosines."""
         if self.plan.axes:
             positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
-            self._fill_uncovered(out)
+            self._still(out)
             if self.plan.cross is not None:
                 self._sums.fill(positions, out["pe"])
             else:
@@ -87,7 +87,7 @@ class WaveFiller(Filler[Waves]):
         """Fill rows whose coordinate is the position itself."""
         whole = isinstance(segment.rows, slice)
         target = out if whole else {name: np.empty_like(a[segment.rows]) for name, a in out.items()}
-        self._fill_uncovered(target)
+        self._still(target)
         for band in self.plan.bands:
             views = self.places.views(band, target)
             fill(self._wheel(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
@@ -112,7 +112,7 @@ class WaveFiller(Filler[Waves]):
             for view in views if out.shape[1] > width else [out]:
                 view[segment.rows] = rows
 
-    def _fill_uncovered(self, out: Arrays) -> None:
+    def _still(self, out: Arrays) -> None:
         """Make the columns that nothing fills stand still."""
         for columns in self._uncovered:
             self.places.still(out, self.dtype, columns)
@@ -133,7 +133,8 @@ class WaveFiller(Filler[Waves]):
     @once
     def _sums(self) -> Sums:
         """Return what fills phases that are sums over coordinates."""
-        return Sums(self.plan, self.dtype)
+        assert self.plan.cross is not None
+        return Sums(self.plan.cross, self.plan.axes, self.dtype)
 
     @once
     def _lookup(self) -> Lookup:
