@@ -37,6 +37,8 @@ class Candidate:
         What to say.
     lanes : callable
         Gives the expected lanes so changed, each beside that of the case; None where it does not apply.
+    further : sequence of Candidate
+        What may have been done as well, each with this change in it.
     rows, columns : slice
         Rows and columns of the window that it can speak of.
     """
@@ -44,6 +46,7 @@ class Candidate:
     kind: str
     text: str
     lanes: Callable[[], Lanes | None]
+    further: Sequence[Candidate] = ()
     rows: slice = field(default_factory=lambda: slice(None))
     columns: slice = field(default_factory=lambda: slice(None))
 

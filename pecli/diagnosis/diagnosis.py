@@ -107,12 +107,18 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> list[Finding]:
     if lanes is None:
         return []
     left = case.compared(lanes)
+    said = [Finding(candidate.kind, candidate.text)]
     if not left.unequal:
-        return [Finding(candidate.kind, candidate.text)]
+        return said
     near = math.isfinite(left.max_abs) and left.max_abs <= max(case.rounding, NEAR * whole.max_abs)
     if not near and left.unequal > MOST * whole.unequal:
         return []
-    return [Finding(candidate.kind, candidate.text), Finding("rest", _rest(left))]
+    for further in candidate.further:
+        lanes = further.lanes()
+        less = None if lanes is None else case.compared(lanes)
+        if less is not None and less.unequal <= MOST * left.unequal:
+            said, left = [said[0], Finding(further.kind, further.text)], less
+    return [*said, Finding("rest", _rest(left))] if left.unequal else said
 
 
 def _rest(left: Figures) -> str:
@@ -160,8 +166,17 @@ def _against(recipe: str, table: Table) -> list[Finding]:
         return [Finding("encoding", f"{names[0]} where {names[1]} was expected")]
     mine, theirs = ({**t.source.keys(), **t.positions.keys(), **t.request.keys()} for t in (other, table))
     differ = [k for k in dict.fromkeys([*mine, *theirs]) if mine.get(k) != theirs.get(k)]
-    return [
+    said = [
         Finding(key, f"{key} {mine.get(key, 'not given')} where {theirs.get(key, 'none')} was expected")
         for key in differ
-        if key not in ("len", "dtype", "seq-len")
+        if key not in ("len", "dtype", "seq-len", "arithmetic") and (key in mine or not _dependent(table, key))
     ]
+    if "arithmetic" in differ:
+        said.append(Finding("arithmetic", f"phases were computed in {mine.get('arithmetic', 'exact')} arithmetic"))
+    return said
+
+
+def _dependent(table: Table, key: str) -> bool:
+    """Whether a parameter has an effect only beside another one, which then differs too."""
+    found = table.source.encoding.parameters.get(key.replace("-", "_"))
+    return found is not None and found.param.when is not None

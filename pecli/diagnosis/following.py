@@ -20,6 +20,7 @@ LENGTHS = (*(1 << k for k in range(4, 31)), *(1000 * k for k in (1, 2, 4, 8, 10,
 
 def followings(case: Case) -> Iterator[Candidate]:
     """Yield what all arrays may hold from a row on that was not expected."""
+    yield from _displaced(case)
     for start in _suspects(case):
         stop = min(start + RUN, case.rows)
         here, there = (_read(lanes, start, stop) for lanes in (case.mine, case.expected))
@@ -36,6 +37,22 @@ def followings(case: Case) -> Iterator[Candidate]:
         elif all(np.array_equal(p, q) for p, q in zip(here, head, strict=True)):
             text = f"{said} repeat: row {start} is row 0 again"
             yield _candidate(case, text, rows=partial(_again, start))
+
+
+def _displaced(case: Case) -> Iterator[Candidate]:
+    """Yield a row that is missing, or there twice, where the rows after it are those of before or after."""
+    start, count = case.first, min(lane.rows for lane in case.expected)
+    stop = min(start + RUN, case.rows)
+    for by, text in ((1, f"row {start} is missing"), (-1, f"row {start - 1} is there twice")):
+        if start + by >= 0 and stop + by <= count and 0 < start < stop - 1:
+            moved = _read(case.expected, start + by, stop + by)
+            if _near(case, _read(case.mine, start, stop), moved):
+                yield _candidate(case, text, rows=partial(_moved, start, by, count))
+
+
+def _moved(start: int, by: int, count: int, rows: Indices) -> Indices:
+    found = np.where(rows < start, rows, rows + by)
+    return np.where(found < count, found, -1)
 
 
 def _suspects(case: Case) -> Iterator[int]:

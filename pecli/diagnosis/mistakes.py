@@ -16,20 +16,24 @@ from pecli.measures.samples import Floats
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.types import COMPLEX
 from pecli.tables.layouts import LAYOUTS
+from pecli.tables.request import ARITHMETICS
 from pecli.tables.table import Table
 
 
 def recipe_candidates(case: Case, table: Table) -> Iterator[Candidate]:
     """Yield what the recipe of an expected table is mistaken for, its layout among it."""
-    if table.source.encoding.family is Family.ROTARY:
-        for change in _layouts(table):
-            yield Candidate(change.kind, change.text, partial(_lanes, case, table, change))
-    for change in mistakes(table):
-        yield Candidate(change.kind, change.text, partial(_lanes, case, table, change))
+    layouts = _layouts(table) if table.source.encoding.family is Family.ROTARY else ()
+    for change in (*layouts, *mistakes(table)):
+        further = [
+            Candidate("arithmetic", f"and phases were computed in {name}", partial(_lanes, case, table, change, name))
+            for name in ARITHMETICS
+            if name != table.request.arithmetic
+        ]
+        yield Candidate(change.kind, change.text, partial(_lanes, case, table, change), further)
 
 
-def _lanes(case: Case, table: Table, change: Change) -> Lanes | None:
-    made = changed(table, change, case.grain)
+def _lanes(case: Case, table: Table, change: Change, arithmetic: str | None = None) -> Lanes | None:
+    made = changed(table, change, case.grain, arithmetic)
     lanes = None if made is None else case.beside(made)
     if lanes is None or change.values is None:
         return lanes
@@ -89,12 +93,12 @@ def _texts(encoding: Encoding, sets: Mapping[str, object]) -> dict[str, str]:
     return {parameter.option: parameter.text(parameter.parse(value)) for parameter, value in named}
 
 
-def changed(table: Table, change: Change, dtype: str | None = None) -> Table | None:
+def changed(table: Table, change: Change, dtype: str | None = None, arithmetic: str | None = None) -> Table | None:
     """Return a table with a change's parameters and positions, rounded to a type; None if they are not allowed."""
     request = table.request
     keys: dict[str, Any] = {**table.source.keys(), **change.keys}
     family = table.source.encoding.family
-    options: dict[str, Any] = {"arithmetic": request.arithmetic, "dtype": dtype or request.dtype}
+    options: dict[str, Any] = {"arithmetic": arithmetic or request.arithmetic, "dtype": dtype or request.dtype}
     if family is Family.ROTARY:
         options["layout"] = keys.pop("layout", request.layout)
         if options["layout"] == "complex" and options["dtype"] not in COMPLEX:

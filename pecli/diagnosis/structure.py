@@ -8,14 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from pecli.diagnosis.case import Candidate, Case, read_rows
-from pecli.diagnosis.reworked import Rows, Work, backwards, each, reworked, shifted
+from pecli.diagnosis.case import Candidate, Case, gaps, read_rows
+from pecli.diagnosis.reworked import Indices, Rows, Work, backwards, each, reworked, shifted
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.samples import RESOLUTION, Floats, holds, rounded
 from pecli.tables.selection import InMemory
 
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 8, -8)
 LARGEST_TURNED = 1 << 22  # values of a table that is transposed in memory
+LISTED = 4  # columns of a permutation that are named
 SAME_FACTOR = 16  # roundings within which a factor is 1, or a shorter number
 SWAP = "equal after swapping interleaved for halves"
 EXCHANGED = "cos and sin are exchanged"
@@ -30,19 +31,28 @@ def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     yield from _exchanges(case, widths)
     yield from _orders(case, widths)
     yield from _signs(case, widths)
-    yield from _sizes(case, magnitude)
+    yield from _sizes(case, widths, magnitude)
+    yield from _sums(case)
+    if case.mine[0].dtype == "float32":
+        yield _changed(case, "bytes", "the four bytes of every value stand the other way round", each(_bytes_swapped))
     yield from _column_shifts(case, widths)
     yield from _row_changes(case)
+    yield from _moved_columns(case, widths)
 
 
-def _changed(case: Case, kind: str, text: str, work: Work | None = None, rows: Rows | None = None) -> Candidate:
-    return Candidate(kind, text, partial(reworked, case.expected, case.grain, work, rows))
+def _changed(
+    case: Case, kind: str, text: str, work: Work | None = None, rows: Rows | None = None, *, grain: str | None = None
+) -> Candidate:
+    return Candidate(kind, text, partial(reworked, case.expected, grain or case.grain, work, rows))
 
 
 def _exchanges(case: Case, widths: list[int]) -> Iterator[Candidate]:
     if len(widths) == 2 and widths[0] == widths[1]:
         said = f"{case.names[0]} and {case.names[1]} are exchanged"
         yield Candidate("exchanged", said, partial(reworked, case.expected[::-1], case.grain))
+        for k, (held, name) in enumerate(zip(case.names, reversed(case.names), strict=True)):
+            same = partial(reworked, [case.expected[k]] * 2, case.grain)
+            yield Candidate("same", f"{name} holds the values of {held}", same)
     if len(widths) == 1 and widths[0] % 2 == 0:
         yield _changed(case, "exchanged", f"{EXCHANGED}: the two halves are swapped", each(_swap_halves))
         yield _changed(case, "exchanged", f"{EXCHANGED}: neighbouring columns are swapped", each(_swap_neighbours))
@@ -65,13 +75,17 @@ def _orders(case: Case, widths: list[int]) -> Iterator[Candidate]:
     if max(widths) > 1:
         yield _changed(case, "reversed", "the columns run backwards", each(lambda p: p[:, ::-1]))
     (lane, *others) = case.expected
-    if not others and lane.shape == (lane.rows, lane.rows) and lane.rows * lane.row_size <= LARGEST_TURNED:
-        yield Candidate("transposed", "rows and columns are exchanged", partial(_turned, case, lane))
+    square = len(lane.shape) > 1 and lane.shape[-1] == lane.shape[-2]
+    if not others and square and lane.rows * lane.row_size <= LARGEST_TURNED:
+        axes = {"query": "queries", "key": "keys"}
+        said = [axes.get(axis, word) for axis, word in zip(lane.array.axes[-2:], ("rows", "columns"), strict=False)]
+        yield Candidate("transposed", f"{' and '.join(said)} are exchanged", partial(_turned, case, lane))
 
 
 def _turned(case: Case, lane: Lane) -> list[Lane]:
-    table = InMemory({lane.name: rounded(read_rows(lane, 0, lane.rows), case.grain).T})
-    return [lane_of(table, table.arrays[0])]
+    values = rounded(read_rows(lane, 0, lane.rows), case.grain).reshape(lane.shape)
+    table = InMemory({lane.name: np.swapaxes(values, -1, -2).reshape(lane.rows, -1)})
+    return [replace(lane_of(table, table.arrays[0]), shape=lane.shape, lead=lane.lead)]
 
 
 def to_halves(p: Floats) -> Floats:
@@ -85,12 +99,10 @@ def to_neighbours(p: Floats) -> Floats:
     return np.stack([p[:, :half], p[:, half:]], axis=2).reshape(p.shape)
 
 
-def _signs(case: Case, widths: list[int]) -> Iterator[Candidate]:
-    """Yield changed signs: of an array, of a half, of every second column."""
-    for name, expected in zip(case.names, case.expected, strict=True):
-        work = _negated(expected.name, slice(None))
-        yield _changed(case, "sign", f"the sign of {name} is changed", work)
-    if len(widths) != 1:
+def _parts(case: Case, widths: list[int]) -> Iterator[tuple[int, slice, str, str]]:
+    """Yield the array, the columns, the name and the place of what may have been treated on its own."""
+    if len(widths) > 1:
+        yield from ((k, slice(None), name, "") for k, name in enumerate(case.names))
         return
     half = widths[0] // 2
     for text, columns in (
@@ -99,14 +111,22 @@ def _signs(case: Case, widths: list[int]) -> Iterator[Candidate]:
         ("every second column", slice(1, None, 2)),
         ("every second column from the first", slice(0, None, 2)),
     ):
-        said = f"the sign of {_part_of(case.there[0][:, columns])} is changed: {text}"
-        yield _changed(case, "sign", said, _negated(case.expected[0].name, columns))
+        if half:
+            yield 0, columns, _part_of(case.there[0][:, columns]), f": {text}"
 
 
-def _negated(array: str, columns: slice) -> Work:
+def _signs(case: Case, widths: list[int]) -> Iterator[Candidate]:
+    if len(widths) == 1:
+        yield _changed(case, "sign", f"the sign of {case.names[0]} is changed", each(np.negative))
+    for array, columns, text, where in _parts(case, widths):
+        work = _scaled(case.expected[array].name, columns, -1.0)
+        yield _changed(case, "sign", f"the sign of {text} is changed{where}", work)
+
+
+def _scaled(array: str, columns: slice, factor: float) -> Work:
     def work(name: str, values: Floats, _start: int) -> Floats:
         if name == array:
-            values[:, columns] *= -1
+            values[:, columns] *= factor
         return values
 
     return work
@@ -120,20 +140,40 @@ def _part_of(values: Floats) -> str:
     return "cos" if sizes[0] == sizes.max() else "these values"
 
 
-def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
-    """Yield one factor on all values: the one of least squares, or a number of few digits within its error."""
+def _sizes(case: Case, widths: list[int], magnitude: float | None) -> Iterator[Candidate]:
+    """Yield one factor on all values, or on those of a part."""
+    factor = _factor(case, list(zip(case.here, case.there, strict=True)))
+    if factor is not None:
+        yield _changed(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
+    for array, columns, text, where in _parts(case, widths):
+        factor = _factor(case, [(case.here[array][:, columns], case.there[array][:, columns])])
+        if factor is not None:
+            work = _scaled(case.expected[array].name, columns, factor)
+            yield _changed(case, "size", f"{text} is {factor:.6g} times what was expected{where}", work)
+
+
+def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
+    """Return the factor of least squares, or a number of few digits within its error; None for 1 and for none."""
     above = below = 0.0
-    for p, q in zip(case.here, case.there, strict=True):
+    for p, q in pairs:
         known = np.isfinite(p) & np.isfinite(q)
         above += float((p[known] * q[known]).sum())
         below += float((q[known] * q[known]).sum())
     if below <= 0 or above == 0 or not np.isfinite(above):
-        return
+        return None
     factor, near = above / below, SAME_FACTOR * RESOLUTION[case.grain]
     short = float(f"{factor:.3g}")
     factor = short if abs(factor / short - 1) < near else factor
-    if abs(factor - 1) > near:
-        yield _changed(case, "size", _size_text(factor, magnitude), each(lambda p: p * factor))
+    return factor if abs(factor - 1) > near else None
+
+
+def _sums(case: Case) -> Iterator[Candidate]:
+    """Yield one number added to all values: the median of what they are off by."""
+    off = np.concatenate([(p - q)[np.isfinite(p) & np.isfinite(q)] for p, q in zip(case.here, case.there, strict=True)])
+    middle = float(np.median(off)) if off.size else 0.0
+    if abs(middle) > case.rounding:
+        number = float(f"{middle:.3g}") if abs(float(f"{middle:.3g}") - middle) < case.rounding else middle
+        yield _changed(case, "sum", f"{number:.6g} is added to every value", each(partial(np.add, number)))
 
 
 def _size_text(factor: float, magnitude: float | None) -> str:
@@ -144,6 +184,30 @@ def _size_text(factor: float, magnitude: float | None) -> str:
     if magnitude != 1.0 and abs(factor / magnitude - 1) < 1e-3:
         return f"magnitude applied twice ({magnitude:.5g})"
     return f"magnitude {factor * magnitude:.6g} where {magnitude:.6g} was expected"
+
+
+def _moved_columns(case: Case, widths: list[int]) -> Iterator[Candidate]:
+    """Yield the order of the columns in which each holds, to the bit, another expected one."""
+    if len(set(widths)) != 1 or not len(case.here[0]):
+        return
+    here, there = (np.concatenate(planes) for planes in (case.here, case.there))
+    places: dict[bytes, list[int]] = {}
+    for k, column in enumerate(np.ascontiguousarray(rounded(there, case.grain).T) + 0.0):
+        places.setdefault(column.tobytes(), []).append(k)
+    order = []
+    for k, column in enumerate(np.ascontiguousarray(here.T) + 0.0):
+        found = places.get(column.tobytes(), [])
+        if not found:
+            return
+        order.append(k if k in found else found[0])
+    moved = [k for k, other in enumerate(order) if k != other]
+    if sorted(order) == list(range(len(order))) and moved:
+        some = ", ".join(f"{k} holds {order[k]}" for k in moved[:LISTED])
+        more = ", .." if len(moved) > LISTED else ""
+        text = (
+            f"columns {moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"permuted columns: {some}{more}"
+        )
+        yield _changed(case, "columns", text, each(lambda p: p[:, order]))
 
 
 def _column_shifts(case: Case, widths: list[int]) -> Iterator[Candidate]:
@@ -159,9 +223,13 @@ def _column_shifts(case: Case, widths: list[int]) -> Iterator[Candidate]:
 def _row_changes(case: Case) -> Iterator[Candidate]:
     if any(lane.rows != case.rows for lane in (*case.mine, *case.expected)):
         return
-    n = case.rows
+    n, lane = case.rows, case.expected[0]
     if n > 1:
         yield _changed(case, "reversed", "the rows run backwards", rows=backwards(n))
+    if lane.array.axes[0] == "head" and lane.lead == 2 and lane.shape[0] > 1:
+        yield _changed(
+            case, "heads", "the heads run backwards", rows=partial(_other_heads, lane.shape[0], lane.shape[1])
+        )
     for k in SHIFTS:
         if abs(k) < n - 1:
             word = "one row" if abs(k) == 1 else f"{abs(k)} rows"
@@ -171,9 +239,32 @@ def _row_changes(case: Case) -> Iterator[Candidate]:
             yield replace(_changed(case, "rows", text, rows=shifted(-k, n)), rows=spoken)
 
 
-def roundings(case: Case) -> Iterator[Candidate]:
-    """Yield types coarser than the expected values' to which those may have been rounded."""
-    for kind in ("bfloat16", "float16", "float32"):  # what the first holds, the others mostly hold
+def _other_heads(heads: int, queries: int, rows: Indices) -> Indices:
+    return (heads - 1 - rows // queries) * queries + rows % queries
+
+
+def _bytes_swapped(p: Floats) -> Floats:
+    return p.astype(np.float32).byteswap().astype(np.float64)
+
+
+def _cut(p: Floats) -> Floats:
+    """Return values cut to bfloat16: the first half of the bits of a float32."""
+    return (p.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
+
+
+def roundings(case: Case) -> list[Candidate]:
+    """Return types coarser than the expected values' to which those may have been brought, the likeliest first."""
+    works: dict[str, tuple[str, Work | None]] = {
+        "the expected values rounded to bfloat16": ("bfloat16", None),
+        "the expected values cut, not rounded, to bfloat16": ("bfloat16", each(_cut)),
+        "the expected values rounded to float16": ("float16", None),
+        "the expected values rounded to float32": ("float32", None),
+    }
+    found = []
+    for text, (kind, work) in works.items():
         if all(holds(p, kind) for p in case.here) and not all(holds(p, kind) for p in case.there):
-            said = f"the expected values rounded to {kind}"
-            yield Candidate("rounding", said, partial(reworked, case.expected, kind))
+            lanes = reworked(case.expected, kind, work)
+            made = [read_rows(lane, *case.window) for lane in lanes]
+            unlike = sum(int(np.count_nonzero(gaps(p, q))) for p, q in zip(case.here, made, strict=True))
+            found.append((unlike, _changed(case, "rounding", text, work, grain=kind)))
+    return [candidate for _, candidate in sorted(found, key=lambda item: item[0])]
