@@ -48,7 +48,6 @@ TWICE: set[str] = {  # may only shrink
     "Lines",
     "Part",
     "Reading",
-    "Run",
     "Trial",
 }
 

@@ -24,6 +24,7 @@ ROOMS = (
     "diagnosis",
     "inspection",
     "extrapolation",
+    "application",
     "lessons",
     "drawing",
     "__init__",

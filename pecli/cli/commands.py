@@ -81,6 +81,16 @@ COMMANDS = {
         ),
         "Training saw positions 0 to N-1; positions N to M-1 are new.",
     ),
+    "apply": CommandEntry(
+        "apply.command",
+        "say what a table does to tensors, exactly",
+        "Apply a table to tensors: rotate queries and keys, or add rows to embeddings; each value is rounded once.",
+        (
+            "pecli apply sinusoidal:dim=512 emb.npy --input-scale sqrt -o x.npy",
+            "pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz",
+            "pecli apply config.json --random 2x32x16x128 --kv-heads 8 -o golden.npz",
+        ),
+    ),
     "convert": CommandEntry(
         "convert",
         "change format, type or layout of a table",

@@ -32,6 +32,8 @@ class NamedSource:
         Positions that a config declares: the length where nothing else says one.
     model_layout : str or None
         Layout that the model's own module has.
+    model_pairing : str or None
+        Which columns of a head the model turns together.
     """
 
     text: str
@@ -40,6 +42,7 @@ class NamedSource:
     note: str = ""
     model_length: int | None = None
     model_layout: str | None = None
+    model_pairing: str | None = None
 
     @property
     def is_recipe(self) -> bool:
@@ -130,4 +133,4 @@ def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, s
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
     note = f"{found.reading.model_type}, as {found.reading.stack} {found.reading.version} reads it"
-    return NamedSource(text, found.recipe, own, note, found.layer.length, found.layer.layout)
+    return NamedSource(text, found.recipe, own, note, found.layer.length, found.layer.layout, found.layer.pairing)

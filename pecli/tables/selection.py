@@ -42,14 +42,34 @@ class Selection(View):
 
 
 class InMemory(Tabular):
-    """Arrays in memory, (n, columns) float64."""
+    """Arrays in memory as a table; the last axis of each is a row.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        float16, float32 or float64; uint16 stands for the bits of bfloat16.
+    """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.values = dict(arrays)
         self.recipe, self.metadata = None, {}
-        self.arrays = tuple(Array(n, v.shape, "float64", ("position", "channel")[: v.ndim]) for n, v in arrays.items())
+        self.arrays = tuple(
+            Array(
+                name,
+                v.shape,
+                "bfloat16" if v.dtype.name == "uint16" else v.dtype.name,
+                _axes(v.ndim),
+                max(1, v.ndim - 1),
+            )
+            for name, v in arrays.items()
+        )
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         for name, target in out.items():
-            target[...] = self.values[name][start:stop]
+            array = self.array(name)
+            target[...] = self.values[name].reshape(array.rows, *array.row_shape)[start:stop]
+
+
+def _axes(count: int) -> tuple[str, ...]:
+    return ("position", "channel")[:count] if count < 3 else tuple(f"axis{i}" for i in range(count))

@@ -1,0 +1,188 @@
+"""``pecli apply SOURCE INPUT... [-o PATH]``: what a table does to tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pecli.cli.options import (
+    TABLE,
+    Dtype,
+    Format,
+    Json,
+    LayerType,
+    NoClobber,
+    Option,
+    Output,
+    Quiet,
+    Stack,
+    Threads,
+    whole,
+)
+from pecli.cli.terminal.writing import Writing, deliver
+from pecli.errors import BadParameter, BadRecipe
+
+if TYPE_CHECKING:
+    from pecli.application.tensors import Tensor
+    from pecli.declare.tabular import Tabular
+
+AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(Writing):
+    """What ``apply`` may be given."""
+
+    source: Annotated[str, Option("A recipe, a file or a model's config.json.", "SOURCE", argument=True)]
+    inputs: Annotated[
+        tuple[str, ...], Option("Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True)
+    ] = ()
+    pairs: Annotated[
+        str | None,
+        Option(
+            "Which columns turn together: half, interleaved, or taken:given.", "WORD", TABLE,
+            ("half", "interleaved", "interleaved:half"),
+        ),
+    ] = None  # fmt: skip
+    start: Annotated[str | None, Option("Position of the inputs' first row (default 0).", "P", TABLE)] = None
+    positions: Annotated[
+        str | None, Option("Position of each row: 0,5,9 or @FILE; of each batch, a row each.", "LIST", TABLE)
+    ] = None
+    axes: Annotated[
+        str | None, Option("Axes of the inputs: bhsd, bshd, thd, bsd or sd (default: by their number).", "WORD", TABLE,
+                           AXES_WORDS)
+    ] = None  # fmt: skip
+    input_scale: Annotated[
+        str | None, Option("What multiplies embeddings first: sqrt (of their width), or a number.", "X", TABLE)
+    ] = None
+    inverse: Annotated[bool, Option("Undo the rotation: transposed, over the magnitude.", panel=TABLE)] = False
+    gradient: Annotated[bool, Option("A kernel's backward pass: transposed, times the magnitude.", panel=TABLE)] = False
+    random: Annotated[
+        str | None, Option("Draw queries and keys instead: batch x heads x length x width.", "BxHxSxD", TABLE)
+    ] = None
+    kv_heads: Annotated[int | None, Option("Heads of the drawn keys (default: the queries').", "N", TABLE,
+                                           check=whole(1, 1 << 16))] = None  # fmt: skip
+    seed: Annotated[
+        int | None, Option("Seed of what is drawn (default 0).", "N", TABLE, check=whole(0, (1 << 64) - 1))
+    ] = None
+    dtype: Dtype = None
+    layer_type: LayerType = None
+    stack: Stack = None
+    output: Output = None
+    format: Format = None
+    threads: Threads = None
+    no_clobber: NoClobber = False
+    json: Json = False
+    quiet: Quiet = False
+
+
+def command(options: ApplyOptions) -> int:
+    """Apply a table to tensors: rotate queries and keys, or add rows to embeddings; each value is rounded once."""
+    from pecli.application.apply import apply
+    from pecli.cli.terminal.output import clean, tell
+    from pecli.sources.sources import read_source
+
+    if options.output is None and options.format is None:
+        raise BadRecipe("apply needs -o PATH, or --format for standard output")
+    choice = {"layer_type": options.layer_type, "stack": options.stack}
+    source = read_source(options.source, **{name: word for name, word in choice.items() if word is not None})
+    drawn = _drawn(options)
+    tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes)]
+    if not tensors:
+        raise BadRecipe("apply needs inputs: name files of tensors, or draw some with --random BxHxSxD")
+    names = [tensor.name for tensor in tensors]
+    if len(set(names)) < len(names):
+        raise BadParameter("input", ", ".join(names), "must have names of their own: they name the outputs")
+    made = apply(source, tensors, _wish(options))
+    outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made.outputs)
+    if not options.quiet and options.output != "-":
+        for note in made.notes:
+            tell(clean(f"pecli: {note}"))
+    return deliver(outputs, options.source, options)
+
+
+def _wish(options: ApplyOptions) -> Any:
+    from pecli.application.apply import Wish
+
+    if options.inverse and options.gradient:
+        raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
+    scale: Any = options.input_scale
+    if scale is not None and scale != "sqrt":
+        from pecli.numbers.text import parse_number
+
+        scale = parse_number("input-scale", scale)
+    way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
+    return Wish(options.pairs, options.start, _positions(options.positions), scale, way, options.dtype)
+
+
+def _positions(text: str | None) -> Any:
+    """Return positions: a list of all rows, or an array with a row for each batch."""
+    if text is None:
+        return None
+    if text.startswith("@") and text.endswith(".npy"):
+        import numpy as np
+
+        from pecli.formats import open_table
+
+        with open_table(text[1:]) as table:
+            if len(table.arrays) == 1 and len(table.arrays[0].shape) == 2:
+                values = table.read(table.arrays[0].name)
+                if values.dtype.kind not in "iu":
+                    raise BadParameter(
+                        "positions", text, f"holds {values.dtype}: positions of batches are whole numbers"
+                    )
+                return values.astype(np.int64)
+    from pecli.numbers.positions import Positions
+
+    return Positions.parse(text)
+
+
+def _tensors(text: str, axes: str | None) -> list[Tensor]:
+    """Return the tensors of a file, named by it where it holds one."""
+    from dataclasses import replace
+
+    from pecli.application.tensors import tensor_of
+    from pecli.formats import open_table
+
+    table = open_table(text)
+    found = [tensor_of(table, array.name, axes) for array in table.arrays]
+    path, _, inner = text.partition("::")
+    if len(found) == 1 and not inner:
+        return [replace(found[0], name=Path(path).name.partition(".")[0] or found[0].name)]
+    return found
+
+
+def _drawn(options: ApplyOptions) -> list[Tensor] | None:
+    """Return the drawn queries and keys; None where files are named."""
+    if options.random is None:
+        for name, value in (("kv-heads", options.kv_heads), ("seed", options.seed)):
+            if value is not None:
+                raise BadParameter(name, value, "is for drawn tensors: give --random BxHxSxD too")
+        return None
+    if options.inputs:
+        raise BadParameter("random", options.random, "stands for the inputs: name no files beside it")
+    from pecli.application.joined import Drawn
+    from pecli.application.tensors import tensor_of
+    from pecli.numbers.text import parse_integer
+
+    sides = [parse_integer("random", side) for side in options.random.lower().split("x")]
+    if len(sides) != 4 or min(sides) < 1:
+        raise BadParameter("random", options.random, "must be four sides: batch x heads x length x width")
+    batch, heads, length, width = sides
+    keys = options.kv_heads or heads
+    if heads % keys:
+        raise BadParameter("kv-heads", keys, f"must divide the {heads} heads of the queries")
+    dtype, seed = options.dtype or "float32", options.seed or 0
+    shapes = {"q": (batch, heads, length, width), "k": (batch, keys, length, width)}
+    tables = [Drawn(name, shape, dtype, seed, stream) for stream, (name, shape) in enumerate(shapes.items())]
+    return [tensor_of(table, table.arrays[0].name, "bhsd") for table in tables]
+
+
+def _golden(drawn: list[Tensor], rotated: Tabular) -> Tabular:
+    """Return inputs and outputs in one file."""
+    from pecli.application.joined import Joined
+
+    inputs = [(tensor.name, tensor.lane.table, tensor.lane.array.name) for tensor in drawn]
+    outputs = [(f"{array.name}_rotated", rotated, array.name) for array in rotated.arrays]
+    return Joined([*inputs, *outputs], rotated.metadata)

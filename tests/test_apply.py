@@ -1,0 +1,209 @@
+"""What a table does to tensors: each value is the real one, rounded once (computed here with mpmath)."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from pecli import PecliError, Recipe
+from pecli.application.apply import Wish, apply
+from pecli.application.tensors import tensor_of
+from pecli.engine.exact import round_ratio
+from pecli.numbers.rounding import widen
+from pecli.numbers.types import GRIDS
+from pecli.sources.sources import read_source
+from pecli.tables.selection import InMemory
+
+RNG = np.random.default_rng(7)
+
+
+def applied(text, *values, names=("q", "k"), axes=None, **wish):
+    tensors = [tensor_of(InMemory({n: v}), n, axes) for n, v in zip(names, values, strict=False)]
+    return apply(read_source(text), tensors, Wish(**wish)).outputs
+
+
+def nearest(value, dtype):
+    """An mpmath number as the nearest of a type."""
+    exact = Fraction(int(mpmath.floor(mpmath.ldexp(value, 380))), 1 << 380)
+    return round_ratio(exact.numerator, exact.denominator, GRIDS[dtype])
+
+
+def turned(x, row, width, base, pairs, magnitude=1, back=False):
+    """One vector turned, digit by digit."""
+    found = [mpmath.mpf(float(v)) for v in x]
+    for i in range(width // 2):
+        angle = row * mpmath.power(base, -mpmath.mpf(2 * i) / width)
+        c, s = magnitude * mpmath.cos(angle), magnitude * mpmath.sin(angle)
+        s = -s if back else s
+        a, b = (i, i + width // 2) if pairs == "half" else (2 * i, 2 * i + 1)
+        found[a], found[b] = (
+            mpmath.mpf(float(x[a])) * c - mpmath.mpf(float(x[b])) * s,
+            mpmath.mpf(float(x[a])) * s + mpmath.mpf(float(x[b])) * c,
+        )
+    return found
+
+
+@pytest.mark.parametrize("pairs", ["half", "interleaved"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_rotation_is_correctly_rounded_even_where_it_cancels(pairs, dtype):
+    x = RNG.normal(size=(9, 10)).astype(np.float16 if dtype == "float16" else np.float32)
+    angle = np.arange(9)[:, None] * 10000.0 ** (-np.arange(4) / 4)
+    a, b = ([0, 1, 2, 3], [4, 5, 6, 7]) if pairs == "half" else ([0, 2, 4, 6], [1, 3, 5, 7])
+    x[3:, a], x[3:, b] = np.sin(angle)[3:], np.cos(angle)[3:]  # the first member of each pair is then nearly zero
+    found = widen(applied("rope:dim=10,rotary-dim=8", x, pairs=pairs, dtype=dtype).read("q"), dtype)
+    with mpmath.workprec(400):
+        for row in range(9):
+            expected = [nearest(v, dtype) for v in turned(x[row], row, 8, 10000, pairs)]
+            assert found[row].tolist() == expected, row
+    assert abs(found[3:, 0]).max() < 2e-3
+
+
+def test_a_tie_is_rounded_to_even():
+    x = np.array([[1 + 2.0**-8, 1 + 3 * 2.0**-8]], np.float32)  # midway between two bfloat16, turned by nothing
+    found = widen(applied("rope:dim=2", x, pairs="half", dtype="bfloat16").read("q"), "bfloat16")
+    assert found.tolist() == [[1.0, 1 + 2.0**-6]]
+
+
+def test_halves_may_be_given_of_neighbours():
+    x = RNG.normal(size=(1, 2, 5, 8))
+    one = applied("rope:dim=8", x, pairs="interleaved").read("q")
+    other = applied("rope:dim=8", x, pairs="interleaved:half").read("q")
+    np.testing.assert_array_equal(other, np.concatenate([one[..., 0::2], one[..., 1::2]], -1))
+
+
+@pytest.mark.parametrize("recipe", ["rope:dim=8", "rope:dim=8,scaling=yarn,factor=8,original-max=32"])
+def test_undoing_a_rotation_gives_the_input_within_a_rounding(recipe):
+    x = RNG.normal(size=(2, 3, 7, 8))
+    there = applied(recipe, x, pairs="half").read("q")
+    back = applied(recipe, there, pairs="half", way="inverse").read("q")
+    np.testing.assert_allclose(back, x, rtol=0, atol=1e-15)
+    assert abs(there - x).max() > 0.5
+
+
+def test_a_gradient_is_transposed_and_keeps_the_magnitude():
+    recipe = "rope:dim=8,scaling=yarn,factor=8,original-max=32"
+    magnitude = float(Recipe.parse(recipe).plan.magnitude)
+    x = RNG.normal(size=(6, 8))
+    found = applied(recipe, x, pairs="half", way="gradient").read("q")
+    undone = applied(recipe, x, pairs="half", way="inverse").read("q")
+    np.testing.assert_allclose(found, undone * magnitude**2, rtol=1e-14)
+
+
+def test_a_decoding_step_is_the_same_rows():
+    x = RNG.normal(size=(1, 2, 9, 8)).astype(np.float32)
+    whole = applied("rope:dim=8", x, pairs="half").read("q")
+    step = applied("rope:dim=8", x[:, :, 4:6].copy(), pairs="half", start="4").read("q")
+    np.testing.assert_array_equal(step, whole[:, :, 4:6])
+
+
+def test_each_batch_may_have_positions_of_its_own():
+    x = RNG.normal(size=(2, 2, 3, 8)).astype(np.float32)
+    rows = np.array([[0, 1, 2], [7, 7, 1000]])
+    found = applied("rope:dim=8", x, pairs="half", positions=rows).read("q")
+    for batch in range(2):
+        for s in range(3):
+            one = applied("rope:dim=8", x[batch, :, s : s + 1], pairs="half", axes="bsd", start=str(rows[batch, s]))
+            np.testing.assert_array_equal(found[batch, :, s : s + 1], one.read("q"))
+
+
+def test_axes_are_what_they_are_said_to_be():
+    x = RNG.normal(size=(2, 5, 3, 8)).astype(np.float32)
+    found = applied("rope:dim=8", x, pairs="half", axes="bshd").read("q")
+    other = applied("rope:dim=8", np.ascontiguousarray(x.swapaxes(1, 2)), pairs="half", axes="bhsd").read("q")
+    np.testing.assert_array_equal(found, other.swapaxes(1, 2))
+
+
+def test_any_slice_equals_the_same_rows_of_the_whole():
+    x = RNG.normal(size=(2, 3, 11, 8)).astype(np.float32)
+    table = applied("rope:dim=8", x, pairs="half")
+    whole = table.read("q").reshape(-1, 8)
+    for start, stop in ((0, 1), (10, 12), (5, 60)):
+        np.testing.assert_array_equal(table.read_rows(["q"], start, stop)["q"], whole[start:stop])
+
+
+def test_a_stored_table_turns_with_its_own_values(tmp_path, pecli):
+    pecli("generate", "rope", "--dim", "8", "--len", "5", "--layout", "half", "-q", "-o", "t.npz")
+    x = RNG.normal(size=(5, 8)).astype(np.float32)
+    np.save(tmp_path / "q.npy", x)
+    done = pecli("apply", "t.npz", "q.npy", "-o", "o.npy")
+    assert "pairs half, as the layout half has them" in done.stderr
+    c, s = (np.load(tmp_path / "t.npz")[name][:, :4].astype(np.longdouble) for name in ("cos", "sin"))
+    a, b = x[:, :4].astype(np.longdouble), x[:, 4:].astype(np.longdouble)
+    expected = np.concatenate([a * c - b * s, a * s + b * c], -1).astype(np.float32)
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), expected)
+
+
+def test_nan_stays_where_it_is():
+    x = RNG.normal(size=(4, 8)).astype(np.float32)
+    y = x.copy()
+    y[2, 1] = np.nan
+    clean, found = (applied("rope:dim=8", v, pairs="half").read("q") for v in (x, y))
+    assert np.argwhere(np.isnan(found)).tolist() == [[2, 1], [2, 5]]
+    np.testing.assert_array_equal(np.where(np.isnan(found), clean, found), clean)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_addition_is_correctly_rounded(dtype):
+    x = RNG.normal(size=(2, 6, 8)).astype(dtype)
+    found = applied("sinusoidal:dim=8", x, scale="sqrt").read("q")
+    with mpmath.workprec(400):
+        for batch in range(2):
+            for p in range(6):
+                for c in range(8):
+                    angle = p * mpmath.power(10000, -mpmath.mpf(c // 2 * 2) / 8)
+                    value = mpmath.sin(angle) if c % 2 == 0 else mpmath.cos(angle)
+                    expected = mpmath.mpf(float(x[batch, p, c])) * mpmath.sqrt(8) + value
+                    assert found[batch, p, c] == nearest(expected, dtype), (batch, p, c)
+
+
+def test_an_addition_by_hand():
+    x = np.array([[0.2, 0.5, 0.1, 0.3]])
+    found = applied("sinusoidal:dim=4", x, start="1").read("q")  # sin 1, cos 1, sin 0.01, cos 0.01
+    np.testing.assert_allclose(found, [[1.0414709848, 1.0403023059, 0.1099998333, 1.2999500004]], atol=1e-10)
+
+
+def test_a_number_may_multiply_embeddings_first():
+    x = RNG.normal(size=(3, 4))
+    found = applied("integer:dim=4,max-len=3", x, scale=Decimal("0.5")).read("q")
+    np.testing.assert_array_equal(found, x * 0.5 + np.array([0, 0.5, 1])[:, None])
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "wish", "says"),
+    [
+        ("rope:dim=8", np.zeros((2, 8)), {}, ["does not say which columns", "half", "interleaved"]),
+        ("rope:dim=8", np.zeros((2, 8)), {"pairs": "halves"}, ["pairs=halves", "half or interleaved"]),
+        ("rope:dim=16", np.zeros((2, 8)), {"pairs": "half"}, ["vectors of 8", "16 columns"]),
+        ("sinusoidal:dim=16", np.zeros((2, 8)), {}, ["vectors of 8", "rows of 16"]),
+        ("sinusoidal:dim=8", np.zeros((2, 8)), {"pairs": "half"}, ["pairs=half", "rotary"]),
+        ("rope:dim=8", np.zeros((2, 8)), {"pairs": "half", "scale": "sqrt"}, ["input-scale", "absolute"]),
+        ("rope:dim=8", np.zeros((2, 8), np.int64), {"pairs": "half"}, ["int64"]),
+        ("learned:dim=8,max-len=3", np.zeros((9, 8)), {}, ["--max-len"]),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_said_in_one_sentence(text, values, wish, says):
+    with pytest.raises(PecliError) as error:
+        applied(text, values, **wish)
+    for word in says:
+        assert word in str(error.value)
+
+
+def test_drawn_tensors_and_their_rotation_stand_in_one_file(tmp_path, pecli):
+    done = pecli("apply", "rope:dim=8", "--random", "2x4x5x8", "--kv-heads", "2", "--pairs", "half", "-o", "g.npz")
+    assert done.returncode == 0, done.stderr
+    found = np.load(tmp_path / "g.npz")
+    assert found["q"].shape == (2, 4, 5, 8)
+    assert found["k"].shape == (2, 2, 5, 8)
+    again = applied("rope:dim=8", found["q"], pairs="half").read("q")
+    np.testing.assert_array_equal(found["q_rotated"], again)
+    assert abs(float(found["q"].std()) - 1) < 0.1
+
+
+def test_refusals_leave_nothing(refuses, tmp_path):
+    np.save(tmp_path / "q.npy", np.zeros((2, 8), np.float32))
+    refuses("apply", "rope:dim=8", "q.npy", "-o", "o.npy", says="--pairs half")
+    refuses("apply", "rope:dim=8", "-o", "o.npy", "--pairs", "half", says="needs inputs")
+    refuses("apply", "rope:dim=8", "q.npy", "--pairs", "half", says="-o PATH")
+    refuses("apply", "rope:dim=8", "--random", "2x3x4", "--pairs", "half", "-o", "o.npz", says="four sides")
