@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from pecli.declare.plan import Waves
+from pecli.errors import BadRecipe
 from pecli.models import Key, Reading
 from pecli.sources.configs import of_layer
 
@@ -81,7 +82,14 @@ def report(reading: Reading) -> ConfigReport:
 
 def _layer(reading: Reading, name: str, key: str) -> LayerReport:
     layer = reading.layers[key]
-    recipe = of_layer(reading, layer, {}).recipe
+    try:
+        recipe = of_layer(reading, layer, {}).recipe
+    except BadRecipe as error:  # a parameter that no config has, such as the grid of an image
+        given = ",".join(f"{option}={value}" for option, value in layer.params.items())
+        return LayerReport(
+            name, layer.encoding, f"{layer.encoding}:{given}", layer.layout, layer.pairing, layer.length, layer.first,
+            1.0, (), (*layer.notes, str(error)),
+        )  # fmt: skip
     if recipe.open_parameters:  # what the whole table decides is, for a model, the length it declares
         length = layer.length or 1
         recipe = recipe.resolve(length=length, last=length - 1, whole=True)

@@ -88,7 +88,8 @@ def load_json(text: str) -> Any:
 def lines(name: str) -> dict[str, str]:
     """Return the lines of a data file by their first word."""
     rows = (line.split(None, 1) for line in (DATA / name).read_text(encoding="utf-8").splitlines())
-    return {row[0]: row[1] if len(row) > 1 else "" for row in rows if row and not row[0].startswith("#")}
+    kept = (row for row in rows if row and not row[0].startswith("#"))
+    return {name: row[1] if len(row) > 1 else "" for row in kept for name in row[0].split(",")}
 
 
 @cache

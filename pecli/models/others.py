@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from pecli.models.families import lines
+from pecli.models.images import measured
 from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
 from pecli.numbers.text import number_text
 
 ENDLESS = 10**40
-OPTIONS = ("layer", "first", "length", "when", "note")
+LINES = 4  # of one model type, at most
+OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
+UNKNOWN = "?"
 
 
 def other_layers(model_type: str, keys: Keys, notes: Notes) -> dict[str, LayerReading] | None:
-    """Return the readings of a model type that is in others.txt; None if it is not."""
+    """Return the readings of a model type that is in others.txt; None if it is not.
+
+    Raises
+    ------
+    BadFile
+        For positions that no encoding of pecli has.
+    """
     found: dict[str, LayerReading] = {}
     beside: dict[str, LayerReading] = {}
-    for options in _specs(model_type):
+    for options in _specs(model_type, keys):
+        if options["encoding"] == UNKNOWN:
+            raise keys.bad(f"is of {model_type}, whose positions no encoding of pecli has: {_words(options['note'])}")
         layer = _reading(options, keys, notes)
         name = options.get("layer", "all")
         if "when" in options:
@@ -32,23 +44,16 @@ def other_layers(model_type: str, keys: Keys, notes: Notes) -> dict[str, LayerRe
     if not found:
         return None
     return {
-        name: LayerReading(
-            one.encoding,
-            one.params,
-            length=one.length,
-            first=one.first,
-            also={beside[name].encoding: beside[name].params} if name in beside else {},
-            notes=one.notes,
-        )
+        name: replace(one, also={beside[name].encoding: beside[name].params} if name in beside else {})
         for name, one in found.items()
     }
 
 
-def _specs(model_type: str) -> Iterator[dict[str, str]]:
+def _specs(model_type: str, keys: Keys) -> Iterator[dict[str, str]]:
     """Yield the lines of a model type: first those with a condition, which win where it holds."""
     table = lines("others.txt")
     plain = []
-    for name in (model_type, model_type + "+"):
+    for name in (model_type + "+" * i for i in range(LINES)):
         text = table.get(name)
         while text is not None and text.startswith("like="):
             text = table[text.removeprefix("like=").split()[0]]
@@ -59,27 +64,47 @@ def _specs(model_type: str) -> Iterator[dict[str, str]]:
         if "when" in options:
             yield options
         else:
-            plain.append(options)
+            plain += list(_stages(options, keys))
     yield from plain
+
+
+def _stages(options: dict[str, str], keys: Keys) -> Iterator[dict[str, str]]:
+    """Yield one line for each number of the list that `each` names."""
+    name, _, default = options.get("each", "").partition(":")
+    if not name:
+        yield options
+        return
+    value = keys.get(name)
+    if value is not None and not (isinstance(value, list) and value and all(number(item) for item in value)):
+        raise keys.bad(f"has {name} {shown(value)}: it must be a list of numbers, one for each stage")
+    for i, item in enumerate(value or default.split("+")):
+        stage = {option: str(item) if text == f"@{name}" else text for option, text in options.items()}
+        yield {**stage, "layer": f"stage_{i + 1}"}
 
 
 def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
     params = {
         name: value
         for name, text in options.items()
-        if name not in ("encoding", *OPTIONS) and (value := evaluate(text, keys, notes)) is not None
+        if name not in OPTIONS and (value := evaluate(text, keys, notes)) is not None
     }
     length = options.get("length") or next((f"@{name}" for name in POSITIONS if name in keys), "")
-    declared = evaluate(length, keys, notes) if length else None
-    first = evaluate(options.get("first", "0"), keys, notes)
-    note = options.get("note")
+    lengths = [_whole(evaluate(length, keys, notes) if length else None), _whole(params.get("max-len"))]
+    known = [one for one in lengths if one is not None]
     return LayerReading(
         options["encoding"],
         params,
-        length=_whole(declared if declared is not None else params.get("max-len")),
-        first=_whole(first) or 0,
-        notes=(note.replace("_", " "),) if note else (),
+        options.get("layout", ""),
+        options.get("pairs", ""),
+        length=min(known, default=None),
+        first=_whole(evaluate(options.get("first", "0"), keys, notes)) or 0,
+        notes=(_words(options["note"]),) if "note" in options else (),
     )
+
+
+def _words(note: str) -> str:
+    """Return a note as it is read: its underscores, but those of keys' names, are spaces."""
+    return note.replace("_", " ")
 
 
 def _whole(text: str | None) -> int | None:
@@ -99,9 +124,7 @@ def _holds(condition: str, keys: Keys, notes: Notes) -> bool:
 
 def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
     """Return the text of an expression of config keys; None for one that says "absent"."""
-    if "{" in text:
-        side = _side(keys, notes)
-        text = text.replace("{side}", str(side)).replace("{patches}", str(side * side))
+    text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
     if text == "@deberta":
         return _deberta_distance(keys, notes)
     if text == "@buckets":  # -1 stands for none
@@ -153,20 +176,6 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
         notes.use(name, "read for the table")
         return found
     return Decimal(default) if "." in default else int(default) if default else None
-
-
-def _side(keys: Keys, notes: Notes) -> int:
-    """Return how many patches stand along an image."""
-    found = []
-    for name, default in (("image_size", 224), ("patch_size", 16)):
-        value = keys.get(name, default)
-        value = value[0] if isinstance(value, list) and value else value
-        size = number(value)
-        if size is None or size < 1:
-            raise keys.bad(f"has {name} {shown(value)}: it must be a whole number of at least 1")
-        notes.use(name, "number of patches")
-        found.append(int(size))
-    return max(1, found[0] // found[1])
 
 
 def _deberta_distance(keys: Keys, notes: Notes) -> str:

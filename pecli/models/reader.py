@@ -120,25 +120,36 @@ def _composite(
         if not flat:
             text = f"{model_type} has no {main}: the defaults of {word} stand in for it"
             reading = replace(reading, warnings=(text, *reading.warnings))
-    others = {}
-    for name in further:
-        inner = data.get(name)
-        if isinstance(inner, dict):
-            try:
-                others[name] = read_data(_typed(inner, parts[name], model_type), path, f"{where}{name}.", parts[name])
-            except (BadFile, UnknownName):
-                continue  # a part that says nothing of positions is no fault of the part that was asked for
+    others = _further(data, path, where, {name: parts[name] for name in further}, model_type, main)
     return replace(reading, part=f"{main}.{reading.part}".rstrip("."), parts={**reading.parts, **others})
+
+
+def _further(
+    data: Mapping[str, Any], path: str | Path, where: str, words: Mapping[str, str], outer: str, main: str = ""
+) -> dict[str, Reading]:
+    """Return the readings of further parts: those that the type is known to have, and any other that says its type."""
+    named = {name: "" for name in data if name.endswith("_config") and name != main}
+    found = {}
+    for name, word in {**named, **words}.items():
+        inner = data.get(name)
+        if not isinstance(inner, dict) or not (name in words or _known(str(inner.get("model_type")))):
+            continue
+        try:
+            found[name] = read_data(_typed(inner, word, outer), path, f"{where}{name}.", word)
+        except (BadFile, UnknownName):
+            continue  # a part that says nothing of positions is no fault of the part that was asked for
+    return found
+
+
+def _known(model_type: str) -> bool:
+    """Whether a data file has a line of a model type."""
+    return any(model_type in lines(name) for name in ("families.txt", "others.txt", "composites.txt"))
 
 
 def _typed(inside: Mapping[str, Any], word: str, outer: str) -> dict[str, Any]:
     """Return a part with its model type: its own where that is known and is no composite."""
     own = str(inside.get("model_type") or "")
-    known = (
-        rotary_family(own) is not None
-        or own in lines("others.txt")
-        or (own in lines("composites.txt") and own != outer)
-    )
+    known = own != outer and _known(own)
     return {**inside, "model_type": own if known or not word else word}
 
 
@@ -153,11 +164,13 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
     _leftovers(keys, notes, model_type, layers)
     notes.warn_of_ignored(keys.where)
     used, ignored = notes.keys()
+    parts = _further(data, path, where, {}, model_type)
     default = next(iter(layers)) if len(layers) > 1 and "encoder" in layers else ""
     return Reading(
         path=str(path),
         model_type=model_type,
         layers=layers,
+        parts=parts,
         used=used,
         ignored=ignored,
         warnings=tuple(notes.warnings),

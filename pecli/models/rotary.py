@@ -35,7 +35,8 @@ def rotary_layers(keys: Keys, family: Family, notes: Notes) -> dict[str, LayerRe
         nested = isinstance(written.get(kind), dict)
         where = f"{folded.key}.{kind}" if nested else folded.key
         if params is None:
-            layers[kind] = LayerReading("none", {"dim": str(head_of(keys, family, notes, kind).width)})
+            width = {"dim": str(head_of(keys, family, notes, kind).width)}
+            layers[kind] = LayerReading("none", width, notes=("its rope parameters are null: it turns nothing",))
             continue
         rope = Rope(keys, family, notes, params, where, folded, set(), written[kind] if nested else written)
         layers[kind] = _layer(rope, kind)
