@@ -1,11 +1,13 @@
 """What biases, learned rows and plain values do beyond the training length."""
 
+import dataclasses
 import math
 import time
 
 import pytest
 
-from pecli import PecliError, Recipe
+from pecli import CATALOGUE, PecliError, Recipe
+from pecli.errors import UndeclaredHook
 from pecli.extrapolation.extrapolation import RULES, extrapolate, rules_of, stored_rows
 
 
@@ -119,6 +121,51 @@ def test_trained_rows_of_a_file_end():
 
 def test_no_positions_have_nothing_to_run_out_of():
     assert reach("none:dim=8", 10, 20).verdict == "nothing"
+
+
+MEASURED = {  # what may be found of examples trained on 4 positions (phases) or 512
+    "phases": (4, {"unseen"}),
+    "biases": (512, {"falls", "inside"}),
+    "vectors": (512, {"inside"}),
+    "values": (512, {"unseen", "ends"}),
+    "rows": (512, {"ends", "untrained"}),
+    "grid": (512, {"fixed"}),
+    "content": (512, {"inside"}),
+    "nothing": (512, {"nothing"}),
+}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_what_is_declared_of_new_positions_is_what_is_measured(name):
+    recipe = Recipe.parse(CATALOGUE[name].example)
+    declared = recipe.encoding.hook("extend")(recipe)
+    if declared.measured:  # the same must hold of what stands for it
+        other = Recipe.parse(declared.measured)
+        declared = other.encoding.hook("extend")(other)
+    train, verdicts = MEASURED[declared.new]
+    found = extrapolate(name, recipe, train, 8 * train)
+    assert found.verdict in verdicts
+    assert found.longer
+    assert declared.fits == (found.verdict in ("falls", "inside", "nothing"))
+
+
+def test_an_encoding_that_declares_nothing_of_new_positions_is_refused():
+    recipe = Recipe.parse("rope:dim=4")
+    silent = Recipe(dataclasses.replace(recipe.encoding, hooks={}), recipe.values)
+    with pytest.raises(UndeclaredHook, match="rope declares no extend"):
+        extrapolate("x", silent, 10, 20)
+
+
+def test_deberta_is_measured_as_its_index_is_used_cut_to_its_rows():
+    found = reach("deberta:buckets=8,max-distance=16,dim=4", 512, 4096)
+    assert (found.verdict, found.index.rows_test) == ("inside", 8)  # rows 8 + (0 .. 7) of 16
+    assert found.recipe == str(Recipe.parse("deberta:buckets=8,max-distance=16,dim=4"))
+
+
+def test_a_gated_table_reaches_as_far_as_the_one_that_is_gated():
+    text = 'conditional:dim=8,content="learned:dim=3,max-len=512"'
+    assert reach(text, 50, 100).verdict == reach("sinusoidal:dim=8", 50, 100).verdict == "unseen"
+    assert reach(text + ",position=learned", 50, 100).verdict == "ends"
 
 
 def test_a_grid_has_the_length_that_it_has():

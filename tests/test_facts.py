@@ -6,8 +6,9 @@ import pytest
 
 from pecli import CATALOGUE, Recipe, Table
 from pecli.errors import PecliError
-from pecli.inspection.facts import PURPOSES, formula_value, sheet, verdict
+from pecli.inspection.facts import formula_value, sheet
 from pecli.inspection.measured import example_table, figures, measured
+from pecli.inspection.purposes import PURPOSES, verdict
 
 ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 
@@ -81,3 +82,28 @@ def test_a_shift_that_cannot_be_fitted_is_not_measured():
 
 def test_one_row_has_no_neighbours():
     assert "distance of neighbours" not in figures(Recipe.parse("sincos2d:dim=16,grid=1x1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [("sinusoidal", False), ("rope", False), ("learned", False), ("xpos", False), ("alibi", True), ("t5", True)],
+)
+def test_long_contexts_are_fit_for_what_extrapolate_says_it_is(name, fits):
+    assert verdict(CATALOGUE[name], "long-context").fits is fits
+
+
+def test_a_scaling_makes_a_rope_fit_for_long_contexts():
+    recipe = Recipe.parse("rope:dim=128,scaling=yarn,factor=8,original-max=4096")
+    found = verdict(recipe.encoding, "long-context", recipe)
+    assert found.fits
+    assert "its scaling slows frequencies for longer contexts" in found.reasons
+    assert not verdict(recipe.encoding, "long-context", Recipe.parse("rope:dim=128")).fits
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_encoding_says_when_to_use_it_and_when_not(encoding):
+    assert encoding.guidance is not None
+    for words in (encoding.guidance.when, encoding.guidance.unless):
+        assert words[0].islower()
+        assert not words.endswith(".")
+        assert "[" not in words

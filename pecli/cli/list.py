@@ -70,6 +70,7 @@ def as_dict(encoding: Encoding) -> dict[str, object]:
         "users": encoding.users,
         "example": encoding.example,
         "facts": asdict(encoding.facts),
+        "guidance": asdict(encoding.guidance) if encoding.guidance else None,
         "parameters": [
             {
                 "name": p.option,
@@ -102,6 +103,8 @@ def full_text(encoding: Encoding) -> str:
     lines += ["Source", *(indent(str(source)) for source in encoding.source), ""]
     if encoding.users:
         lines += ["Used by", indent(encoding.users), ""]
+    if encoding.guidance:
+        lines += ["Use it", indent(encoding.guidance.when), "Not", indent(encoding.guidance.unless), ""]
     lines.append("Parameters")
     for p in encoding.options:
         name = f"--{p.option}" if p.kind == "flag" else f"--{p.option} {metavar(p)}"

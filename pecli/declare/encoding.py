@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
+from pecli.declare.guidance import Guidance
 from pecli.declare.hooks import HookName, Hooks, load
 from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
 from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, BadRecipe, UndeclaredHook, UnknownName
 
 __all__ = [
-    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Source", "Value", "encoding",
+    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Guidance", "Param", "Parameter", "Preset", "Source", "Value",
+    "encoding",
 ]  # fmt: skip
 
 
@@ -116,6 +118,7 @@ class Encoding:
     description: str = ""
     place: int = LAST
     hooks: Hooks = field(default_factory=dict, hash=False, compare=False)
+    guidance: Guidance | None = None
     package: str = ""
 
     def declares(self, name: HookName) -> bool:
@@ -232,6 +235,7 @@ def encoding(
     presets: tuple[Preset, ...] = (),
     place: int = LAST,
     hooks: Hooks | None = None,
+    guidance: Guidance | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as an encoding.
 
@@ -240,7 +244,7 @@ def encoding(
     worked examples, `users` says who uses it.  Formula lines are separated by
     newlines.  `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
-    `pecli.declare.hooks`.
+    `pecli.declare.hooks`; `guidance` says when to use it.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -260,6 +264,7 @@ def encoding(
             description=inspect.getdoc(function) or "",
             place=place,
             hooks=dict(hooks or {}),
+            guidance=guidance,
             package=_package_of(function),
         )
         if word in REGISTRY:

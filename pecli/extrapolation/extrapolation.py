@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from pecli.declare.encoding import Family
-from pecli.declare.plan import Bias, Conditional, Relative, Values, Waves
-from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.declare.plan import Bias, Plan, Relative, Values, Waves
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, PecliError
 from pecli.extrapolation.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
 from pecli.extrapolation.scalings import RULES as TREATMENTS
@@ -43,6 +44,8 @@ class Extrapolation:
         Resolved; empty for a table of trained rows from a file.
     train, test : int
         Lengths.
+    longer : str
+        What a longer table is made of.
     verdict : str
         A key of `RULES`.
     finding : str
@@ -61,6 +64,7 @@ class Extrapolation:
     family: str
     train: int
     test: int
+    longer: str = ""
     verdict: str = ""
     finding: str = ""
     remedy: str = ""
@@ -124,27 +128,30 @@ def extrapolate(
     """
     check_lengths(train, test)
     resolved = _resolved(recipe, train, test)
-    plan = resolved.plan
-    made = Extrapolation(source, str(resolved), recipe.encoding.name, recipe.encoding.family.word, train, test)
+    encoding, plan = recipe.encoding, resolved.plan
+    reach: Reach = encoding.hook("extend")(resolved)
+    made = Extrapolation(source, str(resolved), encoding.name, encoding.family.word, train, test, reach.longer)
     if scalings:
-        found = compare_scalings(resolved, scalings, train, test, factor, strict=strict)
-        made = replace(made, scalings=found)
-    if plan.rows is not None:
-        finding = f"its own parameters fix its {plan.rows} rows"
-        return replace(made, verdict="fixed", finding=finding, remedy="give a larger grid, or more points")
-    if recipe.encoding.family is Family.NONE:
-        return replace(made, verdict="nothing", finding="it has no values to run out of")
+        made = replace(made, scalings=compare_scalings(resolved, scalings, train, test, factor, strict=strict))
+    if reach.measured:
+        under = extrapolate(source, Recipe.parse(reach.measured), train, test, threshold=threshold)
+        return replace(under, recipe=made.recipe, encoding=made.encoding, family=made.family, longer=made.longer)
     last = _last_position(resolved, test)
+    if reach.new == "grid":
+        return replace(
+            made, verdict="fixed", finding=f"its own parameters fix its {plan.rows} rows", remedy=reach.remedy
+        )
     if last < test - 1:
-        return _ended(made, recipe, last)
+        finding = f"the last position with a value is {last}; positions {last + 1} to {test - 1} have none"
+        return replace(made, verdict="ends", finding=finding, remedy=reach.remedy)
+    if isinstance(plan, Relative) and plan.waves is not None:
+        made = replace(made, index=index_reach(plan, train, test))
+        return _of_phases(made, wave_reach(plan.waves, train, test), scales=False)
     if isinstance(plan, Waves):
         return _of_waves(made, resolved, plan, tuned)
     if isinstance(plan, Bias | Relative):
-        return _of_distances(made, plan, threshold, resolved.values.get("apply") == "multiply")
-    if isinstance(plan, Conditional):
-        return _of_content(made, plan, resolved.values.get("dim"))
-    assert isinstance(plan, Values)
-    return _of_values(made, recipe, plan)
+        return _of_distances(made, plan, threshold, multiplies=reach.multiplies)
+    return _of_positions(made, reach, plan)
 
 
 def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
@@ -163,13 +170,6 @@ def _last_position(recipe: Recipe, test: int) -> int:
     return test - 1 if high is None else min(test - 1, int(high))
 
 
-def _ended(made: Extrapolation, recipe: Recipe, last: int) -> Extrapolation:
-    learned = recipe.encoding.facts.learned
-    finding = f"the last position with a value is {last}; positions {last + 1} to {made.test - 1} have none"
-    remedy = "--extend makes a longer table of a trained one" if learned else "a wider --dim holds more positions"
-    return replace(made, verdict="ends", finding=finding, remedy=remedy)
-
-
 def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> Extrapolation:
     plain = recipe if tuned else unscaled(recipe)
     before = plain.plan
@@ -177,10 +177,11 @@ def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> 
     if not plan.bands:
         return replace(made, verdict="inside", finding="its phases are no products of one frequency and a position")
     reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain is recipe else None)
-    return _judged(replace(made, waves=reach), reach, bool(scalings_of(recipe)))
+    return _of_phases(made, reach, scales=bool(scalings_of(recipe)))
 
 
-def _judged(made: Extrapolation, reach: WaveReach, scales: bool) -> Extrapolation:
+def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrapolation:
+    made = replace(made, waves=reach)
     outside = [pair for pair in reach.pairs if pair.outside]
     count = len(reach.pairs)
     if not outside:
@@ -198,12 +199,8 @@ def _judged(made: Extrapolation, reach: WaveReach, scales: bool) -> Extrapolatio
     return replace(made, verdict="unseen", finding=finding, remedy=remedy)
 
 
-def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, multiplies: bool) -> Extrapolation:
+def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, *, multiplies: bool) -> Extrapolation:
     index = index_reach(plan, made.train, made.test)
-    if isinstance(plan, Relative) and plan.waves is not None:
-        frequencies = plan.waves
-        reach = wave_reach(frequencies, made.train, made.test)
-        return _judged(replace(made, waves=reach, index=index), reach, False)
     bias = None
     if isinstance(plan, Bias) and (plan.heads or plan.shared is not None):
         plan.prepare()
@@ -234,21 +231,13 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     return replace(made, bias=bias, verdict="inside", finding="no new bias occurs; it needs no longer table")
 
 
-def _of_content(made: Extrapolation, plan: Conditional, dim: object) -> Extrapolation:
-    if plan.base is None:
-        finding = "values come from neighbouring rows of the content, at any length"
-        return replace(made, verdict="inside", finding=finding)
-    name, keys = split_recipe(plan.base)
-    under = extrapolate(made.source, Recipe.bind(name, **{"dim": dim, **keys}), made.train, made.test)
-    return replace(under, recipe=made.recipe, encoding=made.encoding, family=made.family,
-                   finding=f"its positions are {plan.base}: {under.finding}")  # fmt: skip
-
-
-def _of_values(made: Extrapolation, recipe: Recipe, plan: Values) -> Extrapolation:
-    if recipe.encoding.facts.learned:
+def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapolation:
+    if declared.new == "rows":
         finding = f"rows {made.train} to {made.test - 1} exist and keep their initial values"
-        remedy = "train them, or use --extend on the trained rows"
-        return replace(made, verdict="untrained", finding=finding, remedy=remedy)
+        return replace(made, verdict="untrained", finding=finding, remedy=f"train them; {declared.remedy}")
+    if declared.new in ("nothing", "content"):
+        return replace(made, verdict="nothing" if declared.new == "nothing" else "inside", finding=declared.why)
+    assert isinstance(plan, Values)
     try:
         reach = value_reach(plan, made.train, made.test)
     except PecliError as error:
@@ -270,4 +259,5 @@ def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
     check_lengths(rows, test)
     finding = f"its rows end at position {rows - 1}; positions {rows} to {test - 1} have none"
     remedy = "--extend linear, cubic, nearest, tile or hierarchical makes a longer table"
-    return Extrapolation(source, "", "", "absolute", rows, test, "ends", finding, remedy)
+    longer = "trained rows, resized or repeated"
+    return Extrapolation(source, "", "", "absolute", rows, test, longer, "ends", finding, remedy)

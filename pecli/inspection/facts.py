@@ -6,17 +6,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pecli.declare.encoding import Encoding, Family
-from pecli.errors import UnknownName
-from pecli.inspection.purposes import PURPOSES
 
-if TYPE_CHECKING:
-    pass
-
-ROWS = 192  # of the measured table: enough for the distances and the fits, small enough to be instant
 TITLES: Mapping[str, str] = {
     "type": "type",
     "acts": "acts on",
@@ -51,29 +44,6 @@ def sheet(encoding: Encoding) -> dict[str, str]:
             value = getattr(facts, key)
             words[key] = ("yes" if value else "no") if isinstance(value, bool) else str(value)
     return {key: words[key] for key in TITLES}
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether an encoding fits a purpose, and why."""
-
-    fits: bool
-    reasons: tuple[str, ...]
-
-
-def verdict(encoding: Encoding, purpose: str) -> Verdict:
-    """Return whether an encoding's facts meet a purpose's rules, with a reason for each rule.
-
-    Raises
-    ------
-    UnknownName
-        For a purpose that is not in `PURPOSES`.
-    """
-    if purpose not in PURPOSES:
-        raise UnknownName("purpose", purpose, PURPOSES)
-    held = [(test(encoding), good, bad) for _, test, good, bad in PURPOSES[purpose]]
-    fits = all(ok for ok, _, _ in held)
-    return Verdict(fits, tuple(good for ok, good, _ in held) if fits else tuple(bad for ok, _, bad in held if not ok))
 
 
 def formula_value(formula: str, values: Mapping[str, Any]) -> int:

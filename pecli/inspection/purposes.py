@@ -1,46 +1,86 @@
-"""What encodings are used for, as rules on their facts."""
+"""What encodings are used for: rules on their declared facts, and on what lies past the trained length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from pecli.declare import words
 from pecli.declare.encoding import Encoding, Family
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe
+from pecli.errors import UnknownName
 
-Rule = tuple[str, Callable[[Encoding], bool], str, str]  # name, test, why it speaks for, why it speaks against
+Rule = Callable[[Encoding, Recipe], tuple[bool, str]]  # whether it speaks for the encoding, and why
 
-_DEFINED: Rule = (
-    "beyond", lambda e: e.facts.beyond == "defined", "has values at every position", "ends at its longest position"
-)  # fmt: skip
-_RELATIVE: Rule = (
-    "relative", lambda e: e.facts.relative != "no",
-    "a shift acts the same everywhere", "a shift acts on each position differently",
-)  # fmt: skip
-_POSITIONS: Rule = (
-    "unique", lambda e: e.facts.unique, "tells all positions apart", "does not tell all positions apart"
-)  # fmt: skip
-_UNTRAINED: Rule = ("learned", lambda e: not e.facts.learned, "has nothing to train", "must be trained")
-_SCALES: Rule = (
-    "multi_scale", lambda e: e.facts.multi_scale, "has several scales", "has one scale only"
-)  # fmt: skip
-_BOUNDED: Rule = ("bounded", lambda e: e.facts.bounded, "stays in one range", "grows with the position")
-_ADDED: Rule = (
-    "family", lambda e: e.family in (Family.ABSOLUTE, Family.ROTARY, Family.BIAS, Family.RELATIVE),
-    "needs nothing but the position", "needs content, or gives no positions",
-)  # fmt: skip
-_GRID: Rule = ("grid", lambda e: "grid" in e.parameters, "takes a grid", "takes a line of positions only")
-_ONE_AXIS: Rule = ("grid", lambda e: "grid" not in e.parameters, "takes a line of positions", "takes a grid")
-PURPOSES: Mapping[str, tuple[Rule, ...]] = dict(
-    zip(
-        words.PURPOSES,
-        (
-            (_ADDED, _ONE_AXIS, _RELATIVE, _SCALES),
-            (_ADDED, _ONE_AXIS, _POSITIONS),
-            (_ADDED, _ONE_AXIS, _DEFINED, _RELATIVE),
-            (_ADDED, _ONE_AXIS, _POSITIONS, _BOUNDED),
-            (_ADDED, _GRID, _POSITIONS),
-            (_ADDED, _UNTRAINED, _DEFINED),
-        ),
-        strict=True,
-    )
+
+def _rule(holds: Callable[[Encoding], bool], good: str, bad: str) -> Rule:
+    def judge(encoding: Encoding, _: Recipe) -> tuple[bool, str]:
+        held = holds(encoding)
+        return held, good if held else bad
+
+    return judge
+
+
+def _reaches(encoding: Encoding, recipe: Recipe) -> tuple[bool, str]:
+    reach: Reach = encoding.hook("extend")(recipe)
+    return reach.fits, reach.why
+
+
+_DEFINED = _rule(lambda e: e.facts.beyond == "defined", "has values at every position", "ends at its longest position")
+_RELATIVE = _rule(
+    lambda e: e.facts.relative != "no",
+    "a shift acts the same everywhere",
+    "a shift acts on each position differently",
 )
+_POSITIONS = _rule(lambda e: e.facts.unique, "tells all positions apart", "does not tell all positions apart")
+_UNTRAINED = _rule(lambda e: not e.facts.learned, "has nothing to train", "must be trained")
+_SCALES = _rule(lambda e: e.facts.multi_scale, "has several scales", "has one scale only")
+_BOUNDED = _rule(lambda e: e.facts.bounded, "stays in one range", "grows with the position")
+_ALONE = _rule(
+    lambda e: e.family in (Family.ABSOLUTE, Family.ROTARY, Family.BIAS, Family.RELATIVE),
+    "needs nothing but the position",
+    "needs content, or gives no positions",
+)
+_GRID = _rule(lambda e: "grid" in e.parameters, "takes a grid", "takes a line of positions only")
+_LINE = _rule(lambda e: "grid" not in e.parameters, "takes a line of positions", "takes a grid")
+RULES = (
+    (_ALONE, _LINE, _RELATIVE, _SCALES),
+    (_ALONE, _LINE, _POSITIONS),
+    (_ALONE, _LINE, _reaches),
+    (_ALONE, _LINE, _POSITIONS, _BOUNDED),
+    (_ALONE, _GRID, _POSITIONS),
+    (_ALONE, _UNTRAINED, _DEFINED),
+)
+PURPOSES: Mapping[str, tuple[Rule, ...]] = dict(zip(words.PURPOSES, RULES, strict=True))
+
+
+@dataclass(frozen=True)
+class PurposeVerdict:
+    """Whether an encoding fits a purpose, and why."""
+
+    fits: bool
+    reasons: tuple[str, ...]
+
+
+def verdict(encoding: Encoding, purpose: str, recipe: Recipe | None = None) -> PurposeVerdict:
+    """Return whether an encoding meets a purpose's rules: all reasons for it, or all against.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    purpose : str
+        A key of `PURPOSES`.
+    recipe : Recipe, optional
+        The parameters that are meant; those of the encoding's example by default.
+
+    Raises
+    ------
+    UnknownName
+        For a purpose that is not in `PURPOSES`.
+    """
+    if purpose not in PURPOSES:
+        raise UnknownName("purpose", purpose, PURPOSES)
+    judged = [rule(encoding, recipe or Recipe.parse(encoding.example)) for rule in PURPOSES[purpose]]
+    fits = all(held for held, _ in judged)
+    return PurposeVerdict(fits, tuple(reason for held, reason in judged if held == fits))

@@ -161,7 +161,7 @@ def _trained_table(subject: Subject, options: ExtrapolateOptions) -> Tabular:
         return subject.table
     recipe = subject.recipe
     assert recipe is not None
-    if recipe.encoding.name != "learned":
+    if recipe.encoding.hook("extend")(recipe).new != "rows":
         rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
         raise BadParameter("extend", options.extend, rule)
     length = options.train_len if options.train_len is not None else recipe.values.get("max_len")

@@ -36,6 +36,7 @@ def _report(report: Extrapolation) -> list[Item]:
     items: list[Item] = [
         f"{report.source}   trained on {report.train} positions, tried on {report.test}",
         f"{report.verdict}: {report.finding}",
+        f"longer table: {report.longer}",
     ]
     if report.remedy:
         items.append(f"remedy: {report.remedy}")

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.parameters import Base
 from pecli.numbers.decimals import geometric
@@ -24,7 +24,12 @@ from pecli.numbers.decimals import geometric
     facts=Facts(relative="rotation"),
     users="complex word embeddings; complex rotary caches",
     example="complex:dim=4",
+    guidance=Guidance(
+        when="where a framework multiplies by complex numbers",
+        unless="where a table is added to real embeddings",
+    ),
     place=10,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
 )
 def complex_numbers(
     *,

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Grid2, Lattice, per_side
 from pecli.encodings.shared.parameters import Dim
@@ -37,7 +37,12 @@ ONE = Decimal(1)
     facts=Facts(beyond="ends", longest="prod(grid)"),
     users="DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer",
     example="detr:dim=8,grid=6x8",
+    guidance=Guidance(
+        when="for detection, where coordinates are normalised to the image",
+        unless="where patches count and not their place in the image",
+    ),
     place=7,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.encoding import Facts, Family, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Source, encoding
 from pecli.declare.plan import Values
 from pecli.encodings.shared.parameters import Dim
 
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     facts=Facts(unique=False, multi_scale=False),
     users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
     example="none:dim=4",
+    guidance=Guidance(
+        when="in some layers of a causal decoder, beside others that have positions",
+        unless="without a causal mask: the order is lost",
+    ),
     place=1,
+    hooks={"extend": "pecli.encodings.shared.reaches:nothing"},
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
@@ -34,7 +34,12 @@ ONE = Decimal(1)
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
     users="MAE, DiT and diffusers, big_vision, timm, RT-DETR, AIMv2, I-JEPA",
     example="sincos2d:dim=8,grid=6x8",
+    guidance=Guidance(
+        when="for images cut in patches, without trained positions",
+        unless="where attention should depend on offsets alone",
+    ),
     place=5,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",

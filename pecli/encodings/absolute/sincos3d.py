@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
@@ -34,7 +34,12 @@ ONE = Decimal(1)
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
     users="CogVideoX, V-JEPA",
     example="sincos3d:dim=16,grid=3x4x4",
+    guidance=Guidance(
+        when="for video cut in patches, without trained positions",
+        unless="where attention should depend on offsets alone",
+    ),
     place=6,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",

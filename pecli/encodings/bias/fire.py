@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Domain, Fixed
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
@@ -41,7 +41,12 @@ if TYPE_CHECKING:
     ),
     users="research on length generalisation",
     example="fire:heads=2,threshold=16",
+    guidance=Guidance(
+        when="where lengths vary widely: distances count as shares of the query's position",
+        unless="where one bias for each distance must serve all queries, as a cached kernel",
+    ),
     place=6,
+    hooks={"extend": "pecli.encodings.shared.reaches:biases"},
 )  # fmt: skip
 def fire(
     *,

@@ -6,8 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.biases import Mask, minus, turned
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from pecli.declare.plan import Real
     from pecli.numbers.points import Points
 from pecli.encodings.shared.kernels import column, each_head
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say that the kernel weighs far keys, or its logarithm is added."""
+    longer = "the bias of each new distance, by the same formula"
+    return Reach("biases", longer, multiplies=recipe.values["apply"] == "multiply")
 
 
 @encoding(
@@ -29,7 +37,12 @@ from pecli.encodings.shared.kernels import column, each_head
     facts=Facts(relative="distance", cost="heads * n * n"),
     users="teaching; local attention with a soft window",
     example="gaussian:heads=2,sigma=1+4",
+    guidance=Guidance(
+        when="for attention to a window with soft edges",
+        unless="for far tokens: nothing beyond a few sigma is reached",
+    ),
     place=3,
+    hooks={"extend": reach},
 )
 def gaussian(
     *,

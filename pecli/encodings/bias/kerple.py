@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared.biases import Mask, minus, turned
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Philox, draw
@@ -34,7 +34,12 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     facts=Facts(learned=True, bounded=False, relative="distance", parameters="2 * heads", cost="heads * n * n"),
     users="the authors' GPT-NeoX models",
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
+    guidance=Guidance(
+        when="as ALiBi, with slopes that are trained",
+        unless="where nothing should be trained for positions",
+    ),
     place=2,
+    hooks={"extend": "pecli.encodings.shared.reaches:biases"},
 )
 def kerple(
     *,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.parameters import Base, Heads
@@ -33,7 +33,12 @@ from pecli.encodings.shared.kernels import column
     facts=Facts(relative="distance", cost="heads * n * n"),
     users="NeMo Megatron",
     example="sandwich:heads=2,width=8",
+    guidance=Guidance(
+        when="as ALiBi, with a bias that grows slowly with the distance",
+        unless="where far tokens must be found",
+    ),
     place=4,
+    hooks={"extend": "pecli.encodings.shared.reaches:biases"},
 )
 def sandwich(
     *,

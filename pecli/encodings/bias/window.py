@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
 from pecli.errors import BadParameter
@@ -51,7 +51,12 @@ Heads = Annotated[
     ),
     users="Swin, Swin v2, BEiT, Data2Vec vision",
     example="window:grid=3x4,heads=2",
+    guidance=Guidance(
+        when="for attention within the windows of an image, as in Swin",
+        unless="for sequences, or windows of another size without resizing",
+    ),
     place=7,
+    hooks={"extend": "pecli.encodings.shared.reaches:grid"},
     presets=(
         Preset(
             "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Conditional
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.parameters import Dim
 from pecli.errors import BadParameter
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 from pecli.encodings.shared.content import Content
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say what the table that is gated meets."""
+    name, keys = split_recipe(str(recipe.values["position"]))
+    measured = join_recipe(name, {"dim": str(recipe.values["dim"]), **keys})
+    return Reach("content", f"rows of {name}, gated by the content", measured=measured)
 
 
 @encoding(
@@ -30,7 +39,12 @@ from pecli.encodings.shared.content import Content
     facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
     users="research; gated positions",
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
+    guidance=Guidance(
+        when="in research, where content decides how much position counts",
+        unless="where one table must serve every input",
+    ),
     place=1,
+    hooks={"extend": reach},
 )
 def conditional(
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Conditional
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.errors import BadParameter
@@ -29,7 +29,12 @@ from pecli.encodings.shared.content import Content
     facts=Facts(learned=True, multi_scale=False, parameters="channels * kernel + channels", cost="n * channels"),
     users="CPVT, Twins, Conformer-like stems",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
+    guidance=Guidance(
+        when="for images of any size: a convolution sees where the border is",
+        unless="for sequences without a border, or tables made beforehand",
+    ),
     place=2,
+    hooks={"extend": "pecli.encodings.shared.reaches:content"},
 )
 def cpe(
     *,

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     facts=Facts(bounded=False, unique=False, multi_scale=False, cost="n"),
     users="Llama 4, Ministral 3, Mistral 4, Qwen (log-n)",
     example="query-scale:length=16,beta=1",
+    guidance=Guidance(
+        when="beside a rotary encoding, against attention that spreads over long contexts",
+        unless="as the only encoding: it gives no order",
+    ),
     place=3,
+    hooks={"extend": "pecli.encodings.shared.reaches:values"},
 )
 def query_scale(
     *,

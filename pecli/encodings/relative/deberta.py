@@ -5,8 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Relative
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.distance_vectors import VectorWeights, vectors
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from pecli.numbers.points import Points
 
     Integers = NDArray[np.int64]
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say that far distances share a row: an index that leaves the rows is cut where it is used."""
+    measured = "" if recipe.values["shifted"] else str(Recipe.bind("deberta", **{**recipe.keys(), "shifted": True}))
+    return Reach("vectors", "the trained rows as they are: far distances share the last", measured=measured)
 
 
 @encoding(
@@ -42,7 +50,12 @@ if TYPE_CHECKING:
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
+    guidance=Guidance(
+        when="for masked language models that weigh content and position apart",
+        unless="where memory is short: scores need three products",
+    ),
     place=3,
+    hooks={"extend": reach},
 )  # fmt: skip
 def deberta(
     *,

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
@@ -43,7 +43,12 @@ if TYPE_CHECKING:
     ),
     users="SAM, ViTDet, MViTv2",
     example="decomposed:grid=3x4,dim=2",
+    guidance=Guidance(
+        when="for images of high resolution, one table for each axis",
+        unless="for sequences",
+    ),
     place=4,
+    hooks={"extend": "pecli.encodings.shared.reaches:grid"},
 )  # fmt: skip
 def decomposed(
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Relative
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, glorot
 from pecli.encodings.shared.parameters import Dim
@@ -35,7 +35,12 @@ from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vector
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
+    guidance=Guidance(
+        when="for tasks of short range such as translation and music",
+        unless="where distances beyond the clip must be told apart",
+    ),
     place=1,
+    hooks={"extend": "pecli.encodings.shared.reaches:vectors"},
 )  # fmt: skip
 def shaw(
     *,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Fixed, Relative, Waves
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Std
 from pecli.encodings.shared.parameters import Base, Dim, Seed
@@ -40,7 +40,12 @@ from pecli.encodings.shared.distance_vectors import vectors
     ),
     users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
     example="transformer-xl:dim=8,heads=2,head-dim=4",
+    guidance=Guidance(
+        when="for segments that follow each other with a memory",
+        unless="where fused attention is wanted: it adds a term to each score",
+    ),
     place=2,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared.coordinates import Coordinates, of_points
@@ -240,6 +240,15 @@ mrope = encoding(
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
+    guidance=Guidance(
+        when="for models of text with images or video between",
+        unless="for plain text, where it is rope",
+    ),
     place=6,
-    hooks={"mistakes": ".rope.mistakes:mistakes", "emulate": ".rope.arithmetic:emulate", "scale": ".rope.scale:scale"},
+    hooks={
+        "mistakes": ".rope.mistakes:mistakes",
+        "emulate": ".rope.arithmetic:emulate",
+        "scale": ".rope.scale:scale",
+        "extend": "pecli.encodings.shared.reaches:scaled_phases",
+    },
 )(mrope)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.errors import BadParameter
@@ -34,8 +34,12 @@ LONGEST = 1 << 31
     facts=Facts(relative="rotation", cost="n * dim + heads * n"),
     users="RetNet, torchscale",
     example="retnet:dim=4,heads=2,max-len=8",
+    guidance=Guidance(
+        when="for retention, whose decay needs no softmax",
+        unless="for plain attention",
+    ),
     place=5,
-    hooks={"emulate": ".rope.arithmetic:emulate_rounded"},
+    hooks={"emulate": ".rope.arithmetic:emulate_rounded", "extend": "pecli.encodings.shared.reaches:phases"},
 )
 def retnet(
     *,

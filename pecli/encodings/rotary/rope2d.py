@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared.axial import Halves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis
@@ -61,7 +61,12 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="vision towers of Qwen2-VL to Qwen3.5, GLM-4V, Pixtral, Llama 4, Kimi K2.5, Gemma 4; "
     "DINOv3, EVA-02, SAM 2, timm",
     example="rope2d:dim=8,grid=6x8",
+    guidance=Guidance(
+        when="for vision transformers whose images vary in size",
+        unless="for plain text",
+    ),
     place=2,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset("convention", "Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),
     ),

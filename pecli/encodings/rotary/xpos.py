@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.shared.parameters import Base
 from pecli.errors import BadParameter
@@ -32,7 +32,12 @@ from pecli.encodings.shared.decays import HeadDim
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
     users="torchscale, x-transformers, rotary-embedding-torch, flash-attention",
     example="xpos:dim=4,max-len=8",
+    guidance=Guidance(
+        when="where scores must decay with the distance besides turning",
+        unless="without a causal mask: later keys grow instead",
+    ),
     place=4,
+    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
 )
 def xpos(
     *,

@@ -6,14 +6,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.parameters import Dim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.numbers.points import Points
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say that new positions set further bits, and end where there is none."""
+    return Reach("values", "the bits of the new positions", "a wider --dim holds more positions")
 
 
 @encoding(
@@ -27,8 +34,12 @@ if TYPE_CHECKING:
     facts=Facts(longest="2 ** dim", beyond="ends"),
     users="teaching; the discrete picture of what sinusoids do continuously",
     example="binary:dim=8",
+    guidance=Guidance(
+        when="to show what sinusoids do continuously",
+        unless="in a model: neighbours jump, and positions end with the last bit",
+    ),
     place=3,
-    hooks={"lesson": ".lesson:steps"},
+    hooks={"lesson": ".lesson:steps", "extend": reach},
 )
 def binary(
     *,

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Values
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     facts=Facts(multi_scale=False, bounded=False),
     users="a baseline; scalar position features",
     example="integer:dim=1,max-len=10",
+    guidance=Guidance(
+        when="as a baseline, or where the position itself is a feature",
+        unless="where neighbours must stay apart in long sequences, or lengths grow",
+    ),
     place=2,
-    hooks={"lesson": ".lesson:steps"},
+    hooks={"lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:values"},
 )
 def integer(
     *,

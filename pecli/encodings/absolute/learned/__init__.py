@@ -6,9 +6,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
+from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.parameters import Dim, MaxLen, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
 WITH_STD = ("normal", "truncated-normal", "sinusoidal")
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say that each position has a trained row of its own."""
+    return Reach("rows", "trained rows, resized or repeated", "--extend makes a longer table of a trained one")
 
 
 @encoding(
@@ -42,8 +49,12 @@ WITH_STD = ("normal", "truncated-normal", "sinusoidal")
     ),
     users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
     example="learned:dim=4,max-len=8",
+    guidance=Guidance(
+        when="where lengths are fixed and there is much data, as in BERT and ViT",
+        unless="where sequences may be longer than any in training",
+    ),
     place=4,
-    hooks={"lesson": ".lesson:steps"},
+    hooks={"lesson": ".lesson:steps", "extend": reach},
 )
 def learned(
     *,

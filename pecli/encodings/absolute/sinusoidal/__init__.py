@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
-from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.parameters import OTHER_BASES, Base, Dim
 from pecli.errors import BadParameter
@@ -67,8 +67,12 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, "
     "diffusion time steps",
     example="sinusoidal:dim=4",
+    guidance=Guidance(
+        when="for a first model: nothing to train, nothing to choose but the width",
+        unless="where texts get much longer than in training",
+    ),
     place=1,
-    hooks={"lesson": ".lesson:steps", "scale": ".scale:scale"},
+    hooks={"lesson": ".lesson:steps", "scale": ".scale:scale", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         Preset(

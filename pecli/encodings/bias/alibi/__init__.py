@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
@@ -46,8 +46,12 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
     facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
     users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
+    guidance=Guidance(
+        when="where texts get longer than in training and near tokens matter most",
+        unless="where far tokens must be found: their weight vanishes",
+    ),
     place=1,
-    hooks={"lesson": ".lesson:steps"},
+    hooks={"lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:biases"},
     presets=(
         Preset(
             "convention",

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
@@ -40,8 +40,12 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
     ),
     users="T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3",
     example="t5:heads=2,buckets=8,max-distance=16",
+    guidance=Guidance(
+        when="for encoders and decoders that train a number for each range of distances",
+        unless="where distances beyond max-distance must be told apart",
+    ),
     place=5,
-    hooks={"lesson": ".lesson:steps"},
+    hooks={"lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:vectors"},
 )
 def t5(
     *,

@@ -6,7 +6,7 @@ d is the rotary width; pair i of position p turns by p w_i radians.
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Waves, rotation
 from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
@@ -34,8 +34,17 @@ _COMPUTED = ("frequencies", (None,))
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
+    guidance=Guidance(
+        when="for decoders: it is what most of them have had since 2022",
+        unless="past the trained length without a scaling",
+    ),
     place=1,
-    hooks={"mistakes": ".mistakes:mistakes", "emulate": ".arithmetic:emulate", "scale": ".scale:scale"},
+    hooks={
+        "mistakes": ".mistakes:mistakes",
+        "emulate": ".arithmetic:emulate",
+        "scale": ".scale:scale",
+        "extend": "pecli.encodings.shared.reaches:scaled_phases",
+    },
 )
 @taking(SCALINGS)
 def rope(

@@ -1,0 +1,52 @@
+"""What lies past the trained length, where encodings of one kind have the same answer: hooks `extend`."""
+
+from __future__ import annotations
+
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe
+
+
+def phases(recipe: Recipe) -> Reach:
+    """Say it of sines and cosines of positions; a grid has only its points."""
+    if recipe.rows is not None:
+        return grid(recipe)
+    return Reach("phases", "sines and cosines of the new positions, by the same formula")
+
+
+def scaled_phases(recipe: Recipe) -> Reach:
+    """Say it of sines and cosines whose frequencies a scaling may slow."""
+    if recipe.rows is not None:  # the tokens of one sequence of text and grids
+        return grid(recipe)
+    factor = recipe.values["factor"]
+    slowed = recipe.values["scaling"] != "none" and (factor is None or factor != 1)
+    return Reach("phases", "sines and cosines of the new positions, by the same formula", slowed=slowed)
+
+
+def biases(recipe: Recipe) -> Reach:
+    """Say it of a bias that is computed at any distance."""
+    return Reach("biases", "the bias of each new distance, by the same formula")
+
+
+def vectors(recipe: Recipe) -> Reach:
+    """Say it of trained rows, one for each near distance or bucket of distances."""
+    return Reach("vectors", "the trained rows as they are: far distances share the last")
+
+
+def values(recipe: Recipe) -> Reach:
+    """Say it of numbers computed of the position itself."""
+    return Reach("values", "the same formula at the new positions")
+
+
+def grid(recipe: Recipe) -> Reach:
+    """Say it of the rows of a grid."""
+    return Reach("grid", "nothing: another grid is another table", "give a larger grid, or more points")
+
+
+def content(recipe: Recipe) -> Reach:
+    """Say it of rows that are made of the content around them."""
+    return Reach("content", "the content of the new positions")
+
+
+def nothing(recipe: Recipe) -> Reach:
+    """Say it where there are no values at all."""
+    return Reach("nothing", "nothing: the causal mask alone carries order")
