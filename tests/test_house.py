@@ -23,7 +23,7 @@ OTHERWISE = {
 ELSEWHERE = {
     *((room, "complex") for room in ("comparison", "diagnosis", "identification", "lessons", "tables")),
     *((room, "none") for room in ("declare", "drawing", "inspection")),
-    ("extrapolation.resize", "linear"),
+    *((room, "linear") for room in ("extrapolation.resize", "cli.extrapolate.options")),
     *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
     *((room, "learned") for room in ("cli", "inspection.facts")),
 }
