@@ -36,10 +36,10 @@ def _report(report: Extrapolation) -> list[Item]:
     items: list[Item] = [
         f"{report.source}   trained on {report.train} positions, tried on {report.test}",
         f"{report.verdict}: {report.finding}",
-        f"longer table: {report.longer}",
     ]
     if report.remedy:
         items.append(f"remedy: {report.remedy}")
+    items.append(f"longer table: {report.longer}")
     if report.waves:
         items += _waves(report.waves, report.train, report.test)
     if report.bias:
