@@ -56,7 +56,7 @@ class Param:
         How many items a list may have; empty for any number.
     file : bool
         Whether the text names a file to read; a list of numbers may then be
-        one of text, JSON or npy, and becomes its numbers.
+        one of any format or of text, and becomes its numbers.
     number : bool
         Whether a number may stand instead of one of a choice's words.
     matrix : bool

@@ -17,8 +17,8 @@ from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
 from pecli.formats.common.format import Draft, Format, WriteOptions
 
 if TYPE_CHECKING:
+    from pecli.formats.common.input import InputFile
     from pecli.formats.common.safe import Need
-    from pecli.formats.common.stored import InputFile
     from pecli.formats.common.stored import StoredTable as StoredTable
 
 
@@ -175,8 +175,8 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     UnknownName
         If it has no array of this name, or there is no such format.
     """
+    from pecli.formats.common.input import regular_source, without_limit
     from pecli.formats.common.sniff import format_of
-    from pecli.formats.common.stored import regular_source, without_limit
 
     path, name = split_path(os.fspath(path))
     named = None if format is None else format_for(path, format)
@@ -194,14 +194,13 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
 
 def open_source(source: InputFile, form: Format, name: str | None = None) -> StoredTable:
     """Open a regular file of this format; with a name, only the array that is called so."""
+    from pecli.formats.common.input import undone
+
     _need(form)
     table = form.open(source)
     if name is not None:
-        try:
+        with undone(table.close):
             table.select(name)
-        except BaseException:
-            table.close()
-            raise
     return table
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 
 MOST_DIGITS = 17
 
@@ -41,12 +40,3 @@ def near(value: float, relative: float) -> Decimal:
 def digits(value: Decimal) -> int:
     """Return how many significant digits a decimal has."""
     return len(value.normalize().as_tuple().digits) if value else 1
-
-
-def nearest_fraction(low: float, high: float, largest: int = 64) -> Fraction | None:
-    """Return the fraction with the smallest denominator in an interval, up to `largest`; None if there is none."""
-    for denominator in range(1, largest + 1):
-        numerator = round((low / 2 + high / 2) * denominator)
-        if low <= numerator / denominator <= high:
-            return Fraction(numerator, denominator)
-    return None

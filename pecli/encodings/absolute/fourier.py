@@ -71,7 +71,7 @@ def fourier(
     matrix: Annotated[
         tuple[Decimal, ...] | None,
         Param(
-            "B itself, a row for each frequency and a column for each coordinate: a list, or a text, JSON or npy file.",
+            "B itself, a row for each frequency and a column for each coordinate: a list, or a file of any format.",
             file=True,
             matrix=True,
         ),

@@ -59,7 +59,7 @@ def mrope(
     streams: Annotated[
         tuple[Decimal, ...] | None,
         Param(
-            "Positions of all streams, a row for each token: a list, or a text, JSON or npy file.",
+            "Positions of all streams, a row for each token: a list, or a file of them, in any format.",
             file=True,
             matrix=True,
         ),

@@ -41,7 +41,7 @@ AxisOrder = Annotated[
 PointList = Annotated[
     tuple[Decimal, ...] | None,
     Param(
-        "Coordinates of the points, row by row: a list, or a text, JSON or npy file (default: the positions).",
+        "Coordinates of the points, row by row: a list, or a file of them, in any format (default: the positions).",
         file=True,
         matrix=True,
         when=("coordinates", ("given",)),

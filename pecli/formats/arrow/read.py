@@ -3,70 +3,48 @@
 from __future__ import annotations
 
 import bisect
-import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pecli.formats.arrow.values import describe, to_numpy
-from pecli.formats.common.column_table import ColumnTable
-from pecli.formats.common.facts import KEY, parse_object
-from pecli.formats.common.gathered import Column
-from pecli.formats.common.stored import InputFile, reading
+from pecli.formats.arrow.batches import BatchTable
+from pecli.formats.common.input import InputFile, reading, undone
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
 
-class ArrowTable(ColumnTable):
+class ArrowTable(BatchTable):
     """An open Arrow file or stream; where the batches of a stream begin is found on opening."""
+
+    fault = "cannot be read as Arrow"
 
     def __init__(self, source: InputFile) -> None:
         import pyarrow as pa
 
-        self.source, self._lock = source, threading.Lock()
+        super().__init__(source)
         self._kept: tuple[int, pa.RecordBatch | None] = (-1, None)
-        with self._reading():
+        with reading(source, self.fault):
             self._file = pa.OSFile(source.path)
-        try:
-            with self._reading():
+        with undone(self.close):
+            with reading(source, self.fault):
                 is_file = source.head.startswith(b"ARROW1")
                 self._batches: _FileBatches | _StreamBatches = (_FileBatches if is_file else _StreamBatches)(self._file)
                 self._starts = [0, *accumulate(self._batches.counts)]
-                facts = parse_object((self._batches.schema.metadata or {}).get(KEY.encode(), b""))
-            rows = self._starts[-1]
+                rows = self._starts[-1]
+                first = self._batch(bisect.bisect_right(self._starts, 0) - 1) if rows else None
+                facts = self.describe(self._batches.schema, first)
             if facts.get("rows", rows) != rows:  # a stream that is cut between two batches reads as a shorter one
                 raise source.bad(f"says {facts['rows']} rows and holds {rows}: it is truncated; make it again")
-            with self._reading():
-                self._described = self._describe(source, rows)
-            super().__init__(source, "arrow", list(self._described.values()), rows, facts)
-        except BaseException:
-            self.close()
-            raise
+            self.gather("arrow", rows, facts)
 
-    def _describe(self, source: InputFile, rows: int) -> dict[str, Column]:
-        first = self._batch(bisect.bisect_right(self._starts, 0) - 1) if rows else None
-        found = [describe(source, f, first.column(i) if first else None) for i, f in enumerate(self._batches.schema)]
-        return {column.name: column for column in found if column is not None}
-
-    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return entries `start` to `stop` of the named columns."""
-        import numpy as np
-
-        pieces: dict[str, list[NDArray[Any]]] = {
-            name: [np.empty((0, *self._described[name].shape), self._described[name].dtype)] for name in names
-        }
-        with self._lock, self._reading():
-            while start < stop:
-                index = bisect.bisect_right(self._starts, start) - 1
-                first, last = self._starts[index], min(stop, self._starts[index + 1])
-                batch = self._batch(index).slice(start - first, last - start)
-                for name in names:
-                    pieces[name].append(to_numpy(self.source, self._described[name], batch.column(name)))
-                start = last
-        return {name: found[-1] if len(found) < 3 else np.concatenate(found) for name, found in pieces.items()}
+    def pieces(self, names: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows `start` to `stop`."""
+        while start < stop:
+            index = bisect.bisect_right(self._starts, start) - 1
+            first, last = self._starts[index], min(stop, self._starts[index + 1])
+            yield self._batch(index).slice(start - first, last - start)
+            start = last
 
     def _batch(self, index: int) -> pa.RecordBatch:
         if self._kept[0] != index:
@@ -74,9 +52,6 @@ class ArrowTable(ColumnTable):
             batch.validate(full=True)  # lengths and offsets, which are not checked on reading
             self._kept = index, batch
         return self._kept[1]
-
-    def _reading(self) -> AbstractContextManager[None]:
-        return reading(self.source, "cannot be read as Arrow")
 
     def close(self) -> None:
         """Close the file."""

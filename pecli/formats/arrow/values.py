@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pecli.formats.common.gathered import Column
-from pecli.formats.common.stored import InputFile
+from pecli.formats.common.input import InputFile
 from pecli.numbers.types import ITEM_BYTES
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.formats.common.facts import texts
 from pecli.formats.common.gathered import KEYS, Column, gather, labels_of
-from pecli.formats.common.stored import InputFile, StoredTable
+from pecli.formats.common.input import InputFile
+from pecli.formats.common.stored import StoredTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,9 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
+    from pecli.formats.common.input import InputFile
     from pecli.formats.common.output import Output
-    from pecli.formats.common.stored import InputFile, StoredTable
+    from pecli.formats.common.stored import StoredTable
 
 REALS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

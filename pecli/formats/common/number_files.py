@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pecli.errors import BadFile
 from pecli.formats import FORMATS, open_source, open_table, split_path
 from pecli.formats.common.decimals import is_number
+from pecli.formats.common.input import InputFile, regular_source
 from pecli.formats.common.sniff import is_text, recognised
-from pecli.formats.common.stored import InputFile, StoredTable, regular_source
+from pecli.formats.common.stored import StoredTable
 from pecli.numbers.files import LARGEST_ARRAY, LARGEST_TEXT, NumberFile, StoredArray, parse_rows, text_array
 
 if TYPE_CHECKING:

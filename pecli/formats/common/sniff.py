@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pecli.formats.common.format import Format
-from pecli.formats.common.stored import InputFile
+from pecli.formats.common.input import InputFile
 
 _FOREIGN = (
     (

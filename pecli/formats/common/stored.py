@@ -6,76 +6,22 @@ file before any memory is taken, and nothing in a file is ever executed.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import math
-import os
-import stat
-import struct
-import sys
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.errors import BadFile, PecliError, UnknownName
+from pecli.errors import UnknownName
 from pecli.formats.common.facts import plain, plain_facts
-from pecli.numbers.types import ITEM_BYTES, raw_bytes, storage
+from pecli.formats.common.input import InputFile
+from pecli.numbers.types import ITEM_BYTES, storage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LIBRARY_ERRORS = (
-    OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
-    SystemError, zlib.error, zipfile.BadZipFile, struct.error,
-)  # fmt: skip
-"""What the libraries were seen to raise, or might, where a file is damaged."""
-
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
-HEAD_BYTES = 4096
-PIECE = 1 << 20  # bytes of a pipe copied at a time
-
-
-@dataclass(frozen=True)
-class InputFile:
-    """A regular file to read.
-
-    Parameters
-    ----------
-    path : str
-        Where it lies; a temporary file where the bytes came through a pipe.
-    name : str
-        What the user called it.
-    size : int
-        Bytes.
-    head : bytes
-        Its first bytes.
-    """
-
-    path: str
-    name: str
-    size: int
-    head: bytes
-
-    def bad(self, rule: str) -> BadFile:
-        """Return the error that says what is wrong with the file."""
-        return BadFile(self.name, rule)
-
-
-@contextlib.contextmanager
-def reading(source: InputFile, what: str) -> Iterator[None]:
-    """Turn whatever a library raises on a damaged file into :class:`BadFile`; `what` follows the file's name."""
-    try:
-        yield
-    except PecliError:
-        raise
-    except LIBRARY_ERRORS as error:
-        raise source.bad(f"{what}: it is truncated or damaged; make it again") from error
 
 
 class StoredTable(Tabular):
@@ -156,55 +102,6 @@ class StoredTable(Tabular):
         self.close()
 
 
-class RawFile:
-    """Values that stand in a file as they stand in memory, read at offsets by any thread."""
-
-    def __init__(self, source: InputFile) -> None:
-        self.source = source
-        self.descriptor = os.open(source.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
-
-    def close(self) -> None:
-        """Close the file."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
-
-    def __del__(self) -> None:
-        self.close()
-
-    def read(self, offset: int, count: int) -> bytes:
-        """Return exactly `count` bytes."""
-        if count < 0 or offset + count > self.source.size:
-            raise self.source.bad("ends early: it is truncated; make it again")
-        data = bytearray(count)
-        self.read_into(offset, memoryview(data))
-        return bytes(data)
-
-    def read_into(self, offset: int, view: memoryview) -> None:
-        """Fill `view` with the bytes at `offset`."""
-        while view:
-            if hasattr(os, "preadv"):
-                count = os.preadv(self.descriptor, [view], offset)
-            else:
-                data = os.pread(self.descriptor, len(view), offset)
-                count = len(data)
-                view[:count] = data
-            if not count:
-                raise self.source.bad("ends early: it is truncated; make it again")
-            view, offset = view[count:], offset + count
-
-    def values(self, offset: int, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
-        """Read values of `dtype`, in C order from `offset`, into `out`."""
-        import numpy as np
-
-        if out.dtype == dtype and out.flags.c_contiguous:
-            self.read_into(offset, raw_bytes(out))
-        else:
-            raw = np.empty(out.size, dtype)
-            self.read_into(offset, raw_bytes(raw))
-            out[...] = raw.reshape(out.shape)
-
-
 def stored_array(
     name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = (), lead: int | None = None
 ) -> Array:
@@ -236,81 +133,3 @@ def safe_shape(shape: object) -> tuple[int, ...] | None:
     if not all(type(size) is int and 0 <= size < 1 << 62 for size in shape) or math.prod(shape) >= 1 << 62:
         return None
     return tuple(shape)
-
-
-def without_limit(_source: InputFile) -> int:
-    """Let a pipe give as much as it has, and the disk takes."""
-    return sys.maxsize
-
-
-@contextlib.contextmanager
-def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) -> Iterator[InputFile]:
-    """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
-
-    Parameters
-    ----------
-    path : str
-        A file, a device, a FIFO, or "-" for standard input.
-    most : callable
-        Of what comes through a pipe, by its first bytes, how many bytes are copied; may raise.
-
-    Raises
-    ------
-    BadFile
-        If there is none, or it cannot be read, or is empty, or more comes through a pipe.
-    """
-    name = "standard input" if path == "-" else path
-    with contextlib.ExitStack() as stack:
-        try:
-            if path == "-":
-                local = _spooled(sys.stdin.buffer, name, most, stack)
-            else:
-                mode = os.stat(path).st_mode
-                if stat.S_ISDIR(mode):
-                    raise BadFile(path, "is a folder: name a file in it")
-                local = path
-                if not stat.S_ISREG(mode):
-                    local = _spooled(stack.enter_context(open(path, "rb")), name, most, stack)
-            with open(local, "rb") as file:
-                head = file.read(HEAD_BYTES)
-                size = os.fstat(file.fileno()).st_size
-        except BadFile:
-            raise
-        except (OSError, ValueError) as error:
-            raise BadFile(path, _reason(error)) from error
-        if not size:
-            raise BadFile(name, "is empty: make it again")
-        yield InputFile(local, name, size, head)
-
-
-def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: contextlib.ExitStack) -> str:
-    """Copy a stream into a file that is gone once it has been opened."""
-    piece = stream.read(HEAD_BYTES)
-    left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
-    limit = left >> 20
-    descriptor, local = tempfile.mkstemp(prefix="pecli-")
-    stack.callback(_unlink, local)
-    with os.fdopen(descriptor, "wb") as copy:
-        while piece:
-            left -= len(piece)
-            if left < 0:
-                raise BadFile(name, f"gives more than {limit} MiB through a pipe: save it in a file, best as npy")
-            copy.write(piece)
-            piece = stream.read(PIECE)
-    return local
-
-
-def _unlink(name: str) -> None:
-    with contextlib.suppress(OSError):  # Windows keeps an open file
-        os.unlink(name)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    number = error.errno if isinstance(error, OSError) else None
-    if number == errno.ENOENT:
-        return "does not exist: check the name"
-    if number in (errno.EACCES, errno.EPERM):
-        return "may not be read: change its permissions"
-    if number == errno.ENOSPC:
-        return f"no space is left in {tempfile.gettempdir()} to hold what comes through the pipe: set TMPDIR"
-    return f"cannot be read ({getattr(error, 'strerror', None) or error})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.formats.common.column_table import ColumnTable
 from pecli.formats.common.decimals import is_number, is_whole, parse
 from pecli.formats.common.gathered import Column, labels_of
-from pecli.formats.common.stored import InputFile, RawFile
+from pecli.formats.common.input import InputFile, RawFile, undone
 from pecli.formats.csv.types import cell_fault, column_types
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class CsvTable(ColumnTable):
 
     def __init__(self, source: InputFile) -> None:
         self.source, self._file = source, RawFile(source)
-        try:
+        with undone(self.close):
             at, first, after = self._first_line()
             self._separator = next((mark for mark in ",;\t" if mark in first), None)
             self._names = self._header(first)
@@ -46,9 +46,6 @@ class CsvTable(ColumnTable):
             self._types = self._infer()
             columns = [Column(name, dtype) for name, dtype in self._types.items()]
             super().__init__(source, "csv", columns, self._count, {})
-        except BaseException:
-            self.close()
-            raise
 
     def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return entries `start` to `stop` of the named columns."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pecli.formats.common.decimals import infer, is_number, is_whole, parse
 from pecli.formats.common.gathered import labels_of, stem_of
-from pecli.formats.common.stored import InputFile
+from pecli.formats.common.input import InputFile
 
 SHOWN = 40  # characters of a cell in a message
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import plain
-from pecli.formats.common.stored import InputFile, RawFile, StoredTable, reading, stored_array
+from pecli.formats.common.input import InputFile, RawFile, reading, undone
+from pecli.formats.common.stored import StoredTable, stored_array
 from pecli.formats.hdf5.types import file_type, stored_type
 from pecli.numbers.types import ITEM_BYTES, storage
 
@@ -30,7 +31,7 @@ class Hdf5Table(StoredTable):
         self._raw = RawFile(source)
         self._lock = threading.Lock()
         self._file = _opened(source)
-        try:
+        with undone(self.close):
             with reading(source, "cannot be read as HDF5"):
                 self._datasets: dict[str, h5py.Dataset] = {}
                 arrays = []
@@ -42,9 +43,6 @@ class Hdf5Table(StoredTable):
                 self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
                 recipe, metadata = _facts(self._file)
             super().__init__(source, "hdf5", arrays, recipe, metadata)
-        except BaseException:
-            self.close()
-            raise
         self.take_positions("position")
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:

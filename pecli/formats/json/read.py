@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Array
 from pecli.formats.common.decimals import infer, parse
 from pecli.formats.common.facts import axes_of, plain
-from pecli.formats.common.stored import InputFile, StoredTable, safe_shape, stored_array
+from pecli.formats.common.input import InputFile
+from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
 from pecli.numbers.types import ITEM_BYTES, REAL, real_type
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
 from pecli.errors import BadFile
-from pecli.formats.common.stored import InputFile, RawFile, StoredTable, dtype_name, safe_shape, stored_array
+from pecli.formats.common.input import InputFile, RawFile
+from pecli.formats.common.stored import StoredTable, dtype_name, safe_shape, stored_array
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import axes_of, parse_object, texts
-from pecli.formats.common.stored import InputFile, RawFile, StoredTable, dtype_name, reading, stored_array
+from pecli.formats.common.input import InputFile, RawFile, reading, undone
+from pecli.formats.common.stored import StoredTable, dtype_name, stored_array
 from pecli.formats.npy.read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
 from pecli.formats.npz.write import RECIPE
 from pecli.numbers.types import raw_bytes
@@ -34,7 +35,7 @@ class NpzTable(StoredTable):
         self._members: dict[str, NpyArray | _Deflated] = {}
         with reading(source, "cannot be opened as npz"):
             self._archive = zipfile.ZipFile(source.path)
-        try:
+        with undone(self.close):
             if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
                 raise source.bad("goes on behind the end of its archive: it is damaged; make it again")
             members = self._archive.infolist()
@@ -49,9 +50,6 @@ class NpzTable(StoredTable):
             ]
             metadata = texts(facts)
             super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
-        except BaseException:
-            self.close()
-            raise
         self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
         self.take_positions("position")
 
@@ -104,11 +102,8 @@ class _Deflated:
         self._stream: IO[bytes] | None = None
         self._at = 0
         self._turned: NDArray[Any] | None = None
-        try:
+        with undone(self.close):
             self._parse(source, name)
-        except BaseException:
-            self.close()
-            raise
 
     def _parse(self, source: InputFile, name: str) -> None:
         size = self._info.file_size

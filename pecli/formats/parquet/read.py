@@ -3,64 +3,47 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pecli.formats.arrow.values import describe, to_numpy
-from pecli.formats.common.column_table import ColumnTable
+from pecli.formats.arrow.batches import BatchTable
 from pecli.formats.common.columns import GROUP_BYTES, GROUP_ROWS
-from pecli.formats.common.facts import KEY, parse_object
-from pecli.formats.common.stored import InputFile, reading
+from pecli.formats.common.input import InputFile, reading, undone
 from pecli.numbers.types import ITEM_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from numpy.typing import NDArray
 
 LARGE_GROUP = 64 << 20  # bytes of a row group that is read through a small buffer instead of whole
 
 
-class ParquetTable(ColumnTable):
+class ParquetTable(BatchTable):
     """An open Parquet file."""
 
+    fault = "cannot be read to its end"
+
     def __init__(self, source: InputFile) -> None:
-        self.source, self._lock = source, threading.Lock()
+        super().__init__(source)
         self._file = _opened(source)
-        try:
+        with undone(self.close):
             self._cursors: dict[tuple[str, ...], _Cursor] = {}
             with reading(source, "cannot be read as Parquet"):
                 meta = self._file.metadata
                 counts = [meta.row_group(index).num_rows for index in range(meta.num_row_groups)]
                 self._starts = [0, *accumulate(counts)]
                 plan = self._file.schema_arrow
-                first = next(self._batches(0, [field.name for field in plan], 1), None)
-                columns = [describe(source, field, first.column(i) if first else None) for i, field in enumerate(plan)]
-                self._described = {column.name: column for column in columns if column is not None}
-                facts = parse_object((plan.metadata or {}).get(KEY.encode(), b""))
-            super().__init__(source, "parquet", list(self._described.values()), self._starts[-1], facts)
-        except BaseException:
-            self.close()
-            raise
+                facts = self.describe(plan, next(self._batches(0, [field.name for field in plan], 1), None))
+            self.gather("parquet", self._starts[-1], facts)
 
-    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return entries `start` to `stop` of the named columns."""
-        import numpy as np
-
-        if start == stop:
-            return {name: np.empty((0, *self._described[name].shape), self._described[name].dtype) for name in names}
+    def pieces(self, names: Sequence[str], start: int, stop: int) -> list[pa.RecordBatch]:
+        """Return rows `start` to `stop`."""
         key = tuple(names)
-        with self._lock, reading(self.source, "cannot be read to its end"):
-            cursor = self._cursors.get(key)
-            if cursor is None or start < cursor.start:
-                cursor = self._cursors[key] = _Cursor(self, key, start)
-            pieces = cursor.read(start, stop)
-            found = {
-                name: [to_numpy(self.source, self._described[name], p.column(name)) for p in pieces] for name in names
-            }
-        return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
+        cursor = self._cursors.get(key)
+        if cursor is None or start < cursor.start:
+            cursor = self._cursors[key] = _Cursor(self, key, start)
+        return cursor.read(start, stop)
 
     def _batches(self, group: int, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         groups = range(group, self._file.metadata.num_row_groups)

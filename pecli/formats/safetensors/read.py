@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import KEY, axes_of, parse_object, plain, texts
-from pecli.formats.common.stored import InputFile, RawFile, StoredTable, safe_shape, stored_array
+from pecli.formats.common.input import InputFile, RawFile
+from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
 from pecli.formats.safetensors.write import CODES, LENGTH_BYTES
 from pecli.numbers.types import storage
 

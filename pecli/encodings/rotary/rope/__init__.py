@@ -66,7 +66,7 @@ def rope(
     scaling: Annotated[str, Param("How frequencies are stretched for longer contexts.", when=_COMPUTED)] = "none",
     frequencies: Annotated[
         tuple[Decimal, ...] | None,
-        Param("Frequencies in radians per position: a list, or a text, JSON or npy file.", file=True),
+        Param("Frequencies in radians per position: a list, or a file of them, in any format.", file=True),
     ] = None,
     **of_scaling: Any,
 ) -> Waves:
