@@ -29,7 +29,8 @@ from pecli.errors import PecliError
 from pecli.tables.table import Table
 
 NEAR = 0.02  # of the difference that may be left where a fault explains the rest
-MOST = 0.5  # of the values that may still differ, by more than that
+SOME = 0.1  # of the values that differ may still do so, by more than that
+HALF = 0.5  # of the values that were left, at most, after what may have been done as well
 NEARLY_ALL = 0.99  # of the values that a fault explains where some others are wrong for a reason of their own
 
 UNKNOWN = Finding("unknown", "no fault that is known explains the difference, and no formula gives these values")
@@ -82,7 +83,7 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         said = said or _best(case, faults, found.total, NEARLY_ALL)
         if said:
             return said
-    return places(found.arrays) or _by_identity(mine, table, found)
+    return _otherwise(mine, table, found)
 
 
 def _best(case: Case, candidates: Iterable[Candidate], whole: Figures, share: float = 1.0) -> list[Finding]:
@@ -111,12 +112,12 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> list[Finding]:
     if not left.unequal:
         return said
     near = math.isfinite(left.max_abs) and left.max_abs <= max(case.rounding, NEAR * whole.max_abs)
-    if not near and left.unequal > MOST * whole.unequal:
+    if not near and left.unequal > SOME * whole.unequal:
         return []
     for further in candidate.further:
         lanes = further.lanes()
         less = None if lanes is None else case.compared(lanes)
-        if less is not None and less.unequal <= MOST * left.unequal:
+        if less is not None and less.unequal <= HALF * left.unequal:
             said, left = [said[0], Finding(further.kind, further.text)], less
     return [*said, Finding("rest", _rest(left))] if left.unequal else said
 
@@ -145,17 +146,22 @@ def _magnitude(table: Table) -> float | None:
     return float(table.plan.magnitude) if isinstance(table.plan, Waves) else 1.0
 
 
-def _by_identity(mine: Tabular, table: Table | None, found: Comparison) -> list[Finding]:
-    """Identify what is at hand, and set it beside the expected recipe."""
+def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Finding]:
+    """Say what the table at hand is for itself, or else where it differs from the expected one."""
     from pecli.identification.identification import identify
 
+    where = places(found.arrays)
     identity = identify(mine)
     if identity.recipe is None:
-        return [UNKNOWN]
+        return where or [UNKNOWN]
     against = [] if table is None else _against(identity.recipe, table)
     if table is not None and not against and found.complete:  # the expected recipe itself, which these values are not
-        return []
-    return [*against, Finding("identity", f"these values are {identity.recipe} ({identity.confidence})")]
+        return where or [UNKNOWN]
+    said = [*against, Finding("identity", f"these values are {identity.recipe} ({identity.confidence})")]
+    left = compare_tables(mine, Table.parse(identity.recipe)).total
+    if left.unequal and where:
+        return where
+    return [*said, Finding("rest", _rest(left))] if left.unequal else said
 
 
 def _against(recipe: str, table: Table) -> list[Finding]:
