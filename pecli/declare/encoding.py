@@ -120,6 +120,7 @@ class Encoding:
     hooks: Hooks = field(default_factory=dict, hash=False, compare=False)
     guidance: Guidance | None = None
     package: str = ""
+    unrecognised: str = ""
 
     def declares(self, name: HookName) -> bool:
         """Whether the declaration names this hook."""
@@ -236,6 +237,7 @@ def encoding(
     place: int = LAST,
     hooks: Hooks | None = None,
     guidance: Guidance | None = None,
+    unrecognised: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as an encoding.
 
@@ -245,6 +247,8 @@ def encoding(
     newlines.  `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
     `pecli.declare.hooks`; `guidance` says when to use it.
+    `pecli.declare.hooks`; `unrecognised` says why its tables cannot be recognised
+    from their values, where they cannot.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -266,6 +270,7 @@ def encoding(
             hooks=dict(hooks or {}),
             guidance=guidance,
             package=_package_of(function),
+            unrecognised=unrecognised,
         )
         if word in REGISTRY:
             raise TypeError(f"two encodings are called {word}")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pecli.declare.tabular import Tabular
-from pecli.identification.finders.guesses import Guess, try_guess
-from pecli.identification.judging import UNKNOWN, Explain, Identification, judged, over_all_rows
-from pecli.measures.samples import Sample, take
-from pecli.numbers.types import real_type
-from pecli.tables.selection import InMemory, Selection
+from pecli.identification.scattered import evenly_spaced, identify_scattered
+from pecli.identification.search import guesses_of
+from pecli.identification.trial import Trial, try_guess
+from pecli.identification.verdict import UNKNOWN, Identification, verdict
+from pecli.measures.evidence import Evidence
+from pecli.measures.floats import floats
+from pecli.measures.samples import take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-HEAD = 96  # rows that a rule shows in, where later ones follow none
+BESIDE = 512  # rows of further arrays that an encoding looks at
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
 
@@ -32,110 +35,65 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
     positions : (n,) ndarray, optional
         Those of its rows, where the table does not say and they are not evenly spaced.
     """
-    if len(table.arrays) > 1 and {array.name for array in table.arrays} != {"cos", "sin"}:
-        return _several(table)
-    from pecli.identification.finders.scattered import evenly_spaced, identify_scattered
-
-    sample = take(table)
-    known = sample.positions if positions is None else positions
-    if not evenly_spaced(known):
-        return identify_scattered(table, _identify_plain, known) or UNKNOWN
-    found = _identify_plain(table)
-    if found.confidence == "unknown" and len(table.arrays) <= 2:
-        return identify_scattered(table, _identify_plain, None) or _by_head(table, sample)
-    return found
-
-
-def _by_head(table: Tabular, sample: Sample) -> Identification:
-    """Identify a long table by its first rows alone: those after them may be wrong."""
-    rows = len(sample.planes[0].values)
-    if rows < 2 * HEAD or any(plane.values.ndim != 2 for plane in sample.planes):
-        return UNKNOWN
-    found = _identify_plain(InMemory({p.name: p.values[:HEAD] for p in sample.planes}))
-    if found.guess is None or found.confidence != "sure":
-        return UNKNOWN
-    guess = replace(found.guess, table={**found.guess.table, "length": str(sample.planes[0].rows)})
-    plain = real_type(sample.dtype)
-    return over_all_rows(table, replace(found, recipe=guess.make(plain).recipe, guess=guess))
+    best = UNKNOWN
+    parts = list(_parts(table))
+    for names, beside in parts:
+        sample = take(table, names=names)
+        if not sample.planes or not all(plane.values.size for plane in sample.planes):
+            continue
+        known = sample.positions if positions is None else positions
+        if evenly_spaced(known):
+            found = identify_evidence(Evidence(sample, beside))
+            if found.confidence == "unknown":
+                found = identify_scattered(Evidence(sample, beside), None)
+        else:
+            found = identify_scattered(Evidence(sample, beside), known)
+        if ORDER.index(found.confidence) > ORDER.index(best.confidence):
+            part = len(parts) > 1 and len(names) == 1
+            best = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
+        if best.confidence == "sure":
+            break
+    return best
 
 
-def _identify_plain(table: Tabular) -> Identification:
+ORDER = ("unknown", "likely", "sure")
+
+
+def _parts(table: Tabular) -> Iterator[tuple[list[str], dict[str, NDArray[np.float64]]]]:
+    """Yield the arrays that belong together, and what stands beside them: cosines and sines, else one by one."""
+    arrays = {array.name: array for array in table.arrays if array.bytes}
+    names = list(arrays)
+    pair = [name for name in names if name in ("cos", "sin")]
+    alone = [name for name in names if name not in ("position", *(pair if len(pair) == 2 else ()))]
+    if len(pair) == 2:
+        beside = {}
+        for name in alone:
+            rows = min(arrays[name].rows, BESIDE)
+            raw = floats(table.read_rows([name], 0, rows)[name], arrays[name].dtype).astype(np.float64)
+            beside[name] = raw.reshape(arrays[name].shape) if rows == arrays[name].rows else raw
+        yield pair, beside
+    yield from (([name], {}) for name in alone)
+
+
+def identify_evidence(evidence: Evidence) -> Identification:
     """Identify a table whose rows are evenly spaced."""
-    sample = take(table)
-    if not sample.planes or not all(plane.values.size for plane in sample.planes):
-        return UNKNOWN
-    best: Identification | None = None
-    whole = sample.dtype.startswith(("int", "uint", "bool"))
-    for find in (_values, _biases) if whole else (_waves, _biases, _values, _grids):
-        for own, guess, explain in find(sample):
-            trial = try_guess(guess, own)
-            if trial is None:
-                continue
-            found = judged(guess, trial, own, explain)
-            if found.confidence == "sure":
-                return over_all_rows(table, found)
-            if found.confidence == "likely" and (best is None or (found.equal or 0) > (best.equal or 0)):
-                best = found
-    return over_all_rows(table, best) if best is not None else UNKNOWN
+    trials = [trial for guess in guesses_of(evidence) if (trial := try_guess(guess, evidence)) is not None]
+    exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
+    if exact:
+        return _with_aliases(verdict(exact[0], evidence), exact)
+    best = UNKNOWN
+    for trial in sorted(trials, key=lambda t: (t.guess.listed, t.guess.cost, -t.equal))[:MOST_VERDICTS]:
+        found = verdict(trial, evidence)
+        if ORDER.index(found.confidence) > ORDER.index(best.confidence):
+            best = found
+    return best
 
 
-def _several(table: Tabular) -> Identification:
-    """Identify a table of several arrays: cosines and sines together, or else the array that is known best."""
-    from pecli.identification.finders.decays import with_scale
-
-    names = [array.name for array in table.arrays]
-    found = UNKNOWN
-    if {"cos", "sin"} <= set(names):
-        found = identify(Selection(table, ("cos", "sin")))
-        if "scale" in names and found.guess is not None:
-            better = with_scale(table, found)
-            return better or replace(found, notes=(*found.notes, "the array 'scale' follows no known rule"))
-    order = ("unknown", "likely", "sure")
-    for name in names:
-        if order.index(found.confidence) < 2 and name not in ("cos", "sin", "position"):
-            one = identify(Selection(table, (name,)))
-            if order.index(one.confidence) > order.index(found.confidence):
-                found = replace(one, notes=(f"this is the array '{name}'", *one.notes))
-    return found
+MOST_VERDICTS = 4
 
 
-Finding = tuple[Sample, Guess, Explain]
-
-
-def _waves(sample: Sample) -> Iterator[Finding]:
-    from pecli.identification.finders import waves
-
-    length = {"length": str(sample.planes[0].rows)}
-    for wave in waves.waves(sample):
-        for guess in waves.guesses(wave):
-            yield sample, replace(guess, table={**guess.table, **length}), partial(waves.arithmetic, wave, sample)
-
-
-def _biases(sample: Sample) -> Iterator[Finding]:
-    from pecli.identification.finders import biases
-
-    whole = take(sample.table, unstack=False) if sample.stacked else sample
-    if len(whole.planes) == 1:
-        for guess in biases.guesses(whole):
-            yield whole, guess, _no_arithmetic
-
-
-def _values(sample: Sample) -> Iterator[Finding]:
-    from pecli.identification.finders import plain
-
-    if len(sample.planes) == 1:
-        for guess in plain.guesses(sample):
-            length = {} if guess.name == "window" else {"length": str(sample.planes[0].rows)}
-            yield sample, replace(guess, table={**length, **guess.table}), _no_arithmetic
-
-
-def _grids(sample: Sample) -> Iterator[Finding]:
-    from pecli.identification.finders import grids
-
-    for own in (sample, take(sample.table, unstack=False)) if sample.stacked else (sample,):
-        for guess in grids.guesses(own):
-            yield own, guess, _no_arithmetic
-
-
-def _no_arithmetic(_guess: Guess) -> None:
-    return None
+def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
+    """Add the recipes of other encodings that reproduce the sample too."""
+    assert found.guess is not None
+    others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
+    return replace(found, aliases=tuple(trial.recipe for trial in others.values() if not trial.guess.listed))

@@ -162,10 +162,10 @@ def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
     if left.plain_shape != right.plain_shape or (left.shape == right.shape and left.lead == right.lead):
         return left, right
     width = max(left.row_size, right.row_size)
-    return _regrouped(left, width), _regrouped(right, width)
+    return regrouped(left, width), regrouped(right, width)
 
 
-def _regrouped(lane: Lane, width: int) -> Lane:
+def regrouped(lane: Lane, width: int) -> Lane:
     """Return the lane without axes of length 1, in rows of `width` values."""
     shape, rows = lane.plain_shape, math.prod(lane.shape) // max(1, width)
     lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)

@@ -16,7 +16,7 @@ from pecli.measures.rhythm import TURN, Rhythm, wrap
 
 Floats = NDArray[np.float64]
 FASTEST = 1e9  # radians a row; nothing is known of a faster pair
-STILL = 1e-13  # a step below it is no turning
+RESTING = 1e-13  # a step below it is no turning
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Lines:
         q: rows from position 0 to row 0.
     misfit : float
         Largest distance of a first phase from q times the step, in radians.
-    still : (m,) bool
+    resting : (m,) bool
         Pairs that do not turn.
     """
 
@@ -48,7 +48,7 @@ class Lines:
     phases: Floats
     first: float
     misfit: float
-    still: NDArray[np.bool_]
+    resting: NDArray[np.bool_]
 
 
 def phase_lines(rhythm: Rhythm, tolerance: float) -> list[Lines]:
@@ -72,8 +72,8 @@ def _ambiguous(steps: Floats) -> bool:
 
 
 def _lines(steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_last: bool, tolerance: float) -> Lines:
-    still = np.abs(steps) <= STILL
-    moving = ~still
+    resting = np.abs(steps) <= RESTING
+    moving = ~resting
     order = np.flatnonzero(moving)
     order = order[::-1] if slow_last else order
     backward = _falls(steps[order])
@@ -84,13 +84,13 @@ def _lines(steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_la
     if not moving.any():
         misfit = float(np.abs(phi).max(initial=0.0))
     errors = rhythm.errors.copy()
-    hidden = still & (np.cumsum(moving[::-1])[::-1] > 0)  # rounding holds a pair still between others that move
+    hidden = resting & (np.cumsum(moving[::-1])[::-1] > 0)  # rounding holds a pair resting between others that move
     for i in np.flatnonzero(hidden):
         before, after = full[:i][moving[:i]], full[i:][moving[i:]]
         full[i] = np.sqrt(before[-1] * after[0]) if len(before) else after[0]
         errors[i] = full[i]
-    still &= ~hidden
-    return Lines(swapped, backward, np.where(still, 0.0, full), errors, phi, first, misfit, still)
+    resting &= ~hidden
+    return Lines(swapped, backward, np.where(resting, 0.0, full), errors, phi, first, misfit, resting)
 
 
 def _falls(steps: Floats) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from pecli.measures.samples import Floats, Sample
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14
+LOOSE = 4.0  # roundings by which a product of slope and distance may be off
 HIDDEN = -1e4  # a value at or below it stands for minus infinity in a mask; frameworks use the type's lowest number
 
 
@@ -52,6 +55,61 @@ class Profile:
         """Distance of each column."""
         half = self.values.shape[1] // 2
         return np.arange(-half, half + 1)
+
+    @cached_property
+    def views(self) -> tuple[Profile, ...]:
+        """What it may be: rows of one array a head may be by distance as well as by key."""
+        if self.by != "rows":
+            return (self,)
+        found, width = [], self.values.shape[1]
+        if width % 2 and width > 2:
+            masked = np.where(np.isneginf(self.values), np.nan, self.values)
+            causal = bool(np.isnan(masked[:, width // 2 + 1 :]).all())
+            n = (width + 1) // 2
+            found.append(Profile("distance", masked, "distance", causal, n, n))
+        if width > 1:
+            found.append(Profile("key", self.values, "row", False, width, 1))
+        return tuple(found)
+
+    @cached_property
+    def seen(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Values by distance that are known in every head, (heads, m), and those distances."""
+        known = ~np.isnan(self.values).any(axis=0)
+        return self.values[:, known], self.distances[known]
+
+    @property
+    def table(self) -> dict[str, str]:
+        """The table's keys: length, form, queries."""
+        found = {"length": str(self.length)}
+        if self.form in ("distance", "slopes"):
+            found["form"] = self.form
+        elif self.queries != self.length:
+            found["queries"] = str(self.queries)
+        return found
+
+    @property
+    def mask(self) -> dict[str, str]:
+        """The parameter of a bias that hides later keys."""
+        return {"mask": "causal"} if self.causal else {}
+
+
+def kernels_of(profile: Profile | None) -> Iterator[Profile]:
+    """Yield what depends on the distance, of at least three known ones that are not all alike."""
+    for view in profile.views if profile else ():
+        if view.by == "distance" and len(view.seen[1]) >= 3 and np.ptp(view.seen[0]) > 0:
+            yield view
+
+
+def proportional(values: Floats, at: NDArray[np.int64], resolution: float) -> Floats | None:
+    """Return the factor of each row if it is one number times `at`, within a few roundings."""
+    far = int(np.abs(at).argmax())
+    if at[far] == 0:
+        return None
+    weights = at.astype(np.float64)  # the largest values say most, and several of them average their roundings
+    slopes: Floats = (values @ weights) / (weights @ weights)
+    gap = np.abs(values - slopes[:, None] * at)
+    allowed = LOOSE * resolution * np.abs(slopes[:, None] * at) + 1e-300
+    return slopes if (gap <= allowed).all() and slopes.any() else None
 
 
 def profile_of(sample: Sample) -> Profile | None:

@@ -6,7 +6,7 @@ row; the table is one if it is the same for all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,9 +78,24 @@ def readings(sample: Sample) -> Iterator[Reading]:
     elif len(planes) == 1:
         values = squeezed(planes[0])
         if values.ndim == 3 and values.shape[-1] == 2:
-            yield from _checked("rotary", "pairs", values[..., 0], values[..., 1], values.shape[1] * 2, sample)
+            yield from _checked(
+                "rotary", "pairs", values[..., 0], values[..., 1], values.shape[1] * 2, sample.resolution
+            )
         elif values.ndim == 2 and values.shape[1] >= 2:
             yield from _one(sample, values)
+
+
+def pairs_of(arrays: Sequence[Floats], resolution: float) -> Iterator[Reading]:
+    """Yield readings of cosines and sines, or of one array with both, whatever they are called."""
+    if len(arrays) == 2:
+        cos, sin = arrays
+        yield from _checked("rotary", "split", cos, sin, 2 * cos.shape[1], resolution)
+        return
+    (values,) = arrays
+    width = values.shape[1] // 2
+    if values.shape[1] % 2 == 0:
+        yield from _checked("absolute", "cos-sin", values[:, :width], values[:, width:], 2 * width, resolution)
+        yield from _checked("absolute", "interleaved", values[:, 0::2], values[:, 1::2], 2 * width, resolution)
 
 
 def squeezed(values: Floats) -> Floats:
@@ -93,7 +108,7 @@ def _two(sample: Sample, a: Floats, b: Floats) -> Iterator[Reading]:
     if sample.planes[0].name in ("sin", "im") and sample.planes[1].name in ("cos", "re"):
         a, b = b, a
     if sample.planes[0].name == "re":
-        yield from _checked("rotary", "complex", a, b, 2 * a.shape[1], sample)
+        yield from _checked("rotary", "complex", a, b, 2 * a.shape[1], sample.resolution)
         return
     w, doubled = a.shape[1], False
     if w % 2 == 0 and w > 1:
@@ -104,9 +119,9 @@ def _two(sample: Sample, a: Floats, b: Floats) -> Iterator[Reading]:
         ):
             if all(np.array_equal(x[:, left], x[:, right], equal_nan=True) for x in (a, b)):
                 doubled = True
-                yield from _checked("rotary", layout, a[:, left], b[:, left], w, sample)
+                yield from _checked("rotary", layout, a[:, left], b[:, left], w, sample.resolution)
     if not doubled:
-        yield from _checked("rotary", "split", a, b, 2 * w, sample)
+        yield from _checked("rotary", "split", a, b, 2 * w, sample.resolution)
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
@@ -132,11 +147,11 @@ def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
     if not rotary:
         orders = orders[1:]
     for family, layout, a, b, rest in orders:
-        yield from _checked(family, layout, a, b, width, sample, rest)
+        yield from _checked(family, layout, a, b, width, sample.resolution, rest)
 
 
 def _checked(
-    family: str, layout: str, a: Floats, b: Floats, width: int, sample: Sample, tail: str = ""
+    family: str, layout: str, a: Floats, b: Floats, width: int, resolution: float, tail: str = ""
 ) -> Iterator[Reading]:
     """Yield the reading if the squares of its pairs add up to one number."""
     if a.shape != b.shape or a.shape[0] < 2 or a.shape[1] < 1:
@@ -152,7 +167,7 @@ def _checked(
     if middle <= 0 or not np.isfinite(middle):
         return
     # phases rounded to a narrow type still give a cosine and a sine of one angle
-    limit = ROUND * 2 * max(sample.resolution, 2.0**-24)
+    limit = ROUND * 2 * max(resolution, 2.0**-24)
     if float(np.abs(squares / middle - 1.0).max()) > limit:
         return
     blank = tuple(int(i) for i in np.flatnonzero(~filled))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,9 +68,22 @@ class Sample:
         return RESOLUTION[self.grain]
 
 
-def take(table: Tabular, rows: int = HEAD_ROWS, *, unstack: bool = True) -> Sample:
-    """Read the first rows of every array of numbers; a stack of two is cosines and sines, unless told otherwise."""
-    arrays = [array for array in table.arrays if array.bytes]
+def take(
+    table: Tabular, rows: int = HEAD_ROWS, *, unstack: bool = True, names: Collection[str] | None = None
+) -> Sample:
+    """Read the first rows of every array of numbers; a stack of two is cosines and sines, unless told otherwise.
+
+    Parameters
+    ----------
+    table : Tabular
+    rows : int
+        How many at most.
+    unstack : bool
+        Whether (2, n, m) is taken apart.
+    names : collection of str, optional
+        Of the arrays to read (default: all).
+    """
+    arrays = [array for array in table.arrays if array.bytes and (names is None or array.name in names)]
     stacked = len(arrays) == 1 and unstack and _is_pair(arrays[0])
     lanes = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [lane_of(table, a) for a in arrays]
     planes = [plane for lane in lanes for plane in _planes(lane, rows)]
@@ -111,6 +125,11 @@ def grain(planes: list[Plane], dtype: str) -> str:
         if all(holds(plane.values, kind) for plane in planes):
             return kind
     return "float32" if dtype in ("float32", "complex64") else "float64"
+
+
+def real(dtype: str) -> str:
+    """Return the type of a value's parts: of a complex type float32 or float64, else the type itself."""
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
 def holds(values: Floats, kind: str) -> bool:

@@ -10,34 +10,39 @@ import numpy as np
 from pecli.measures.samples import Floats
 
 LEAST = 0.15  # share of the columns that must follow each side of a grid
-MOST_GRIDS = 3
-STILL = 1e-6  # change of a value that is no change
+MOST = 3
+UNCHANGED = 1e-6  # change of a value that is no change
 
 
 @dataclass(frozen=True)
-class Grid:
+class Sides:
     """Sides of a grid that the columns follow, and rows before and after it."""
 
-    sides: tuple[int, ...]
+    lengths: tuple[int, ...]
     prefix: int = 0
     suffix: int = 0
     shares: float = 0.0
 
     @property
+    def edges(self) -> dict[str, str]:
+        """The parameters of rows before and after it."""
+        return {"prefix": str(self.prefix), "suffix": str(self.suffix)}
+
+    @property
     def text(self) -> str:
         """The sides as an option takes them."""
-        return "x".join(map(str, self.sides))
+        return "x".join(map(str, self.lengths))
 
 
-def grids(values: Floats, blank: Floats) -> list[Grid]:
+def sides_of(values: Floats, blank: Floats) -> list[Sides]:
     """Return the grids that columns follow, best first; `blank` is a row without a coordinate."""
     prefix = _blank_rows(values, blank)
     suffix = _blank_rows(values[prefix:][::-1], blank) if prefix < len(values) else 0
     found = []
     for before, after in {(prefix, 0), (prefix, suffix), (max(0, prefix - 1), 0), (0, 0)}:
         body = values[before : len(values) - after]
-        found += [Grid(g.sides, before, after, g.shares) for g in _sides(body)]
-    return sorted(found, key=lambda g: -g.shares)[:MOST_GRIDS]
+        found += [Sides(g.lengths, before, after, g.shares) for g in _sides(body)]
+    return sorted(found, key=lambda g: -g.shares)[:MOST]
 
 
 def _blank_rows(values: Floats, blank: Floats) -> int:
@@ -45,10 +50,10 @@ def _blank_rows(values: Floats, blank: Floats) -> int:
     return int((~same).argmax()) if not same.all() else 0
 
 
-def _sides(body: Floats) -> Iterator[Grid]:
+def _sides(body: Floats) -> Iterator[Sides]:
     """Yield sides HxW and TxHxW with the share of columns that follow each axis alone."""
     n = len(body)
-    varying = np.ptp(body, axis=0) > STILL
+    varying = np.ptp(body, axis=0) > UNCHANGED
     if not varying.any() or n < 4:
         return
     columns = body[:, varying]
@@ -59,17 +64,17 @@ def _sides(body: Floats) -> Iterator[Grid]:
         down = (np.ptp(rows, axis=1) <= scale).all(axis=0)  # the same along a row: the row counts
         share = float(min(along.mean(), down.mean()))
         if share >= LEAST and float((along | down).mean()) > 0.9:
-            yield Grid((n // width, width), shares=share)
+            yield Sides((n // width, width), shares=share)
             yield from _frames(columns, n, width, float(along.mean()))
 
 
-def _frames(columns: Floats, n: int, width: int, along: float) -> Iterator[Grid]:
+def _frames(columns: Floats, n: int, width: int, along: float) -> Iterator[Sides]:
     """Yield the frames that rows of a grid may be divided into."""
     for height in (h for h in range(2, n // width) if (n // width) % h == 0):
         cube = columns.reshape(n // width // height, height, width, -1)
-        within_row = (np.ptp(cube, axis=2) <= STILL).all(axis=(0, 1))
-        over_frames = (np.ptp(cube, axis=0) <= STILL).all(axis=(0, 1))
-        by_frame = float((np.ptp(cube, axis=(1, 2)) <= STILL).all(axis=0).mean())
+        within_row = (np.ptp(cube, axis=2) <= UNCHANGED).all(axis=(0, 1))
+        over_frames = (np.ptp(cube, axis=0) <= UNCHANGED).all(axis=(0, 1))
+        by_frame = float((np.ptp(cube, axis=(1, 2)) <= UNCHANGED).all(axis=0).mean())
         by_row = float((within_row & over_frames).mean())
         if min(by_frame, by_row) >= LEAST / 2 and by_frame + by_row + along > 0.9:
-            yield Grid((n // width // height, height, width), shares=min(by_frame, by_row, along) + 0.5)
+            yield Sides((n // width // height, height, width), shares=min(by_frame, by_row, along) + 0.5)

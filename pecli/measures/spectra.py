@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.words import USUAL_BASES
 from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +30,7 @@ LEVELS = {"exact": 0.0, "float64": 2.0**-45, "float32": 2.0**-20, "float16": 2.0
 COMMON_BASES = tuple(map(Decimal, USUAL_BASES))
 USUAL_BASE = Decimal(10000)
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
+SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
 
@@ -49,8 +51,8 @@ class Spectrum:
         Digits that had to be chosen: fewer are more likely meant.
     factor : float or None
         Of a scaling, for its magnitude.
-    determined : bool
-        Whether the rule stands out; a list of numbers fits anything.
+    listed : bool
+        Whether numbers stand for the pairs one by one, as any frequencies could have them.
     """
 
     keys: dict[str, str]
@@ -58,7 +60,7 @@ class Spectrum:
     frequencies: Floats
     cost: float
     factor: float | None = None
-    determined: bool = True
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,12 +128,17 @@ def fit_line(logs: Floats, errors: Floats, first: int, stop: int) -> Line:
     return Line(float(top), float(slope), unit_top, unit, misfit)
 
 
+def series(measured: Measured) -> Iterator[Spectrum]:
+    """Yield geometric series, down to the base's power short of 1/base or to 1/base itself."""
+    yield from geometric(measured, shifts=SHIFTS)
+
+
 def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iterator[Spectrum]:
     """Yield geometric series: base and step; `shifts` are those of the exponent's denominator."""
     m = len(measured.steps)
     if m == 1:
         for step, cost in steps_near(float(measured.logs[0]), float(measured.errors[0])):
-            yield Spectrum({}, step, np.ones(1), cost, determined=cost <= SHORT)
+            yield Spectrum({}, step, np.ones(1), cost)
         return
     line = fit_line(measured.logs, measured.errors, 0, m)
     if line.misfit > 1.0 or line.slope < -line.slope_error:
@@ -140,7 +147,12 @@ def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iter
         half = measured.half - shift
         if half <= 0:
             continue
-        yield from _based(measured, line, half, {"shift": str(shift).removesuffix(".0")} if shift else {})
+        yield from _based(measured, line, half, shift_keys(shift))
+
+
+def shift_keys(shift: float) -> dict[str, str]:
+    """Return the parameter of a shift; none for the paper's."""
+    return {"shift": f"{shift:g}"} if shift else {}
 
 
 def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) -> Iterator[Spectrum]:
@@ -165,10 +177,9 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
             seen.add((base, step))
             frequencies = np.exp(-exponents)
             if measured.fits(frequencies, float(step)):
-                own = {**keys, **({} if base == USUAL_BASE else {"base": text(base)})}
+                own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
                 cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (0.5 if keys else 0)
-                sure = len(exponents) > 3 or digits(base) <= SHORT  # two or three pairs follow many a base
-                yield Spectrum(own, step, frequencies, cost, determined=sure)
+                yield Spectrum(own, step, frequencies, cost)
 
 
 def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
@@ -187,43 +198,10 @@ def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
     return found
 
 
-def ntk(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
-    """Yield NTK readings of a geometric series whose base is no short number."""
-    if "shift" in found.keys or measured.half <= 1:
-        return
-    base = Decimal(found.keys.get("base", "10000"))
-    if digits(base) <= 3:
-        return
-    line = fit_line(measured.logs, measured.errors, 0, len(measured.steps))
-    if not 0 < line.slope * measured.half < LARGEST_LOG:
-        return
-    exponent = (measured.half - 1) / measured.half
-    middle, spread = math.exp(line.slope * measured.half), min(line.slope_error * measured.half, 0.7)
-    for common in COMMON_BASES:
-        ratio = (middle / float(common)) ** exponent
-        factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
-        if factor <= 1 or digits(factor) > 3:
-            continue
-        grown = float(common) * float(factor) ** (1 / exponent)
-        i = np.arange(len(measured.steps))
-        frequencies = np.exp(-i / measured.half * math.log(grown))
-        if measured.fits(frequencies, float(found.step)):
-            keys = {"scaling": "ntk", "factor": text(factor), **({} if common == 10000 else {"base": text(common)})}
-            cost = digits(factor) + digits(common) + (0 if found.step == 1 else 1)
-            yield Spectrum(keys, found.step, frequencies, cost, float(factor))
-
-
-def text(value: Decimal) -> str:
-    """Return a decimal as recipes write it."""
-    from pecli.numbers.text import number_text
-
-    return number_text(value)
-
-
 STEPS = (1, 2, 3, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000, 1024, 2000, 4096, 10000)
 
 
-def supposed(measured: Floats, errors: Floats, half: float, shifts: tuple[float, ...]) -> Iterator[Spectrum]:
+def gone_around(measured: Floats, errors: Floats, half: float) -> Iterator[Spectrum]:
     """Yield usual series whose steps, whole turns left out, are the measured ones: all pairs may have gone around.
 
     Parameters
@@ -232,7 +210,7 @@ def supposed(measured: Floats, errors: Floats, half: float, shifts: tuple[float,
         Steps modulo a turn, and what they may be off by, in radians a row.
     """
     i = np.arange(len(measured))
-    for shift in shifts:
+    for shift in SHIFTS:
         if half - shift <= 0:
             continue
         for base in COMMON_BASES:
@@ -240,6 +218,6 @@ def supposed(measured: Floats, errors: Floats, half: float, shifts: tuple[float,
             for step in STEPS:
                 rest = frequencies * step - measured
                 if (np.abs(rest - 2 * np.pi * np.round(rest / (2 * np.pi))) <= errors * (1 + step * frequencies)).all():
-                    keys = {} if base == 10000 else {"base": text(base)}
-                    keys |= {"shift": "1"} if shift else {}
+                    keys = {} if base == 10000 else {"base": number_text(base)}
+                    keys |= shift_keys(shift)
                     yield Spectrum(keys, Fraction(step), frequencies, digits(base) + 2.0)

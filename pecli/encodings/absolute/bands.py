@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
@@ -22,6 +22,12 @@ from pecli.encodings.shared.coordinates import (
 from pecli.encodings.shared.lattice import per_side
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
 
@@ -42,7 +48,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
         unless="for token positions, which have no box",
     ),
     place=8,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.absolute.bands:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
 )
 def bands(
     *,
@@ -93,3 +99,16 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
     if spacing == "linear":
         return tuple((1 + k * (Fraction(top) - 1) / gaps) / 2 for k in range(count))
     return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield evenly spaced frequencies of coordinates from -1 to 1."""
+    from pecli.declare.guess import Guess, combinations
+    from pecli.encodings.shared.columns import symmetric_grids
+
+    for axes, inputs, rest, where in symmetric_grids(evidence):
+        if rest % (2 * axes):
+            continue
+        keys = {"bands": str(rest // (2 * axes)), "include-input": inputs, **where}
+        for own in combinations("bands", "order", "spacing"):
+            yield Guess("bands", {**keys, **own}, {} if axes > 1 else evidence.length, 4.0)

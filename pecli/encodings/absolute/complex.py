@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared.parameters import Base
 from pecli.numbers.decimals import geometric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 
 
 @encoding(
@@ -29,7 +35,7 @@ from pecli.numbers.decimals import geometric
         unless="where a table is added to real embeddings",
     ),
     place=10,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.absolute.complex:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
 )
 def complex_numbers(
     *,
@@ -40,3 +46,16 @@ def complex_numbers(
     half = dim // 2
     every = slice(0, half)
     return Waves(half, (Band(geometric(base, Fraction(2, dim), half), every, every),), form="complex")
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield a table of complex numbers that turn with a geometric series of frequencies."""
+    from pecli.declare.guess import Guess
+    from pecli.measures.waves import table_keys
+
+    for wave in evidence.series:
+        table, keys = table_keys(wave), wave.spectrum.keys
+        plain = wave.magnitude == 1 and not wave.lines.swapped and not wave.lines.resting.any() and "shift" not in keys
+        if wave.reading.layout == "complex" and table is not None and plain:
+            dim = {"dim": str(wave.reading.width)}
+            yield Guess("complex", {**dim, **keys}, {**table, **evidence.length}, wave.cost, wave.level, free=wave.free)

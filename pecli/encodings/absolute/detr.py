@@ -14,8 +14,13 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 from pecli.encodings.shared.sides import share
 
 ONE = Decimal(1)
@@ -42,7 +47,7 @@ ONE = Decimal(1)
         unless="where patches count and not their place in the image",
     ),
     place=7,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.absolute.detr:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",
@@ -131,3 +136,17 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
     return Coordinate(counts, index, unit)
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield plain and normalised coordinates over the grids that one array follows."""
+    from pecli.declare.guess import Guess, combinations
+
+    for sides in evidence.grids if len(evidence.points) == 1 else ():
+        if len(sides.lengths) == 2 and not sides.prefix and not sides.suffix:
+            dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text}
+            for own in combinations("detr", temperature=(*evidence.side_bases(sides), "20")):
+                yield Guess("detr", {**dim, **own}, {}, 4.0, free=("temperature",))
+                for more in combinations("detr", "center", coordinate_scale=("", "1")):
+                    scale = {"coordinate-scale": "1"} if more.pop("coordinate-scale") else {}
+                    yield Guess("detr", {**dim, **own, "normalize": "true", **more, **scale}, {}, 5.0 + len(scale))

@@ -58,6 +58,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     ),
     place=11,
     hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(
     *,

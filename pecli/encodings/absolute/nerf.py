@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
@@ -19,6 +19,12 @@ from pecli.encodings.shared.coordinates import (
     coordinates_of,
 )
 from pecli.numbers.decimals import power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 
 LARGEST_EXPONENT = 96
 """Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
@@ -41,7 +47,7 @@ a frequency suffice for 2^96 times the largest scale."""
         unless="for token positions: rows repeat with the period",
     ),
     place=9,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.absolute.nerf:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",
@@ -94,3 +100,16 @@ def nerf(
     frequencies = tuple(factor * f for f in powers)
     found = tuple(Band(frequencies, columns.of(a, 0), columns.of(a, 1), a, turns=pi) for a in range(where.count))
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield frequencies that double, of coordinates from -1 to 1."""
+    from pecli.declare.guess import Guess, combinations
+    from pecli.encodings.shared.columns import symmetric_grids
+
+    for axes, inputs, rest, where in symmetric_grids(evidence):
+        if rest % (2 * axes):
+            continue
+        keys = {"bands": str(rest // (2 * axes)), "include-input": inputs, **where}
+        for own in combinations("nerf", "order", "pi"):
+            yield Guess("nerf", {**keys, **own}, {} if axes > 1 else evidence.length, 3.0)

@@ -9,8 +9,12 @@ from pecli.declare.plan import Values
 from pecli.encodings.shared.parameters import Dim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.points import Points
 
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
         unless="without a causal mask: the order is lost",
     ),
     place=1,
-    hooks={"extend": "pecli.encodings.shared.reaches:nothing"},
+    hooks={"recognise": "pecli.encodings.absolute.none:recognise", "extend": "pecli.encodings.shared.reaches:nothing"},
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""
@@ -38,3 +42,11 @@ def none(*, dim: Dim) -> Values:
         return np.zeros((len(points), dim))
 
     return Values(dim, at)
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield zeros."""
+    from pecli.declare.guess import Guess
+
+    if evidence.matrix is not None and not evidence.matrix.any():
+        yield Guess("none", {"dim": str(evidence.matrix.shape[1])}, evidence.length, 1.0, listed=True)

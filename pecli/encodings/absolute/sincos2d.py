@@ -13,7 +13,10 @@ from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, 
 from pecli.encodings.shared.parameters import Base, Dim
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
 
 ONE = Decimal(1)
@@ -39,7 +42,7 @@ ONE = Decimal(1)
         unless="where attention should depend on offsets alone",
     ),
     place=5,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.absolute.sincos2d:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",
@@ -93,3 +96,15 @@ def sincos2d(
         sin, cos = (slice(start * quarter, (start + 1) * quarter) for start in starts)
         bands.append(Band(frequencies, sin, cos, axis=side))
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield the orders of axes and columns over the grids that one array follows."""
+    from pecli.declare.guess import Guess, combinations
+
+    for sides in evidence.grids if len(evidence.points) == 1 else ():
+        if len(sides.lengths) == 2 and not sides.suffix:
+            dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
+            shifts = ("0", "1")
+            for own in combinations("sincos2d", "axis_order", "order", shift=shifts, base=evidence.side_bases(sides)):
+                yield Guess("sincos2d", {**dim, **own}, {}, 3.0, free=("base",))

@@ -12,7 +12,10 @@ from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, 
 from pecli.encodings.shared.parameters import Base, Dim
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
 
 ONE = Decimal(1)
@@ -39,7 +42,7 @@ ONE = Decimal(1)
         unless="where attention should depend on offsets alone",
     ),
     place=6,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.absolute.sincos3d:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",
@@ -92,3 +95,14 @@ def _widths(dim: int, split: str) -> tuple[tuple[int, int], ...]:
             return (0, 4 * part), (1, 2 * part), (2, 2 * part)
     each = 2 * -(-share(dim, 2, "pairs of sine and cosine") // 3)
     return (0, each), (1, each), (2, each)
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield the splits of the columns over the grids of frames that one array follows."""
+    from pecli.declare.guess import Guess, combinations
+
+    for sides in evidence.grids if len(evidence.points) == 1 else ():
+        if len(sides.lengths) == 3 and not sides.suffix:
+            dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
+            for own in combinations("sincos3d", "split", shift=("0", "1"), base=evidence.side_bases(sides)):
+                yield Guess("sincos3d", {**dim, **own}, {}, 3.0, free=("base",))

@@ -17,11 +17,13 @@ from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weight
 from pecli.encodings.shared.ratios import Ratios, even_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.points import Points
 
     Floats = NDArray[np.float64]
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
         unless="where one bias for each distance must serve all queries, as a cached kernel",
     ),
     place=6,
-    hooks={"extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={"recognise": "pecli.encodings.bias.fire:recognise", "extend": "pecli.encodings.shared.reaches:biases"},
 )  # fmt: skip
 def fire(
     *,
@@ -234,3 +236,31 @@ class Network:
             slopes += np.where(active, self.second[:, unit, None] * w, 0.0)
             offsets += np.where(active, self.second[:, unit, None] * b, 0.0)
         return bends, slopes, offsets
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield the scale and the threshold that x shows: its first queries all divide by one number."""
+    import math
+
+    import numpy as np
+
+    from pecli.declare.guess import Guess
+    from pecli.numbers.shortest import near
+    from pecli.numbers.text import number_text
+
+    values = evidence.matrix
+    if values is None or evidence.integral or len(values) != values.shape[1] or len(values) < 4:
+        return
+    one, two = float(values[1, 0]), float(values[2, 0])
+    if np.diag(values).any() or not 0 < one < two < 2 * one:
+        return
+    low, high = -27.0, 27.0  # of the logarithm of c: what the declaration allows
+    for _ in range(64):
+        middle = (low + high) / 2
+        steeper = math.log1p(2 * math.exp(middle)) / math.log1p(math.exp(middle)) > two / one
+        low, high = (middle, high) if steeper else (low, middle)
+    loose = 64 * evidence.resolution
+    c = near(math.exp(low), loose)
+    threshold = near((math.expm1(math.log1p(float(c)) / one - 1e-6)) / float(c), loose * math.log1p(float(c)) / one)
+    keys = {"c": number_text(c), "threshold": number_text(threshold)}
+    yield Guess("fire", keys, evidence.length, 3.0, free=("c", "threshold"), arrays=("x",))

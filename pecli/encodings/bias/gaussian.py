@@ -15,7 +15,11 @@ from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
     from pecli.declare.plan import Real
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.points import Points
 from pecli.encodings.shared.kernels import column, each_head
 
@@ -42,7 +46,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="for far tokens: nothing beyond a few sigma is reached",
     ),
     place=3,
-    hooks={"extend": reach},
+    hooks={"recognise": "pecli.encodings.bias.gaussian:recognise", "extend": reach},
 )
 def gaussian(
     *,
@@ -71,3 +75,30 @@ def gaussian(
         return exponent if apply == "log" else elementary.exp(exponent)  # type: ignore[arg-type]
 
     return Bias(heads, value, even=True, causal=mask == "causal")
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield weights or biases whose logarithm falls with the square of the distance."""
+    import numpy as np
+
+    from pecli.declare.guess import Guess
+    from pecli.encodings.shared.kernels import LOOSE, listed
+    from pecli.measures.profiles import kernels_of
+    from pecli.numbers.shortest import digits, shortest
+
+    for profile in kernels_of(evidence.profile):
+        values, distances = profile.seen
+        for apply, falls in (("log", (values < 0).any()), ("multiply", (values > 0).any())):
+            with np.errstate(divide="ignore"):
+                logs = values if apply == "log" else np.log(np.maximum(values, 0))
+            # the distance that tells most: its logarithm is large, and not yet lost to the smallest numbers
+            at = np.abs(distances) == 1
+            one = logs[:, at][:, 0] if at.any() else np.zeros(1)
+            if not falls or not (np.isfinite(one) & (one < 0)).all():
+                continue
+            loose = LOOSE * evidence.resolution * (1 if apply == "log" else 1 / np.abs(one))
+            widths = [float(w) for w in np.sqrt(-0.5 / one)]
+            each = np.broadcast_to(loose / 2, one.shape)
+            sigma = [shortest(w * (1 - e), w * (1 + e)) for w, e in zip(widths, each, strict=True)]
+            keys = {"heads": str(profile.heads), "sigma": listed(sigma), "apply": apply, **profile.mask}
+            yield Guess("gaussian", keys, profile.table, 2 + sum(map(digits, sigma)), free=("sigma",))

@@ -14,13 +14,21 @@ from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
     from pecli.declare.plan import Real
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.doubled import Doubled
     from pecli.numbers.points import Points
 from pecli.encodings.shared.kernels import column
+
+NEAR = 8  # distances that tell widths and bases apart
+WIDEST = 1026  # of a head, and more
+MOST_BASES = 8
 
 
 @encoding(
@@ -38,7 +46,7 @@ from pecli.encodings.shared.kernels import column
         unless="where far tokens must be found",
     ),
     place=4,
-    hooks={"extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={"recognise": "pecli.encodings.bias.sandwich:recognise", "extend": "pecli.encodings.shared.reaches:biases"},
 )
 def sandwich(
     *,
@@ -100,3 +108,28 @@ def _cosine_sums(wheel: object, distances: Points) -> Doubled:
         both = multiply(column_of(c1, row, k), column_of(c2, column, k))
         total = add(total, add(both, -multiply(column_of(s1, row, k), column_of(s2, column, k))))
     return Doubled(total.hi[places], total.lo[places])
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield the widths whose sum of cosines at small distances is the last head's, which is divided by 8."""
+    import numpy as np
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.profiles import kernels_of
+    from pecli.measures.spectra import COMMON_BASES
+
+    for profile in kernels_of(evidence.profile):
+        values, distances = profile.seen
+        near = np.flatnonzero((np.abs(distances) > 0) & (np.abs(distances) <= NEAR))
+        wanted, at = 8 * values[-1, near], np.abs(distances[near])
+        if (values[:, distances == 0] != 0).any() or not (wanted < 0).all():
+            continue
+        loose = np.maximum(np.abs(wanted), 1) * 16 * evidence.resolution
+        for base in COMMON_BASES[:MOST_BASES]:
+            for width in range(2, WIDEST, 2):
+                w = np.exp(-2 * np.arange(1, width // 2 + 1) / width * np.log(float(base)))
+                if abs(np.cos(at[0] * w).sum() - width // 2 - wanted[0]) > loose[0] + 1e-3:
+                    continue
+                if (np.abs(np.cos(np.outer(at, w)).sum(axis=1) - width // 2 - wanted) <= loose).all():
+                    keys = {"heads": str(profile.heads), "width": str(width), "base": str(base), **profile.mask}
+                    yield Guess("sandwich", keys, profile.table, 4.0, free=("base",))

@@ -16,11 +16,13 @@ from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, W
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.doubled import Doubled
     from pecli.numbers.points import Points
 
@@ -56,7 +58,7 @@ Heads = Annotated[
         unless="for sequences, or windows of another size without resizing",
     ),
     place=7,
-    hooks={"extend": "pecli.encodings.shared.reaches:grid"},
+    hooks={"recognise": "pecli.encodings.bias.window:recognise", "extend": "pecli.encodings.shared.reaches:grid"},
     presets=(
         Preset(
             "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",
@@ -240,3 +242,16 @@ def _perceptron(
         active += bias[unit]
         total += second[:, unit, None] * np.maximum(active, 0.0)
     return total
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield windows of as many patches as the index has rows, with and without a class token."""
+    from pecli.declare.guess import Guess
+
+    if evidence.square is None or evidence.by_distance is not None:
+        return
+    tokens = len(evidence.square)
+    for cls, count in (("false", tokens), ("true", tokens - 1)):
+        for height in (h for h in range(1, count + 1) if count % h == 0):
+            keys = {"grid": f"{height}x{count // height}", "cls": cls}
+            yield Guess("window", keys, {"form": "index"}, 3.0, arrays=("index",))

@@ -45,6 +45,7 @@ def reach(recipe: Recipe) -> Reach:
     ),
     place=1,
     hooks={"extend": reach},
+    unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(
     *,

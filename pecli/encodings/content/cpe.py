@@ -35,6 +35,7 @@ from pecli.encodings.shared.content import Content
     ),
     place=2,
     hooks={"extend": "pecli.encodings.shared.reaches:content"},
+    unrecognised="its rows depend on content that the table does not hold",
 )
 def cpe(
     *,

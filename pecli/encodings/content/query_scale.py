@@ -10,9 +10,13 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Domain, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.doubled import Doubled
     from pecli.numbers.points import Points
 
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
         unless="as the only encoding: it gives no order",
     ),
     place=3,
-    hooks={"extend": "pecli.encodings.shared.reaches:values"},
+    hooks={"recognise": "pecli.encodings.content.query_scale:recognise", "extend": "pecli.encodings.shared.reaches:values"},
 )
 def query_scale(
     *,
@@ -76,3 +80,29 @@ def query_scale(
 
     remedy = "a query's position is a whole number from 0"
     return Values(1, at, domain=Domain(Fraction(0), integral=True, remedy=remedy))
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield factors that grow in steps, or from the training's length on."""
+    import math
+
+    import numpy as np
+
+    from pecli.declare.guess import Guess
+    from pecli.numbers.shortest import near
+    from pecli.numbers.text import number_text
+
+    values = evidence.matrix
+    if values is None or values.shape[1] != 1 or len(values) < 3 or values[0, 0] != 1 or (values < 1).any():
+        return
+    grown = np.flatnonzero(values[:, 0] > 1)
+    if len(grown) == 0:
+        return
+    first, loose = int(grown[0]), 8 * evidence.resolution
+    for kind, length in (("llama4", first + 1), ("ministral", first)):
+        beta = near(
+            (float(values[first, 0]) - 1) / math.log(2), loose * float(values[first, 0]) / (values[first, 0] - 1)
+        )
+        keys = {"kind": kind, "length": str(length), "beta": number_text(beta)}
+        yield Guess("query-scale", keys, evidence.length, 2.0, free=("beta",))
+    yield Guess("query-scale", {"kind": "log-n", "length": str(first)}, evidence.length, 2.0)

@@ -15,10 +15,14 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
     from pecli.declare.plan import Frame
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.points import Points
 
     Integers = NDArray[np.int64]
@@ -55,7 +59,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="where memory is short: scores need three products",
     ),
     place=3,
-    hooks={"extend": reach},
+    hooks={"recognise": "pecli.encodings.relative.deberta:recognise", "extend": reach},
 )  # fmt: skip
 def deberta(
     *,
@@ -90,11 +94,27 @@ def deberta(
         raise BadParameter("max-distance", max_distance, rule)
     if arithmetic != "exact" and not buckets:
         raise BadParameter("arithmetic", arithmetic, "has no effect with buckets=0: nothing is rounded")
-    log_buckets = LogBuckets(max(1, middle), max_distance - 1, middle - 1, None, arithmetic, up=True)
     shift = not buckets if shifted is None else shifted
     half = buckets or max_distance
+    place = bucket_rule(buckets, max_distance, clamp, shift, arithmetic)
 
     def index(distances: Points, _: Frame) -> Integers:
+        return place(distances)
+
+    if dim is None:
+        return Relative(index, domain=WHOLE)
+    vector, prepare = vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
+    return Relative(index, fixed=(vector,), prepare=prepare, domain=WHOLE)
+
+
+def bucket_rule(
+    buckets: int, max_distance: int, clamp: bool, shift: bool, arithmetic: str = "exact"
+) -> Callable[[Points], Integers]:
+    """Return what gives the index of each distance, key minus query."""
+    middle, half = buckets // 2, buckets or max_distance
+    log_buckets = LogBuckets(max(1, middle), max_distance - 1, middle - 1, None, arithmetic, up=True)
+
+    def index(distances: Points) -> Integers:
         import numpy as np
 
         distance = -distances.whole()
@@ -104,7 +124,34 @@ def deberta(
             distance = np.sign(distance) * log_buckets.of(np.abs(distance))
         return np.clip(distance + half, 0, 2 * half - 1) if shift else distance
 
-    if dim is None:
-        return Relative(index, domain=WHOLE)
-    vector, prepare = vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
-    return Relative(index, fixed=(vector,), prepare=prepare, domain=WHOLE)
+    return index
+
+
+BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8)
+REACHES = (512, 128, 256, 1024, 2048, 1000, 64, 32, 16)
+"""What models have, the most usual first."""
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield indices of buckets of distances that run from the query's side."""
+    from itertools import product
+
+    import numpy as np
+
+    from pecli.declare.guess import Guess
+    from pecli.numbers.points import Points
+
+    if evidence.by_distance is None or evidence.by_distance[1] != "index":
+        return
+    values = evidence.by_distance[0]
+    length = len(values) // 2 + 1
+    middle, points = int(values[length - 1]), Points(np.arange(1 - length, length))
+    table = {"form": "index", "length": str(length)}
+    for buckets, reach, clamp in product(BUCKETS, REACHES, (False, True)):
+        shift = middle == (buckets or reach)
+        if reach - 1 <= buckets // 2 or (middle and not shift):
+            continue
+        if np.array_equal(bucket_rule(buckets, reach, clamp, shift)(points), values):
+            words = {"clamp": str(clamp).lower(), "shifted": str(shift).lower()}
+            keys = {"buckets": str(buckets), "max-distance": str(reach), **words}
+            yield Guess("deberta", keys, table, 4.0 + clamp, arrays=("index",))

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     ),
     place=4,
     hooks={"extend": "pecli.encodings.shared.reaches:grid"},
+    unrecognised="its vectors are drawn, and then trained: their statistics are all that can be told",
 )  # fmt: skip
 def decomposed(
     *,

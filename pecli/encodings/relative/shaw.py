@@ -11,10 +11,14 @@ from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, 
 from pecli.encodings.shared.parameters import Dim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
     from pecli.declare.plan import Frame
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.points import Points
 
     Integers = NDArray[np.int64]
@@ -40,7 +44,7 @@ from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vector
         unless="where distances beyond the clip must be told apart",
     ),
     place=1,
-    hooks={"extend": "pecli.encodings.shared.reaches:vectors"},
+    hooks={"recognise": "pecli.encodings.relative.shaw:recognise", "extend": "pecli.encodings.shared.reaches:vectors"},
 )  # fmt: skip
 def shaw(
     *,
@@ -86,3 +90,19 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
         return "uniform", glorot(rows, dim)
     rules: dict[str, Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
     return rules[init], std
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield indices of distances that are cut on both sides."""
+    from pecli.declare.guess import Guess
+
+    if evidence.by_distance is None:
+        return
+    values, form = evidence.by_distance
+    length = len(values) // 2 + 1
+    clip, last = int(values[length - 1]), int(values[-1])
+    if form == "index" and 1 <= clip < last + 1 and last - clip <= 1 << 30 and values[0] == max(0, clip - length + 1):
+        right = last - clip
+        keys = {"dim": "1", "clip": str(clip), "right": str(right)}
+        ends = clip < length - 1 and right < length - 1
+        yield Guess("shaw", keys, {"form": form, "length": str(length)}, 2.0, listed=not ends, arrays=("index",))

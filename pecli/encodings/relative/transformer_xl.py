@@ -15,10 +15,14 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from pecli.declare.guess import Guess
     from pecli.declare.plan import Frame
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.points import Points
 
     Integers = NDArray[np.int64]
@@ -45,7 +49,7 @@ from pecli.encodings.shared.distance_vectors import vectors
         unless="where fused attention is wanted: it adds a term to each score",
     ),
     place=2,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.relative.transformer_xl:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset(
             "convention",
@@ -142,3 +146,23 @@ def _query_vectors(dim: int, heads: int | None, head_dim: int | None, std: float
         vectors(name, None, heads, width, "normal", std, seed, stream, ("head", "channel"), role="parameter")[0]
         for stream, name in enumerate("uv")
     )
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield sinusoids of distances that fall to the last row."""
+    from pecli.declare.guess import Guess
+
+    for wave in evidence.series:
+        order = {("cos-sin", True): "sin-cos", ("interleaved", True): "interleaved"}.get(
+            (wave.reading.layout, wave.lines.swapped)
+        )
+        rows = len(wave.reading.first)
+        plain = wave.magnitude == 1 and wave.step == -1 and not wave.reading.tail and "shift" not in wave.spectrum.keys
+        if order is None or not plain or str(rows) != evidence.length["length"]:
+            continue
+        spans = {rows - 1: ("past", rows), rows // 2: ("xlnet", rows // 2), (rows - 1) // 2: ("both", (rows + 1) // 2)}
+        if wave.start in spans:
+            span, length = spans[int(wave.start)]
+            keys = {"dim": str(wave.reading.width), **wave.spectrum.keys, "order": order, "span": span}
+            table = {"length": str(length)}
+            yield Guess("transformer-xl", keys, table, wave.cost, wave.level, free=wave.free, arrays=("vector",))

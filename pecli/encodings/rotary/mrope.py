@@ -20,8 +20,13 @@ from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 Places = list[tuple[int, slice, slice]]
@@ -245,10 +250,25 @@ mrope = encoding(
         unless="for plain text, where it is rope",
     ),
     place=6,
-    hooks={
-        "mistakes": ".rope.mistakes:mistakes",
+    hooks={"recognise": "pecli.encodings.rotary.mrope:recognise", "mistakes": ".rope.mistakes:mistakes",
         "emulate": ".rope.arithmetic:emulate",
         "scale": ".rope.scale:scale",
         "extend": "pecli.encodings.shared.reaches:scaled_phases",
     },
 )(mrope)
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield text, whose tokens have one position in all streams: a plain rotation, whatever the sections."""
+    from pecli.declare.guess import Guess
+    from pecli.encodings.shared.waves import rotary_keys
+
+    for wave in evidence.series:
+        found = rotary_keys(wave, evidence)
+        if found is None or "shift" in wave.spectrum.keys:
+            continue
+        keys, table = found
+        pairs = int(keys["dim"]) // 2
+        own = {"sections": f"{pairs - 2 * (pairs // 3)}+{pairs // 3}+{pairs // 3}"}
+        notes = ("of text, whose tokens have one position in all streams: any sections give these values",)
+        yield Guess("mrope", {**keys, **own}, table, wave.cost + 2, wave.level, notes, free=wave.free)

@@ -15,6 +15,10 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.doubled import Doubled
 from pecli.encodings.shared.decays import HeadDim
 
@@ -39,7 +43,7 @@ LONGEST = 1 << 31
         unless="for plain attention",
     ),
     place=5,
-    hooks={"emulate": ".rope.arithmetic:emulate_rounded", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.rotary.retnet:recognise", "emulate": ".rope.arithmetic:emulate_rounded", "extend": "pecli.encodings.shared.reaches:phases"},
 )
 def retnet(
     *,
@@ -170,3 +174,23 @@ class Fading:
 def _log_gamma(head: int) -> Decimal:
     """Return ln(1 - 2^(-5 - head))."""
     return CONTEXT.ln(CONTEXT.subtract(Decimal(1), CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))))
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield rotations whose slowest pair turns by 1/base, with the decay where it stands beside them."""
+    from pecli.declare.guess import Guess
+    from pecli.encodings.shared.waves import rotary_keys
+
+    for wave in evidence.series:
+        if wave.spectrum.keys.get("shift") != "1":
+            continue
+        found = rotary_keys(wave, evidence)
+        if found is None:
+            continue
+        keys, table = found
+        decay = evidence.beside.get("decay")
+        rest = {"heads": "1", "decay": "none"}
+        if decay is not None and decay.ndim > 1:
+            rest = {"heads": str(len(decay)), "decay": "distance" if decay.ndim == 2 else "dense"}
+            rest |= {"max-len": str(decay.shape[-1]), "apply": "log" if decay.max() <= 0 else "multiply"}
+        yield Guess("retnet", {**keys, **rest}, table, wave.cost + 1, wave.level, free=wave.free)

@@ -15,6 +15,10 @@ from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pecli.declare.guess import Guess
+    from pecli.measures.evidence import Evidence
     from pecli.numbers.exponentials import Exponentials, Powers
     from pecli.numbers.points import Points
 from pecli.encodings.shared.decays import HeadDim
@@ -37,7 +41,7 @@ from pecli.encodings.shared.decays import HeadDim
         unless="without a causal mask: later keys grow instead",
     ),
     place=4,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": "pecli.encodings.rotary.xpos:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
 )
 def xpos(
     *,
@@ -91,3 +95,33 @@ def xpos(
 
     band = Band(geometric(base, Fraction(2, dim), half), every, every)
     return Waves(half, (band,), beside=(Beside("scale", half, scale),))
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield the scale base and centre that the array of scales shows, beside cosines and sines."""
+    import numpy as np
+
+    from pecli.declare.guess import Guess
+    from pecli.encodings.shared.waves import rotary_keys
+    from pecli.numbers.shortest import shortest
+
+    scale = evidence.beside.get("scale")
+    if scale is None or scale.ndim != 2 or len(scale) < 3 or not (scale > 0).all():
+        return
+    for wave in evidence.series:
+        found = rotary_keys(wave, evidence)
+        if found is None or "shift" in wave.spectrum.keys:
+            continue
+        keys, table = found
+        logs = np.log(scale[:, 0])
+        rise = float(logs[-1] - logs[0]) / (len(logs) - 1)
+        unit = float(np.log(0.4 / 1.4))  # of the first pair: z_0
+        if not rise:
+            continue
+        loose = max(8 * evidence.resolution / abs(rise * len(logs)), 1e-9)
+        base = shortest(unit / rise * (1 - loose), unit / rise * (1 + loose))
+        middle = round(float(wave.start) - float(logs[0]) / rise)
+        rows = int(evidence.length["length"])
+        for centre in dict.fromkeys([*(["floor"] if middle == rows // 2 else []), str(middle)]):
+            own = {"scale-base": number_text(base), "centre": centre}
+            yield Guess("xpos", {**keys, **own}, table, 4.0 + (centre != "floor"), wave.level, free=("scale-base",))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pecli.numbers.doubled import Doubled
 
 
@@ -26,3 +28,13 @@ def column(values: Doubled) -> Doubled:
     from pecli.numbers.doubled import Doubled
 
     return Doubled(values.hi[:, None], values.lo[:, None])
+
+
+LOOSE = 4.0  # roundings by which a value of a kernel may be off
+
+
+def listed(values: Sequence[Decimal]) -> str:
+    """Return one number for each head as a recipe has them: once where all are the same."""
+    from pecli.numbers.text import join_list, number_text
+
+    return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")

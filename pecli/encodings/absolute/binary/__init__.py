@@ -39,7 +39,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="in a model: neighbours jump, and positions end with the last bit",
     ),
     place=3,
-    hooks={"lesson": ".lesson:steps", "extend": reach},
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reach},
 )
 def binary(
     *,

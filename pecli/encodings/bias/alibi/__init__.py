@@ -51,7 +51,7 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
         unless="where far tokens must be found: their weight vanishes",
     ),
     place=1,
-    hooks={"lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:biases"},
     presets=(
         Preset(
             "convention",
@@ -112,7 +112,7 @@ def alibi(
     else:
         found = _slopes_in_float32(active, bias_max, slopes)
     stored = "bfloat16" if arithmetic == "bfloat16" and slope_dtype == "exact" else slope_dtype
-    exact = _as_stored(found, stored) + [Fraction(0)] * (heads - active)
+    exact = as_stored(found, stored) + [Fraction(0)] * (heads - active)
 
     def penalty(points: Points, chosen: range) -> Real:
         if arithmetic == "exact":
@@ -158,13 +158,13 @@ def _slopes_in_float32(heads: int, bias_max: Decimal, rule: Literal["frameworks"
     whole = heads if rule == "paper" else 1 << (heads.bit_length() - 1)
     found = []
     for count, exponents in ((whole, range(1, whole + 1)), (2 * whole, range(1, 2 * (heads - whole), 2))):
-        (base,) = _as_stored(_geometric(Fraction(bias_max) / count, range(1, 2)), "float32")
+        (base,) = as_stored(_geometric(Fraction(bias_max) / count, range(1, 2)), "float32")
         first = CONTEXT.divide(Decimal(base.numerator), Decimal(base.denominator))
-        found += _as_stored([Fraction(CONTEXT.power(first, Decimal(k))) for k in exponents], "float32")
+        found += as_stored([Fraction(CONTEXT.power(first, Decimal(k))) for k in exponents], "float32")
     return found
 
 
-def _as_stored(values: Sequence[Fraction], dtype: SlopeType) -> list[Fraction]:
+def as_stored(values: Sequence[Fraction], dtype: SlopeType) -> list[Fraction]:
     """Return exact values as `dtype` holds them."""
     if dtype == "exact" or not values:
         return list(values)

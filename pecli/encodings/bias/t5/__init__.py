@@ -45,7 +45,7 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
         unless="where distances beyond max-distance must be told apart",
     ),
     place=5,
-    hooks={"lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:vectors"},
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:vectors"},
 )
 def t5(
     *,
@@ -84,29 +84,10 @@ def t5(
 
     Without heads or weights the table holds the buckets alone, as the array index.
     """
-    side = buckets // 2 if bidirectional else buckets
-    exact = side // 2
-    if exact < 1:
-        least, which = (4, "bidirectional") if bidirectional else (2, "causal")
-        raise BadParameter(
-            "buckets", buckets, f"must be at least {least} when {which}: half of a side's buckets are exact"
-        )
-    if max_distance <= exact:
-        rule = f"must be above {exact}, the distances that have one of buckets={buckets} each"
-        raise BadParameter("max-distance", max_distance, rule)
     if bidirectional and mask == "causal":
         rule = "hides the keys for which bidirectional=true keeps half of the buckets: use --causal"
         raise BadParameter("mask", mask, rule)
-    log_buckets = LogBuckets(exact, max_distance, side - exact, side - 1, arithmetic)
-
-    def index(distances: Points) -> Integers:
-        import numpy as np
-
-        distance = distances.whole()
-        if not bidirectional:
-            return log_buckets.of(np.maximum(-distance, 0))
-        return log_buckets.of(np.abs(distance)) + np.where(distance > 0, side, 0)
-
+    index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     count, rows, prepare = bucket_weights(weights, heads, buckets, float(std), seed)
 
     def value(distances: Points, chosen: range) -> NDArray[np.float64]:
@@ -120,6 +101,37 @@ def t5(
         else ()
     )
     return Bias(count, value, causal=mask == "causal", index=index, fixed=fixed, prepare=prepare, domain=WHOLE)
+
+
+def bucket_rule(buckets: int, max_distance: int, bidirectional: bool, arithmetic: str) -> Callable[[Points], Integers]:
+    """Return what gives the bucket of each distance.
+
+    Raises
+    ------
+    BadParameter
+        If the buckets leave no distance one of its own, or all below the maximum have one.
+    """
+    side = buckets // 2 if bidirectional else buckets
+    exact = side // 2
+    if exact < 1:
+        least, which = (4, "bidirectional") if bidirectional else (2, "causal")
+        raise BadParameter(
+            "buckets", buckets, f"must be at least {least} when {which}: half of a side's buckets are exact"
+        )
+    if max_distance <= exact:
+        rule = f"must be above {exact}, the distances that have one of buckets={buckets} each"
+        raise BadParameter("max-distance", max_distance, rule)
+    log_buckets = LogBuckets(exact, max_distance, side - exact, side - 1, arithmetic)
+
+    def index(distances: Points) -> Integers:
+        import numpy as np
+
+        distance = distances.whole()
+        if not bidirectional:
+            return log_buckets.of(np.maximum(-distance, 0))
+        return log_buckets.of(np.abs(distance)) + np.where(distance > 0, side, 0)
+
+    return index
 
 
 def bucket_weights(

@@ -39,8 +39,7 @@ _COMPUTED = ("frequencies", (None,))
         unless="past the trained length without a scaling",
     ),
     place=1,
-    hooks={
-        "mistakes": ".mistakes:mistakes",
+    hooks={"recognise": ".recognise:recognise", "mistakes": ".mistakes:mistakes",
         "emulate": ".arithmetic:emulate",
         "scale": ".scale:scale",
         "extend": "pecli.encodings.shared.reaches:scaled_phases",

@@ -1,23 +1,29 @@
-"""One explanation of a table of turning pairs: where it starts, how far its values may be off."""
+"""Explanations of turning pairs: a rule for the frequencies, where the rows begin, how far values may be off."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.phase_lines import Lines
+from pecli.measures.phase_lines import Lines, phase_lines
 from pecli.measures.readings import Reading
-from pecli.measures.rhythm import TURN, Rhythm, wrap
-from pecli.measures.spectra import Spectrum
+from pecli.measures.rhythm import TURN, Rhythm, measure, wrap
+from pecli.measures.spectra import LEVELS, Measured, Spectrum, gone_around, series
+from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
 
 Floats = NDArray[np.float64]
+Rule = Callable[[Measured], Iterator[Spectrum]]
+"""What frequencies may be, of those that were measured."""
 
+MOST_RULES = 12  # of one arithmetic that are placed: the cheapest
 MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is looked for
 ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 ENOUGH = 64  # pairs that settle a position
@@ -42,6 +48,8 @@ class Wave:
         Size of the pairs.
     resolution : float
         Of the values, relative.
+    chosen : (n,) float64, optional
+        Positions of the reading's rows, where they are not evenly spaced.
     """
 
     reading: Reading
@@ -51,24 +59,37 @@ class Wave:
     level: str
     magnitude: Decimal
     resolution: float
+    chosen: Floats | None = None
 
     @property
     def step(self) -> Fraction:
         """Distance of rows, with its sign."""
         return -self.spectrum.step if self.lines.backward else self.spectrum.step
 
+    @property
+    def cost(self) -> float:
+        """Digits that were chosen to fit."""
+        return self.spectrum.cost
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Parameters whose numbers were fitted."""
+        return ("base",) if len(self.spectrum.frequencies) > 1 else ()
+
     def positions(self) -> Floats:
         """Positions of the reading's rows."""
+        if self.chosen is not None:
+            return self.chosen
         k = np.arange(len(self.reading.first)) + self.reading.rows.start
         found: Floats = float(self.start) + float(self.step) * k
         return found
 
     def angles(self) -> Floats:
         """Angles of the reading's pairs, (n, m)."""
-        m = len(self.lines.still)
+        m = len(self.lines.resting)
         full = np.zeros(m)
-        full[~self.lines.still] = self.spectrum.frequencies
-        if self.lines.still.any() and underflowed(self):
+        full[~self.lines.resting] = self.spectrum.frequencies
+        if self.lines.resting.any() and underflowed(self):
             w = self.spectrum.frequencies
             full = w[0] * (w[-1] / w[0]) ** (np.arange(m) / max(1, len(w) - 1))
         found: Floats = np.outer(self.positions(), full)
@@ -91,6 +112,78 @@ class Wave:
         return float((gap / (allowed + self.resolution * 1.01))[telling].max(initial=0.0))
 
 
+def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, around: bool = False) -> Iterator[Wave]:
+    """Yield what a reading may be by a rule, the finest arithmetic that explains it alone.
+
+    Parameters
+    ----------
+    reading : Reading
+    resolution, grain : float, str
+        Of the values: how coarse they are, and the type that holds them.
+    rule : callable
+        What the frequencies may be.
+    around : bool
+        Try usual series for pairs that may all have gone around between two rows, instead of the rule.
+    """
+    rhythm = measure(reading.turning, resolution)
+    tolerance = 4 * max(resolution, float(np.median(rhythm.scatter)))
+    for lines in phase_lines(rhythm, tolerance):
+        moving = ~lines.resting
+        turning = int(moving.sum())
+        if turning == 0 or not moving[:turning].all():
+            continue  # pairs that rest come last, if any
+        for level in LEVELS:
+            if level == "float64" and grain != "float64":
+                continue
+            found = False
+            spectra = _around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule)
+            for spectrum in sorted((s for s in spectra if (s.frequencies > 0).all()), key=lambda s: s.cost)[
+                :MOST_RULES
+            ]:
+                own = replace(lines, steps=_with_turns(lines, spectrum)) if around else lines
+                wave = _placed(resolution, reading, rhythm, own, spectrum, level)
+                if wave is not None:
+                    found = True
+                    yield wave
+            if found:
+                break
+
+
+def _ruled(reading: Reading, lines: Lines, level: str, rule: Rule) -> Iterator[Spectrum]:
+    moving = ~lines.resting
+    if (lines.steps[moving] > 0).all():
+        for half in _halves(reading, len(moving)):
+            yield from rule(Measured(lines.steps[moving], lines.errors[moving], half).at(level))
+
+
+def _around(reading: Reading, rhythm: Rhythm, lines: Lines, level: str) -> Iterator[Spectrum]:
+    if lines.resting.any():
+        return
+    sign = (-1 if lines.swapped else 1) * (-1 if lines.backward else 1)
+    errors = 4 * rhythm.errors + LEVELS[level] + 1e-14
+    for half in _halves(reading, len(lines.resting)):
+        yield from gone_around(sign * rhythm.steps, errors, half)
+
+
+def _with_turns(lines: Lines, spectrum: Spectrum) -> Floats:
+    full = lines.steps.copy()
+    full[~lines.resting] = spectrum.frequencies * float(spectrum.step)
+    return full
+
+
+def _halves(reading: Reading, m: int) -> list[float]:
+    """Return what exponents may be divided by: half the width, by the rules for an odd one."""
+    if reading.tail == "sine":
+        return [reading.width / 2, (reading.width + 1) / 2]
+    return [float(m)]
+
+
+def in_series(reading: Reading, resolution: float, grain: str) -> tuple[Wave, ...]:
+    """Return the readings of frequencies as a geometric series; usual ones where every pair has gone around."""
+    found = tuple(explain(reading, resolution, grain, series))
+    return found or tuple(explain(reading, resolution, grain, series, around=True))
+
+
 def underflowed(wave: Wave) -> bool:
     """Whether the next pairs of the rule would seem to stand still too: rounding hides so slow a turn."""
     w = wave.spectrum.frequencies
@@ -102,11 +195,11 @@ def underflowed(wave: Wave) -> bool:
     return bool(following * span < 4 * wave.resolution * min(1.0, following * last) or following * last < 2.0**-24)
 
 
-def placed(
+def _placed(
     resolution: float, reading: Reading, rhythm: Rhythm, lines: Lines, spectrum: Spectrum, level: str
 ) -> Wave | None:
     """Find the first position for a rule."""
-    moving = ~lines.still
+    moving = ~lines.resting
     w, phases = spectrum.frequencies, lines.phases[moving]
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
@@ -195,3 +288,37 @@ def _agrees(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> ND
     """Whether the phases of all pairs are those of each position."""
     rest = np.abs(wrap(phases - positions[:, None] * w))
     return np.asarray((rest <= 3 * allowed).all(axis=1))
+
+
+def table_keys(wave: Wave) -> dict[str, str] | None:
+    """Return a table's keys for the positions of its rows; None where the step is no decimal."""
+    if wave.chosen is not None:
+        return {"positions": "+".join(str(int(p)) if p == int(p) else repr(float(p)) for p in wave.chosen)}
+    found = {}
+    if wave.start:
+        found["start"] = number_text(wave.start)
+    if wave.step != 1:
+        if not decimal_exactly(wave.step):
+            return None
+        found["step"] = fraction_text(wave.step)
+    return found
+
+
+def decimal_exactly(value: Fraction) -> bool:
+    """Whether a fraction is a decimal of finite length."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1 and value.denominator < 10**15
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Return the nearest decimal of the context's digits."""
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def rows_between(wave: Wave, step: Fraction) -> Fraction:
+    """Return the first position in units of a step, whole where it is as good as whole."""
+    start = Fraction(wave.start) / step
+    return Fraction(round(start)) if abs(start - round(start)) < Fraction(1, 10**6) else start

@@ -10,14 +10,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.spectra import COMMON_BASES, LEVELS, Measured, Spectrum, text
+from pecli.measures.spectra import COMMON_BASES, Measured, Spectrum
 from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import join_list
+from pecli.numbers.text import join_list, number_text
 
 Floats = NDArray[np.float64]
 
 MOST_DIGITS = 4.0  # on average, of factors that a search found and a config prints
 EVIDENCE = 2.0  # digits by which measured factors must be shorter than chance makes them
+COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
 LARGEST = 1000.0  # of a factor
 LENGTHS = tuple(1 << k for k in range(9, 18))
 TIMES = tuple(
@@ -25,7 +26,7 @@ TIMES = tuple(
 )
 
 
-def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
+def stretches(measured: Measured) -> Iterator[Spectrum]:
     """Yield LongRoPE's lists for the usual base that makes the factors shortest, then plain lists of frequencies."""
     found = []
     for base in COMMON_BASES[:8]:
@@ -43,7 +44,7 @@ def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
         items = join_list(factors, "+")
         keys = {"scaling": "longrope", "short-factor": items, "long-factor": items}
         if base != 10000:
-            keys["base"] = text(base)
+            keys["base"] = number_text(base)
         frequencies = plain / np.array([float(f) for f in factors])
         short = gain < -EVIDENCE and mean <= MOST_DIGITS
         if not short:  # any factors do: nearest ones instead of the shortest
@@ -54,11 +55,11 @@ def stretches(measured: Measured, level: str) -> Iterator[Spectrum]:
             items = join_list(factors, "+")
             keys |= {"short-factor": items, "long-factor": items}
             frequencies = plain / np.array([float(f) for f in factors])
-        yield Spectrum(keys, Fraction(1), frequencies, 50 + mean, determined=short)
-    if (measured.errors < 0.5).all() and (level == "exact" or LEVELS[level] < 2.0**-15):
+        yield Spectrum(keys, Fraction(1), frequencies, 50 + mean, listed=not short)
+    if (measured.errors < COARSEST).all():
         listed = [shortest(w * (1 - e), w * (1 + e)) for w, e in zip(measured.steps, measured.errors / 4, strict=True)]
         frequencies = np.array([float(w) for w in listed])
-        yield Spectrum({"frequencies": join_list(listed, "+")}, Fraction(1), frequencies, 100.0, determined=False)
+        yield Spectrum({"frequencies": join_list(listed, "+")}, Fraction(1), frequencies, 100.0, listed=True)
 
 
 def longrope_magnitude(size: float, loose: float) -> dict[str, str]:
@@ -72,5 +73,5 @@ def longrope_magnitude(size: float, loose: float) -> dict[str, str]:
     ]
     gap, length, factor = min(made, key=lambda item: item[0])
     if gap <= loose * size:
-        return {"original-max": str(length), "factor": text(factor)}
-    return {"original-max": "4096", "attention-factor": text(shortest(size * (1 - loose), size * (1 + loose)))}
+        return {"original-max": str(length), "factor": number_text(factor)}
+    return {"original-max": "4096", "attention-factor": number_text(shortest(size * (1 - loose), size * (1 + loose)))}

@@ -11,9 +11,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.identification.finders.ramp_ends import fractional_ends, lengths, rotation_ends, whole_ends
-from pecli.measures.spectra import LARGEST_LOG, SHORT, Line, Measured, Spectrum, fit_line, steps_near, text
+from pecli.encodings.rotary.rope.ramp_ends import fractional_ends, lengths, rotation_ends, whole_ends
+from pecli.measures.spectra import LARGEST_LOG, SHORT, Line, Measured, Spectrum, fit_line, steps_near
 from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
 
 Floats = NDArray[np.float64]
 TURN = 2 * math.pi
@@ -189,9 +190,9 @@ def _tested(
     measured: Measured, slowing: Slowing, factor: Decimal, ratio: Floats | None, keys: dict[str, str], cost: float
 ) -> Iterator[Spectrum]:
     """Yield a scaling if its frequencies are those measured."""
-    keys = {"scaling": "yarn", **keys, "factor": text(factor)}
+    keys = {"scaling": "yarn", **keys, "factor": number_text(factor)}
     if slowing.base != 10000:
-        keys["base"] = text(slowing.base)
+        keys["base"] = number_text(slowing.base)
     if ratio is None:
         frequencies = np.array([float(v) for v in _exact(keys, len(slowing.plain))])
     else:

@@ -66,7 +66,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         unless="for plain text",
     ),
     place=2,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ".recognise:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset("convention", "Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),
     ),

@@ -51,7 +51,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
         unless="for plain text",
     ),
     place=3,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ".recognise:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
     presets=(
         Preset("convention", "Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),
     ),

@@ -1,0 +1,46 @@
+"""Sinusoids among turning pairs: orders of columns, odd widths, rows of padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from pecli.declare.guess import Guess
+from pecli.measures.evidence import Evidence
+from pecli.measures.waves import Wave, as_decimal, decimal_exactly, rows_between, table_keys, underflowed
+from pecli.numbers.positions import fraction_text
+from pecli.numbers.text import number_text
+
+ORDERS = {("interleaved", True): "interleaved", ("cos-sin", False): "cos-sin", ("cos-sin", True): "sin-cos"}
+"""Of a reading's layout and whether the sines come first, the order of columns."""
+TAILS = {"": ("",), "zero": ("pad",), "sine": ("truncate", "round-up")}
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield sinusoids whose frequencies are a geometric series."""
+    for wave in evidence.series:
+        for guess in _of_wave(wave):
+            yield Guess("sinusoidal", guess[0], {**guess[1], **evidence.length}, wave.cost, wave.level, free=wave.free)
+
+
+def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Yield the parameters and the table's keys that one explanation stands for."""
+    reading = wave.reading
+    order = ORDERS.get((reading.layout, wave.lines.swapped))
+    resting = wave.lines.resting.any() and not underflowed(wave)
+    if reading.family != "absolute" or order is None or resting or len(reading.blank) > 1:
+        return
+    keys = {"dim": str(reading.width), "order": order, **wave.spectrum.keys}
+    if wave.magnitude != 1:
+        keys["amplitude"] = number_text(wave.magnitude)
+    if reading.blank:
+        keys["pad-row"] = fraction_text(Fraction(wave.start) + wave.step * reading.blank[0])
+    table = table_keys(wave)
+    if table is None:  # the step is no decimal: a factor of the position, to more digits than any type has
+        start = rows_between(wave, wave.step)
+        if wave.lines.backward or not decimal_exactly(start):
+            return
+        keys["scale"] = str(as_decimal(wave.spectrum.step))
+        table = {"start": fraction_text(start)} if start else {}
+    for odd in TAILS[reading.tail]:
+        yield ({**keys, "odd": odd} if odd else keys), table

@@ -1,0 +1,78 @@
+"""Slopes: of the distance, of the key, or by themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Literal, cast
+
+import numpy as np
+
+from pecli.declare.encoding import REGISTRY
+from pecli.declare.guess import Guess
+from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
+from pecli.measures.evidence import Evidence
+from pecli.measures.profiles import LOOSE, Profile, proportional
+from pecli.measures.samples import RESOLUTION, Floats
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import join_list, number_text
+
+POWERS = 2.0**-20  # relative error of a power in float32, of up to nine units
+KINDS: tuple[SlopeType, ...] = ("exact", "float32", "bfloat16", "float16")
+
+
+def recognise(evidence: Evidence) -> Iterator[Guess]:
+    """Yield biases in proportion to the distance or the key, and slopes."""
+    for view in evidence.profile.views if evidence.profile else ():
+        if view.by == "slopes":
+            yield from _guesses(view.values[:, 0], view, evidence, "symmetric")
+        elif view.by == "distance" and len(view.seen[1]) > 1:
+            slopes = proportional(-view.seen[0], np.abs(view.seen[1]), evidence.resolution)
+            if slopes is not None:
+                yield from _guesses(slopes, view, evidence, "symmetric")
+        elif view.by == "key":
+            at = np.arange(view.values.shape[1])
+            for bias, keys in (("key-position", at), ("last-key", at - at[-1])):
+                slopes = proportional(view.values, keys, evidence.resolution)
+                if slopes is not None:
+                    yield from _guesses(slopes, view, evidence, bias)
+
+
+def _guesses(slopes: Floats, view: Profile, evidence: Evidence, bias: str) -> Iterator[Guess]:
+    """Yield the rules that give these slopes, then the slopes one by one."""
+    if (slopes < 0).any() or not np.isfinite(slopes).all() or not slopes.any():
+        return
+    common = {"heads": str(len(slopes)), "bias": bias, **view.mask}
+    for rule in REGISTRY["alibi"].parameters["slopes"].choices:
+        for kind in KINDS:
+            top = _top(slopes, rule, kind, evidence.resolution)
+            if top is None:
+                continue
+            keys = {**common, "slopes": rule, "bias-max": number_text(top)}
+            cost = digits(top) + (kind != "exact") + (rule != "frameworks")
+            yield Guess("alibi", {**keys, "slope-dtype": kind}, view.table, cost, free=("bias-max",))
+            if kind in ("float32", "bfloat16"):
+                yield Guess("alibi", {**keys, "arithmetic": kind}, view.table, cost + 1, free=("bias-max",))
+    if view.by == "slopes" and evidence.sample.planes[0].name != "slopes":
+        return  # any row of numbers would do
+    loose = evidence.resolution
+    given = [shortest(s * (1 - loose), s * (1 + loose)) if s > 0 else Decimal(0) for s in slopes]
+    listed = {**common, "slope-values": join_list(given, "+")}
+    yield Guess("alibi", listed, view.table, 30 + sum(map(digits, given)), listed=True)
+
+
+def _top(slopes: Floats, rule: str, kind: SlopeType, resolution: float) -> Decimal | None:
+    """Return the exponent of the smallest slope, if a rule gives them all, stored as this type."""
+    first = len(slopes) if rule == "paper" else 1 << (len(slopes).bit_length() - 1)
+    stored = 0.0 if kind == "exact" else RESOLUTION[kind]
+    loose = LOOSE * max(resolution, RESOLUTION["float32"]) + stored
+    if slopes[0] <= 0:
+        return None
+    middle, spread = -first * math.log2(slopes[0]), first * loose / math.log(2)
+    top = shortest(middle - spread, middle + spread)
+    if top <= 0:
+        return None
+    exact = as_stored(alibi_slopes(len(slopes), top, cast(Literal["frameworks", "paper"], rule)), kind)
+    made = np.array([float(s) for s in exact])
+    return top if (np.abs(slopes / made - 1) <= LOOSE * resolution + POWERS).all() else None

@@ -1,0 +1,37 @@
+"""Where a table differs from a recipe that is right elsewhere, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pecli.comparison.figures import Figures, Place
+
+
+def differences(arrays: Sequence[Figures]) -> str:
+    """Say how many values of some arrays differ, and where: in the words of rows, or of one place."""
+    total = sum(arrays, Figures())
+    wrong = [(f.first, f.last, f.unequal_rows) for f in arrays if f.first is not None and f.last is not None]
+    if total.first is None or not wrong:
+        return "no value differs"
+    if total.unequal == 1:
+        spot = total.first
+        return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"
+    nan = f", {'all' if total.nan.left == total.unequal else total.nan.left} of them NaN" if total.nan.left else ""
+    low, high = min(_row(first) for first, _, _ in wrong), max(_row(last) for _, last, _ in wrong)
+    if low == high:
+        where = f"in row {low}"
+    elif all(rows == high - low + 1 for _, _, rows in wrong):
+        where = f"in every row from {low} to {high}"
+    else:
+        count = f"{wrong[0][2]} rows, " if len({rows for _, _, rows in wrong}) == 1 else ""
+        where = f"in {count}the first {low} and the last {high}" if count else f"between row {low} and row {high}"
+    return f"{total.unequal} of {total.compared} values differ{nan}, {where}"
+
+
+def _index(place: Place) -> str:
+    return "[" + ", ".join(map(str, place.index)) + "]"
+
+
+def _row(place: Place) -> int:
+    """Return the row: the axis before the last."""
+    return place.index[-2] if len(place.index) > 1 else place.index[0]

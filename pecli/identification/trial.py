@@ -1,0 +1,146 @@
+"""A guess put to the test on the rows of a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pecli.declare.guess import Guess
+from pecli.encodings.recipe import Recipe
+from pecli.errors import PecliError
+from pecli.measures.arithmetics import spacing
+from pecli.measures.evidence import Evidence
+from pecli.measures.floats import floats
+from pecli.measures.lanes import Lane, lane_of, regrouped
+from pecli.measures.samples import Floats
+from pecli.numbers.types import DTYPES
+from pecli.tables.table import Table
+
+WHOLE = 1 << 18  # values of an array that is tried whole
+ROWS = 512  # of a larger one
+SCREENED = 2e-2  # of the largest value: a wrong choice is off by much more in most values
+Pairs = list[tuple[Lane, Lane]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a guess did on the sample.
+
+    Attributes
+    ----------
+    guess : Guess
+    recipe : str
+        Text of the guess's table.
+    pairs : list of (Lane, Lane)
+        The table's arrays and those of the recipe that stand for each other.
+    equal : float
+        Share of the values that are equal to the bit.
+    residual : float
+        Largest absolute difference.
+    units : float
+        The same in units in the last place of the sample's grain.
+    """
+
+    guess: Guess
+    recipe: str
+    pairs: Pairs
+    equal: float
+    residual: float = 0.0
+    units: float = 0.0
+
+
+def make(guess: Guess, dtype: str) -> Table:
+    """Return the table of a guess; PecliError if the numbers are not allowed."""
+    options: dict[str, Any] = dict(guess.table)
+    if options.get("layout") == "complex" and dtype not in ("float32", "float64"):
+        dtype = "float32"
+    return Table.make(Recipe.bind(guess.name, **guess.keys), dtype=dtype, **options)
+
+
+def try_guess(guess: Guess, evidence: Evidence) -> Trial | None:
+    """Compare a guess with the sample, in the file's type or else its grain; None where shapes differ or all is off."""
+    sample = evidence.whole if len(evidence.whole.lanes) == len(guess.arrays) else evidence.sample
+    found = None
+    for dtype in dict.fromkeys((real(sample.dtype), sample.grain) if real(sample.dtype) in DTYPES else TRIED_OF_WHOLE):
+        try:
+            table = make(guess, dtype)
+            pairs = pairs_of(guess, table, evidence)
+            if pairs is None or not (guess.partition or all(_screened(a, b) for a, b in pairs)):
+                return None
+            trial = _tried(guess, table.recipe or "", pairs, sample.grain)
+        except PecliError:
+            return None
+        if found is None or trial.equal > found.equal:
+            found = trial
+        if found.equal == 1.0:
+            break
+    return found
+
+
+TRIED_OF_WHOLE = ("float32", "float64")  # types of a recipe for whole numbers
+
+
+def pairs_of(guess: Guess, table: Table, evidence: Evidence) -> Pairs | None:
+    """Return the arrays that stand for each other; None where they are others, or have other shapes."""
+    names = guess.arrays or tuple(array.name for array in table.arrays)
+    mine = [lane_of(table, table.array(name)) for name in names]
+    for theirs in evidence.lanes(names):
+        ordered = theirs[::-1] if guess.exchanged else theirs
+        pairs = [_side_by_side(a, b) for a, b in zip(ordered, mine, strict=True)] if len(theirs) == len(mine) else []
+        found = [pair for pair in pairs if pair is not None]
+        if pairs and len(found) == len(pairs):
+            return found
+    return None
+
+
+def _side_by_side(left: Lane, right: Lane) -> tuple[Lane, Lane] | None:
+    """Return two lanes in rows of the same size, axes of points and of length 1 apart; None where they do not fit."""
+    a, b = left.plain_shape, right.plain_shape
+    if left.rows * left.row_size != right.rows * right.row_size or left.dtype[:7] == "complex" != right.dtype[:7]:
+        return None
+    if a != b and (len(a) == len(b) or a[-1:] != b[-1:]):
+        return None
+    if left.row_size == right.row_size:
+        return left, right
+    width = max(left.row_size, right.row_size) if a == b else a[-1]
+    return regrouped(left, width), regrouped(right, width)
+
+
+def _screened(left: Lane, right: Lane) -> bool:
+    """Whether most values of a row in the middle are near; a narrow arithmetic leaves slow pairs so."""
+    for row in dict.fromkeys((min(1, left.rows - 1), left.rows // 2)):
+        x, y = _values(left, row, row + 1), _values(right, row, row + 1)
+        with np.errstate(invalid="ignore"):
+            near = (np.abs(x - y) <= SCREENED * max(1.0, _largest(y))) | (x == y) | np.isnan(x)
+        if near.mean() < 0.5:
+            return False
+    return True
+
+
+def _largest(values: Floats) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str) -> Trial:
+    equal, count, residual, units = 0, 0, 0.0, 0.0
+    for left, right in pairs if not guess.partition else ():
+        rows = left.rows if left.rows * left.row_size <= WHOLE else min(ROWS, left.rows)
+        x, y = _values(left, 0, rows), _values(right, 0, rows)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        equal, count = equal + int(same.sum()), count + same.size
+        if not same.all():
+            with np.errstate(invalid="ignore"):
+                gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
+            residual = max(residual, float(gap.max()))
+            units = max(units, float((gap / spacing(x[~same], grain)).max()))
+    return Trial(guess, recipe, pairs, equal / max(count, 1), residual, units)
+
+
+def _values(lane: Lane, start: int, stop: int) -> Floats:
+    found: Floats = floats(lane.read(start, stop), lane.dtype).astype(np.float64).reshape(stop - start, -1)
+    return found
+
+
+__all__ = ["Pairs", "Trial", "make", "pairs_of", "try_guess"]

@@ -1,0 +1,180 @@
+"""What the sample of an unknown table shows, each thing measured when somebody first asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pecli.measures.lanes import Lane, lane_of
+from pecli.measures.profiles import Profile, profile_of
+from pecli.measures.readings import Reading, pairs_of, readings, squeezed
+from pecli.measures.samples import Floats, Sample, take
+from pecli.measures.sides import UNCHANGED, Sides, sides_of
+from pecli.measures.waves import Rule, Wave, explain, in_series
+
+USUAL_BASES = ("10000", "100", "1000")
+MOST_BASES = 5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an encoding's hook may ask about a sample.
+
+    Attributes
+    ----------
+    sample : Sample
+        A stack of two arrays is taken apart in it.
+    beside : mapping of str to (n, ...) float64
+        Further arrays of the table, by name.
+    given : tuple of Wave, optional
+        Readings as series, where they were found in another way.
+    """
+
+    sample: Sample
+    beside: Mapping[str, Floats] = field(default_factory=dict)
+    given: tuple[Wave, ...] | None = None
+
+    @cached_property
+    def length(self) -> dict[str, str]:
+        """The table's key for its number of rows."""
+        return {"length": str(self.sample.planes[0].rows)}
+
+    @property
+    def resolution(self) -> float:
+        """Half a unit in the last place of a value of size 1, relative."""
+        return self.sample.resolution
+
+    @cached_property
+    def integral(self) -> bool:
+        """Whether the values are of a type of whole numbers."""
+        return self.sample.dtype.startswith(("int", "uint", "bool"))
+
+    @cached_property
+    def whole(self) -> Sample:
+        """The sample with a stack as one array."""
+        return take(self.sample.table, unstack=False) if self.sample.stacked else self.sample
+
+    def lanes(self, names: Collection[str]) -> Iterator[list[Lane]]:
+        """Yield the table's arrays that arrays of these names may stand for: those of the sample, or all by name."""
+        yield list(self.sample.lanes)
+        if self.whole is not self.sample:
+            yield list(self.whole.lanes)
+        table = self.sample.table
+        if self.beside and {array.name for array in table.arrays} >= set(names):
+            yield [lane_of(table, table.array(name)) for name in names]
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """Ways to read the arrays as turning pairs."""
+        return () if self.integral else tuple(readings(self.sample))
+
+    @cached_property
+    def series(self) -> tuple[Wave, ...]:
+        """Readings whose frequencies are a geometric series."""
+        if self.given is not None:
+            return self.given
+        return tuple(wave for r in self.readings for wave in in_series(r, self.resolution, self.sample.grain))
+
+    def waves(self, rule: Rule) -> Iterator[Wave]:
+        """Yield readings of rotations whose frequencies follow a rule of one's own."""
+        if self.given is None:
+            for reading in self.readings:
+                if reading.family == "rotary" or (reading.layout == "cos-sin" and not reading.tail):
+                    yield from explain(reading, self.resolution, self.sample.grain, rule)
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """Values by distance, by key or by head, where the table may be a bias."""
+        return profile_of(self.whole) if len(self.whole.planes) == 1 and not self.integral else None
+
+    @cached_property
+    def matrix(self) -> Floats | None:
+        """The one array as (rows, columns), all finite; None where there are several."""
+        if len(self.sample.planes) != 1:
+            return None
+        values = squeezed(self.sample.planes[0].values)
+        values = values[:, None] if values.ndim == 1 else values
+        return values if values.ndim == 2 and len(values) > 0 and np.isfinite(values).all() else None
+
+    @cached_property
+    def square(self) -> Floats | None:
+        """The one array of whole numbers as (n, n); None where it is none."""
+        values = self.matrix
+        fits = values is not None and len(values) == values.shape[1] > 2 and (values == np.round(values)).all()
+        return values if fits else None
+
+    @cached_property
+    def by_distance(self) -> tuple[Floats, str] | None:
+        """Whole numbers by distance -(n-1)..n-1, and the form that holds them; None where they depend on more."""
+        values = self.matrix
+        if values is None or not (values == np.round(values)).all():
+            return None
+        n = len(values)
+        if values.shape[1] == 1 and n % 2 and n > 4:
+            return values[:, 0], "distance"
+        if self.square is None:
+            return None
+        found = np.concatenate([values[-1], values[0, 1:]])
+        rows = np.lib.stride_tricks.sliding_window_view(found, n)[::-1]
+        return (found, "index") if np.array_equal(rows, values) else None
+
+    @cached_property
+    def points(self) -> tuple[Floats, ...]:
+        """Arrays with a row for each point of a grid, whatever axes the points have; empty where not all was read."""
+        for sample in {id(s): s for s in (self.sample, self.whole)}.values():
+            planes = [_points(sample, index) for index in range(len(sample.planes))]
+            read = sum(p.size for p in planes) == sum(lane.rows * lane.row_size for lane in sample.lanes)
+            if not self.integral and read and all(p.ndim == 2 and len(p) > 3 and np.isfinite(p).all() for p in planes):
+                return tuple(planes)
+        return ()
+
+    @cached_property
+    def grids(self) -> tuple[Sides, ...]:
+        """Grids whose sides the columns of one array, or of cosines and sines, follow."""
+        if len(self.points) == 1:
+            return tuple(sides_of(self.points[0], np.zeros(self.points[0].shape[1])))
+        if len(self.points) == 2 and self.points[0].shape == self.points[1].shape:
+            width = self.points[0].shape[1]
+            blank = np.concatenate([np.ones(width), np.zeros(width)])
+            return tuple(sides_of(np.concatenate(self.points, axis=1), blank))
+        return ()
+
+    def side_bases(self, sides: Sides) -> tuple[str, ...]:
+        """Return bases of the frequencies along a side of a grid: those that the first row of it shows, and usual ones.
+
+        Along the last side only the columns of that side change; in any order they are pairs of one series.
+        """
+        found: dict[str, None] = {}
+        line = [p[sides.prefix : sides.prefix + sides.lengths[-1]] for p in self.points]
+        moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line])
+        for reading in pairs_of([p[:, moving] for p in line], self.resolution):
+            for wave in in_series(reading, self.resolution, self.sample.grain):
+                found[wave.spectrum.keys.get("base", "10000")] = None
+        return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
+
+    @cached_property
+    def rotations(self) -> tuple[tuple[str, int, Floats, Floats], ...]:
+        """Layout, width of a head, cosines and sines (n, pairs) of two arrays of points, doubled layouts first."""
+        if len(self.points) != 2 or self.points[0].shape != self.points[1].shape:
+            return ()
+        cos, sin = self.points
+        width = cos.shape[1]
+        found = [("split", 2 * width, cos, sin)]
+        if width % 2 == 0:
+            for layout, a, b in (
+                ("half", np.s_[:, : width // 2], np.s_[:, width // 2 :]),
+                ("interleaved", np.s_[:, 0::2], np.s_[:, 1::2]),
+            ):
+                if all(np.array_equal(part[a], part[b]) for part in (cos, sin)):
+                    found.insert(0, (layout, width, cos[a], sin[a]))
+        return tuple(found)
+
+
+def _points(sample: Sample, index: int) -> Floats:
+    plane = sample.planes[index]
+    if plane.rows == len(plane.values) and sample.lanes[0].lead > 1:
+        return plane.values.reshape(-1, plane.values.shape[-1])
+    return squeezed(plane.values)
