@@ -28,20 +28,6 @@ ELSEWHERE = {
     *((room, "learned") for room in ("cli", "inspection.facts")),
 }
 KNOWN: set[tuple[str, str]] = {  # may only shrink
-    ("identification.finders.grids", "bands"),
-    ("identification.finders.grids", "none"),
-    ("identification.finders.grids", "sincos2d"),
-    ("identification.finders.guesses", "binary"),
-    ("identification.finders.guesses", "integer"),
-    ("identification.finders.plain", "binary"),
-    ("identification.finders.plain", "yarn"),
-    ("identification.finders.scattered", "rope"),
-    ("identification.finders.scattered", "sinusoidal"),
-    ("identification.finders.wave_recipes", "longrope"),
-    ("identification.finders.wave_recipes", "none"),
-    ("identification.finders.wave_recipes", "yarn"),
-    ("identification.identification", "window"),
-    ("identification.judging", "rope"),
 }
 TWICE: set[str] = {  # may only shrink
     "Family",

@@ -331,14 +331,18 @@ def kernels(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
 
 
 def t5_bucket(d: np.ndarray, buckets: int, reach: int, both: bool) -> np.ndarray:
+    """T5's buckets by whole numbers: a distance a is in step k or a later one if (a/e)^n >= (reach/e)^k."""
     side = buckets // 2 if both else buckets
-    found = np.where(d > 0, side, 0) if both else np.zeros_like(d)
-    size = np.abs(d) if both else np.maximum(-d, 0)
-    exact = side // 2
-    far = exact + np.floor(
-        np.log(np.maximum(size, 1) / exact) / math.log(reach / exact) * (side - exact) + 1e-9
-    ).astype(int)
-    return found + np.where(size < exact, size, np.minimum(far, side - 1))
+    e = side // 2
+    n = side - e
+
+    def bucket(a: int) -> int:
+        return a if a < e else e + sum(a**n * e**k >= reach**k * e**n for k in range(1, n))
+
+    largest = int(np.abs(d).max())
+    of_size = np.array([bucket(a) for a in range(largest + 1)])
+    found = of_size[np.abs(d)] if both else of_size[np.maximum(-d, 0)]
+    return found + side * (d > 0) if both else found
 
 
 def indices(rng: np.random.Generator, count: int) -> Iterator[Unknown]:

@@ -66,10 +66,12 @@ def try_guess(guess: Guess, evidence: Evidence) -> Trial | None:
     for dtype in dict.fromkeys((real(sample.dtype), sample.grain) if real(sample.dtype) in DTYPES else TRIED_OF_WHOLE):
         try:
             table = make(guess, dtype)
+            if guess.partition:
+                return Trial(guess, table.recipe or "", [], 0.0)
             pairs = pairs_of(guess, table, evidence)
-            if pairs is None or not (guess.partition or all(_screened(a, b) for a, b in pairs)):
+            if pairs is None or not all(_screened(a, b, evidence.window) for a, b in pairs):
                 return None
-            trial = _tried(guess, table.recipe or "", pairs, sample.grain)
+            trial = _tried(guess, table.recipe or "", pairs, sample.grain, evidence.window)
         except PecliError:
             return None
         if found is None or trial.equal > found.equal:
@@ -108,9 +110,10 @@ def _side_by_side(left: Lane, right: Lane) -> tuple[Lane, Lane] | None:
     return regrouped(left, width), regrouped(right, width)
 
 
-def _screened(left: Lane, right: Lane) -> bool:
-    """Whether most values of a row in the middle are near; a narrow arithmetic leaves slow pairs so."""
-    for row in dict.fromkeys((min(1, left.rows - 1), left.rows // 2)):
+def _screened(left: Lane, right: Lane, window: slice | None) -> bool:
+    """Whether most values of an early row or one in the middle are near; a narrow arithmetic leaves slow pairs so."""
+    first, stop = (0, left.rows) if window is None else (window.start, window.stop)
+    for row in dict.fromkeys((min(first + 1, stop - 1), (first + stop) // 2)):
         x, y = _values(left, row, row + 1), _values(right, row, row + 1)
         with np.errstate(invalid="ignore"):
             near = (np.abs(x - y) <= SCREENED * max(1.0, _largest(y))) | (x == y) | np.isnan(x)
@@ -123,11 +126,12 @@ def _largest(values: Floats) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
-def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str) -> Trial:
+def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | None) -> Trial:
     equal, count, residual, units = 0, 0, 0.0, 0.0
-    for left, right in pairs if not guess.partition else ():
+    for left, right in pairs:
         rows = left.rows if left.rows * left.row_size <= WHOLE else min(ROWS, left.rows)
-        x, y = _values(left, 0, rows), _values(right, 0, rows)
+        first, stop = (0, rows) if window is None else (window.start, window.stop)
+        x, y = _values(left, first, stop), _values(right, first, stop)
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         equal, count = equal + int(same.sum()), count + same.size
         if not same.all():

@@ -17,6 +17,7 @@ from pecli.identification.trial import Trial, make
 from pecli.measures.arithmetics import Arithmetic, find_arithmetic
 from pecli.measures.evidence import Evidence
 from pecli.measures.lanes import Strip
+from pecli.measures.profiles import strays
 from pecli.measures.samples import real
 
 NEARLY = 0.9  # share of equal values that rounded parameters leave
@@ -82,7 +83,7 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
         how = guess.table.get("arithmetic", how)
         return _over_all(trial, how, not guess.listed)
     if guess.partition:
-        return Identification(trial.recipe, "sure", None, None, "trained", guess.notes, guess=guess)
+        return _trained(trial, evidence)
     explained = _arithmetic(guess, evidence)
     if explained is None:
         return _by_distance(trial, sample.grain)
@@ -100,6 +101,16 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
     return Identification(
         found.recipe, "likely", found.residual, found.equal, arithmetic, (*guess.notes, *notes), guess=guess
     )
+
+
+def _trained(trial: Trial, evidence: Evidence) -> Identification:
+    """Return a pattern of equal values: sure if all values of the file follow it, whatever they are."""
+    assert evidence.profile is not None
+    wrong, count = strays(evidence.whole, evidence.profile)
+    notes = (f"{wrong} of {count} values differ from the others of their bucket",) if wrong else ()
+    confidence = "likely" if wrong else "sure"
+    notes = (*trial.guess.notes, *notes)
+    return Identification(trial.recipe, confidence, None, None, "trained", notes, guess=trial.guess)
 
 
 def _by_distance(trial: Trial, grain: str) -> Identification:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,11 +31,14 @@ class Evidence:
         Further arrays of the table, by name.
     given : tuple of Wave, optional
         Readings as series, where they were found in another way.
+    window : slice, optional
+        Rows of the sample to go by, where others may be spoiled.
     """
 
     sample: Sample
     beside: Mapping[str, Floats] = field(default_factory=dict)
     given: tuple[Wave, ...] | None = None
+    window: slice | None = None
 
     @cached_property
     def length(self) -> dict[str, str]:
@@ -69,7 +72,16 @@ class Evidence:
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """Ways to read the arrays as turning pairs."""
-        return () if self.integral else tuple(readings(self.sample))
+        if self.integral:
+            return ()
+        if self.window is None:
+            return tuple(readings(self.sample))
+        planes = [replace(plane, values=plane.values[self.window]) for plane in self.sample.planes]
+        first = self.window.start
+        return tuple(
+            replace(reading, rows=slice(reading.rows.start + first, reading.rows.stop + first))
+            for reading in readings(replace(self.sample, planes=planes))
+        )
 
     @cached_property
     def series(self) -> tuple[Wave, ...]:

@@ -14,6 +14,7 @@ from pecli.measures.samples import Floats, Sample
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14
+MOST_VALUES = 1 << 18  # looked at at a time
 LOOSE = 4.0  # roundings by which a product of slope and distance may be off
 HIDDEN = -1e4  # a value at or below it stands for minus infinity in a mask; frameworks use the type's lowest number
 
@@ -91,6 +92,28 @@ class Profile:
     def mask(self) -> dict[str, str]:
         """The parameter of a bias that hides later keys."""
         return {"mask": "causal"} if self.causal else {}
+
+
+def strays(sample: Sample, profile: Profile) -> tuple[int, int]:
+    """Return how many values of a whole bias are not those of the profile at their distance, and how many there are."""
+    from pecli.measures.floats import floats
+
+    lane = sample.lanes[0]
+    if profile.form in ("distance", "row"):
+        return 0, profile.values.size
+    wrong, count, queries, keys = 0, 0, profile.queries, profile.length
+    for head, by_distance in enumerate(profile.values):
+        expected = np.lib.stride_tricks.sliding_window_view(by_distance, keys)[::-1][keys - queries :]
+        rows = lane.rows // profile.heads
+        step = max(1, MOST_VALUES // (keys * max(1, queries // rows)))
+        for start in range(0, rows, step):
+            stop = min(start + step, rows)
+            raw = floats(lane.read(head * rows + start, head * rows + stop), lane.dtype).astype(np.float64)
+            found = hide(raw.reshape(-1, keys))
+            wanted = expected[start * queries // rows : stop * queries // rows]
+            wrong += int(((found != wanted) & ~(np.isnan(found) & np.isnan(wanted))).sum())
+            count += found.size
+    return wrong, count
 
 
 def kernels_of(profile: Profile | None) -> Iterator[Profile]:

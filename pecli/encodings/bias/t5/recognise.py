@@ -30,10 +30,10 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             for keys in _rules(_changes(values[None]), _around(len(values))):
                 yield Guess("t5", keys, {"form": form, "length": str(len(values) // 2 + 1)}, 3.0, arrays=("index",))
     for profile in kernels_of(evidence.profile):
-        heads = {"heads": str(profile.heads)}
+        form = "distance" if profile.form == "distance" else "index"
+        notes = (f"one trained number for each of {profile.heads} heads and bucket: the recipe gives the buckets",)
         for keys in _rules(_changes(profile.seen[0]), profile.seen[1]):
-            notes = ("one trained number for each head and bucket: the recipe gives the buckets",)
-            yield Guess("t5", {**heads, **keys}, profile.table, 6.0, notes=notes, partition=True, arrays=("bias",))
+            yield Guess("t5", keys, {"length": str(profile.length), "form": form}, 6.0, notes=notes, partition=True)
 
 
 def _around(count: int) -> Integers:
