@@ -27,8 +27,7 @@ ELSEWHERE = {
     *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
     *((room, "learned") for room in ("cli", "inspection.facts")),
 }
-KNOWN: set[tuple[str, str]] = {  # may only shrink
-}
+KNOWN: set[tuple[str, str]] = set()  # may only shrink
 TWICE: set[str] = {  # may only shrink
     "Family",
     "Lines",

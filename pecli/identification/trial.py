@@ -15,7 +15,7 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, lane_of, regrouped
 from pecli.measures.samples import Floats
-from pecli.numbers.types import DTYPES
+from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.table import Table
 
 WHOLE = 1 << 18  # values of an array that is tried whole
@@ -63,7 +63,9 @@ def try_guess(guess: Guess, evidence: Evidence) -> Trial | None:
     """Compare a guess with the sample, in the file's type or else its grain; None where shapes differ or all is off."""
     sample = evidence.whole if len(evidence.whole.lanes) == len(guess.arrays) else evidence.sample
     found = None
-    for dtype in dict.fromkeys((real(sample.dtype), sample.grain) if real(sample.dtype) in DTYPES else TRIED_OF_WHOLE):
+    for dtype in dict.fromkeys(
+        (real_type(sample.dtype), sample.grain) if real_type(sample.dtype) in DTYPES else TRIED_OF_WHOLE
+    ):
         try:
             table = make(guess, dtype)
             if guess.partition:

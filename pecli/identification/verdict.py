@@ -18,7 +18,7 @@ from pecli.measures.arithmetics import Arithmetic, find_arithmetic
 from pecli.measures.evidence import Evidence
 from pecli.measures.lanes import Strip
 from pecli.measures.profiles import strays
-from pecli.measures.samples import real
+from pecli.numbers.types import real_type
 
 NEARLY = 0.9  # share of equal values that rounded parameters leave
 FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
@@ -79,7 +79,7 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
     guess = trial.guess
     sample = evidence.sample
     if trial.equal == 1.0:
-        how = "exact" if sample.grain == real(sample.dtype) else f"exact, rounded to {sample.grain}"
+        how = "exact" if sample.grain == real_type(sample.dtype) else f"exact, rounded to {sample.grain}"
         how = guess.table.get("arithmetic", how)
         return _over_all(trial, how, not guess.listed)
     if guess.partition:

@@ -127,11 +127,6 @@ def grain(planes: list[Plane], dtype: str) -> str:
     return "float32" if dtype in ("float32", "complex64") else "float64"
 
 
-def real(dtype: str) -> str:
-    """Return the type of a value's parts: of a complex type float32 or float64, else the type itself."""
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
-
-
 def holds(values: Floats, kind: str) -> bool:
     """Whether a type holds every value exactly."""
     return bool(np.array_equal(rounded(values, kind), values, equal_nan=True))

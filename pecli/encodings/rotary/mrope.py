@@ -250,7 +250,9 @@ mrope = encoding(
         unless="for plain text, where it is rope",
     ),
     place=6,
-    hooks={"recognise": "pecli.encodings.rotary.mrope:recognise", "mistakes": ".rope.mistakes:mistakes",
+    hooks={
+        "recognise": "pecli.encodings.rotary.mrope:recognise",
+        "mistakes": ".rope.mistakes:mistakes",
         "emulate": ".rope.arithmetic:emulate",
         "scale": ".rope.scale:scale",
         "extend": "pecli.encodings.shared.reaches:scaled_phases",

@@ -39,7 +39,9 @@ _COMPUTED = ("frequencies", (None,))
         unless="past the trained length without a scaling",
     ),
     place=1,
-    hooks={"recognise": ".recognise:recognise", "mistakes": ".mistakes:mistakes",
+    hooks={
+        "recognise": ".recognise:recognise",
+        "mistakes": ".mistakes:mistakes",
         "emulate": ".arithmetic:emulate",
         "scale": ".scale:scale",
         "extend": "pecli.encodings.shared.reaches:scaled_phases",
