@@ -35,7 +35,10 @@ if TYPE_CHECKING:
         unless="where a table is added to real embeddings",
     ),
     place=10,
-    hooks={"recognise": "pecli.encodings.absolute.complex:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={
+        "recognise": "pecli.encodings.absolute.complex:recognise",
+        "extend": "pecli.encodings.shared.reaches:phases",
+    },
 )
 def complex_numbers(
     *,

@@ -42,7 +42,10 @@ ONE = Decimal(1)
         unless="where attention should depend on offsets alone",
     ),
     place=6,
-    hooks={"recognise": "pecli.encodings.absolute.sincos3d:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={
+        "recognise": "pecli.encodings.absolute.sincos3d:recognise",
+        "extend": "pecli.encodings.shared.reaches:phases",
+    },
     presets=(
         Preset(
             "convention",

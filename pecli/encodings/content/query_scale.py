@@ -43,7 +43,10 @@ if TYPE_CHECKING:
         unless="as the only encoding: it gives no order",
     ),
     place=3,
-    hooks={"recognise": "pecli.encodings.content.query_scale:recognise", "extend": "pecli.encodings.shared.reaches:values"},
+    hooks={
+        "recognise": "pecli.encodings.content.query_scale:recognise",
+        "extend": "pecli.encodings.shared.reaches:values",
+    },
 )
 def query_scale(
     *,

@@ -49,7 +49,10 @@ from pecli.encodings.shared.distance_vectors import vectors
         unless="where fused attention is wanted: it adds a term to each score",
     ),
     place=2,
-    hooks={"recognise": "pecli.encodings.relative.transformer_xl:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={
+        "recognise": "pecli.encodings.relative.transformer_xl:recognise",
+        "extend": "pecli.encodings.shared.reaches:phases",
+    },
     presets=(
         Preset(
             "convention",

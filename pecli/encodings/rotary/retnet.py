@@ -43,7 +43,11 @@ LONGEST = 1 << 31
         unless="for plain attention",
     ),
     place=5,
-    hooks={"recognise": "pecli.encodings.rotary.retnet:recognise", "emulate": ".rope.arithmetic:emulate_rounded", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={
+        "recognise": "pecli.encodings.rotary.retnet:recognise",
+        "emulate": ".rope.arithmetic:emulate_rounded",
+        "extend": "pecli.encodings.shared.reaches:phases",
+    },
 )
 def retnet(
     *,

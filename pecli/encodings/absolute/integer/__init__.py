@@ -34,7 +34,11 @@ if TYPE_CHECKING:
         unless="where neighbours must stay apart in long sequences, or lengths grow",
     ),
     place=2,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:values"},
+    hooks={
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "extend": "pecli.encodings.shared.reaches:values",
+    },
 )
 def integer(
     *,

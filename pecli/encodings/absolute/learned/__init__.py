@@ -55,7 +55,6 @@ def reach(recipe: Recipe) -> Reach:
     ),
     place=4,
     hooks={"lesson": ".lesson:steps", "extend": reach},
-    hooks={"lesson": ".lesson:steps"},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
 )
 def learned(

@@ -72,7 +72,12 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         unless="where texts get much longer than in training",
     ),
     place=1,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "scale": ".scale:scale", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "scale": ".scale:scale",
+        "extend": "pecli.encodings.shared.reaches:phases",
+    },
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         Preset(

@@ -51,7 +51,11 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
         unless="where far tokens must be found: their weight vanishes",
     ),
     place=1,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "extend": "pecli.encodings.shared.reaches:biases",
+    },
     presets=(
         Preset(
             "convention",

@@ -45,7 +45,11 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
         unless="where distances beyond max-distance must be told apart",
     ),
     place=5,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": "pecli.encodings.shared.reaches:vectors"},
+    hooks={
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "extend": "pecli.encodings.shared.reaches:vectors",
+    },
 )
 def t5(
     *,
