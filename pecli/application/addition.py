@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.products import Factors, Floats, Interval, Places, round_sums
+from pecli.application.products import Factors, Floats, Interval, Places, largest, round_sums
 from pecli.application.reals import InputScale, Reals
 from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
+from pecli.engine.scratch import Scratch
+from pecli.engine.team import scratch
 from pecli.errors import BadParameter
 from pecli.numbers.doubled import Doubled
 
@@ -54,12 +56,13 @@ class AddedRows(Tabular):
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         step = max(1, AT_ONCE // self.tensor.width)
-        for target in out.values():
-            for at in range(start, stop, step):
-                end = min(at + step, stop)
-                self._add(at, end, target[at - start : end - start])
+        with scratch() as own:
+            for target in out.values():
+                for at in range(start, stop, step):
+                    end = min(at + step, stop)
+                    self._add(at, end, target[at - start : end - start], own)
 
-    def _add(self, start: int, stop: int, out: NDArray[Any]) -> None:
+    def _add(self, start: int, stop: int, out: NDArray[Any], own: Scratch) -> None:
         tensor = self.tensor
         where = tensor.places(np.arange(start, stop, dtype=np.int64), "s")
         rows = np.empty((stop - start, tensor.width))
@@ -68,7 +71,9 @@ class AddedRows(Tabular):
             rows[mine] = self._run(number)[where[mine] - number * RUN]
         size = np.broadcast_to(self.factor.hi, rows.shape)
         one = np.broadcast_to(1.0, rows.shape)
-        round_sums(tensor.read(start, stop), size, one, rows, self._factors(where), self.dtype, out)
+        given = tensor.read(start, stop)
+        most = largest(given) * largest(self.factor.hi) + largest(rows)
+        round_sums(given, size, one, rows, self._factors(where), self.dtype, out, own, most)
 
     def _factors(self, where: NDArray[np.int64]) -> Factors:
         def doubled(places: Places) -> tuple[Doubled, Doubled, Floats]:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.exact import round_ratio
+from pecli.engine.scratch import Scratch
 from pecli.numbers.doubled import Doubled, add, quick_two_sum, two_prod, two_sum
 from pecli.numbers.rounding import narrow, to_grid
 from pecli.numbers.types import GRIDS
@@ -65,44 +66,73 @@ class Factors:
 
 
 def round_sums(
-    x: Floats, a: Floats, y: Floats, b: Floats, factors: Factors, dtype: str, out: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """Return x A + y B, each correctly rounded to `dtype`.
+    x: Floats,
+    a: Floats,
+    y: Floats,
+    b: Floats,
+    factors: Factors,
+    dtype: str,
+    out: NDArray[Any],
+    own: Scratch,
+    most: float,
+) -> None:
+    """Write x A + y B, each correctly rounded to `dtype`, into `out`.
 
     Parameters
     ----------
-    x, y : (...) float64 ndarray
+    x, y : (n, m) float64 ndarray
         What is given; a NaN or an infinity gives what IEEE 754 says of it.
-    a, b : (...) float64 ndarray
-        A and B, each correctly rounded or exact; of the same shape.
+    a, b : (n, m) float64 ndarray
+        A and B, each correctly rounded or exact.
     factors : Factors
         What they are beyond that; places count in C order.
     dtype : {"float16", "bfloat16", "float32", "float64"}
         Of the sums; bfloat16 as its bits in uint16.
-    out : ndarray, optional
-        Where to; of the shape and the storage type.
+    out : (n, m) ndarray
+        Where to; of the storage type and any strides.
+    own : Scratch
+        Working memory.
+    most : float
+        What abs(x A) + abs(y B) is at most; infinite or NaN where an input is.
     """
+    candidate, second = (own.get(name, x.size, np.float64).reshape(x.shape) for name in ("sum", "term"))
     with np.errstate(all="ignore"):
-        candidate = a * x
-        candidate += b * y
-        error = CANDIDATE * (_most(x) * _most(a) + _most(y) * _most(b)) + 2.0**-1060
-        found = narrow(candidate, None, dtype, out)
+        np.multiply(x, a, out=candidate)
+        np.multiply(y, b, out=second)
+        np.add(candidate, second, out=candidate)
+        error = CANDIDATE * most + 2.0**-1060
         if dtype == "float64":
+            np.copyto(out, candidate)
             doubtful = np.arange(candidate.size)
         elif not np.isfinite(error):
+            narrow(candidate, None, dtype, out)
             doubtful = np.flatnonzero(np.isfinite(candidate))
+        elif dtype == "float32":
+            doubtful = _store_float32(candidate, error, second, out, own)
         else:
+            narrow(candidate, None, dtype, out)
             doubtful = _doubtful(candidate, error, dtype)
+        # a candidate that is no number is what the inputs make of it: an infinity stays one, NaN stays where it is
+        doubtful = doubtful[np.isfinite(candidate.reshape(-1)[doubtful])]
         if len(doubtful):
-            # a candidate that is no number is what the inputs make of it: an infinity stays one, NaN stays where it is
-            doubtful = doubtful[np.isfinite(candidate.reshape(-1)[doubtful])]
             settled = _settled(x.reshape(-1)[doubtful], y.reshape(-1)[doubtful], doubtful, factors, dtype)
-            found[np.unravel_index(doubtful, found.shape)] = narrow(settled, None, dtype)
-    return found
+            out[np.divmod(doubtful, x.shape[1])] = narrow(settled, None, dtype)
 
 
-def _most(values: Floats) -> float:
-    """Return the largest size; infinite or NaN where one is."""
+def _store_float32(candidate: Floats, error: float, spare: Floats, out: NDArray[Any], own: Scratch) -> Places:
+    """Round the upper ends of the intervals into `out`; return the places where the lower ends round differently."""
+    above, below = (own.get(name, candidate.size, np.float32).reshape(candidate.shape) for name in ("above", "below"))
+    for end, by in ((above, error), (below, -error)):
+        np.add(candidate, by, out=spare)
+        np.copyto(end, spare, casting="unsafe")
+    differ = own.get("differ", candidate.size, np.bool_).reshape(candidate.shape)
+    np.not_equal(above, below, out=differ)
+    np.copyto(out, above)
+    return np.flatnonzero(differ) if differ.any() else np.empty(0, np.int64)
+
+
+def largest(values: Floats) -> float:
+    """Return the largest size of some values; infinite or NaN where one is."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.application.pairing import HeadPairs, members
-from pecli.application.products import Floats, round_sums
+from pecli.application.products import Floats, largest, round_sums
 from pecli.application.tensors import Tensor
 from pecli.application.turning import Rotation, Turns
 from pecli.declare.tabular import Array, Tabular
+from pecli.engine.scratch import Scratch
+from pecli.engine.team import Task, default_threads, scratch, share
 from pecli.errors import BadParameter
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import narrow, widen
 
-PAIRS_AT_ONCE = 1 << 15
-"""Pairs worked on at once: their float64 copies stay in a core's cache."""
+RUN = 512
+"""Rows of cosines that are computed together and kept for the other heads, and vectors that are turned at once:
+their float64 copies stay in a core's cache."""
 
-RUN = 256
-"""Rows of cosines that are computed together and kept for the other heads."""
-
-KEPT = 256
-"""Runs that are kept: 64 pairs take 256 KiB each."""
+KEPT = 64
+"""Runs that are kept: 64 pairs take 768 KiB each."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,10 @@ class RotatedTensors(Tabular):
         self.recipe, self.metadata = None, {}
         self._run = lru_cache(maxsize=KEPT)(self._computed)
 
-    def _computed(self, number: int) -> tuple[Floats, Floats]:
-        return self.turns.rows(number * RUN, min((number + 1) * RUN, self._last))
+    def _computed(self, number: int) -> tuple[Floats, Floats, Floats, float]:
+        c, s = self.turns.rows(number * RUN, min((number + 1) * RUN, self._last))
+        size = max(largest(c), largest(s))
+        return (c, -s, s, size) if self.back else (c, s, -s, size)
 
     @property
     def _last(self) -> int:
@@ -95,38 +97,58 @@ class RotatedTensors(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        step = max(1, PAIRS_AT_ONCE // max(1, self.turns.pairs))
-        for name, target in out.items():
-            for at in range(start, stop, step):
-                end = min(at + step, stop)
-                self._turn(self.turned[name], at, end, target[at - start : end - start])
+        with scratch() as own:
+            for task in self._tasks(start, stop, out):
+                task(own)
 
-    def _turn(self, one: Turned, start: int, stop: int, out: NDArray[Any]) -> None:
+    def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return vectors, computed on all cores."""
+        out = self.empty(names, start, stop)
+        share(list(self._tasks(start, stop, out)), default_threads())
+        return out
+
+    def _tasks(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> Iterator[Task]:
+        """Yield the work in blocks that begin where runs of cosines do, as far as sequences do."""
+        for name, target in out.items():
+            for at in range(start - start % RUN, stop, RUN):
+                low, high = max(at, start), min(at + RUN, stop)
+                yield partial(self._turn, self.turned[name], low, high, target[low - start : high - start])
+
+    def _turn(self, one: Turned, start: int, stop: int, out: NDArray[Any], own: Scratch) -> None:
         tensor = one.tensor
-        vectors = tensor.read(start, stop)
+        vectors = tensor.lane.read(start, stop).reshape(stop - start, tensor.width)
         numbers = np.arange(start, stop, dtype=np.int64)
         where = tensor.places(numbers, "s")
         if self.rows is not None:
             where = self.rows[tensor.places(numbers, "b") % len(self.rows), where]
-        c, s = self._points(where)
-        x, y = members(vectors, self.width, self.pairing.taken)
+        c, s, minus, size = self._points(where)
+        x, y = (own.get(name, c.size, np.float64).reshape(c.shape) for name in ("first", "second"))
+        for whole, part in zip((x, y), members(vectors, self.width, self.pairing.taken), strict=True):
+            np.copyto(whole, part if tensor.dtype != "bfloat16" else widen(part, tensor.dtype))
+        most = size * (largest(x) + largest(y))
         first, second = members(out, self.width, self.pairing.given)
-        x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
         rotation = Rotation(self.turns, where, self.back)
-        minus = s if self.back else -s
-        round_sums(x, c, y, minus, rotation.factors(second=False), one.dtype, first)
-        round_sums(x, -minus, y, c, rotation.factors(second=True), one.dtype, second)
+        round_sums(x, c, y, minus, rotation.factors(second=False), one.dtype, first, own, most)
+        round_sums(x, s, y, c, rotation.factors(second=True), one.dtype, second, own, most)
         rest = vectors[:, self.width :]
         if rest.size:
-            narrow(rest, None, one.dtype, out[:, self.width :])
+            narrow(widen(rest, tensor.dtype), None, one.dtype, out[:, self.width :])
 
-    def _points(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return c and s of some rows of the table, (n, pairs)."""
-        c, s = (np.empty((len(rows), self.turns.pairs)) for _ in range(2))
-        runs = rows // RUN
-        for number in np.unique(runs).tolist():
-            mine = np.flatnonzero(runs == number)
-            here = rows[mine] - number * RUN
-            for target, values in zip((c, s), self._run(number), strict=True):
-                target[mine] = values[here]
-        return c, s
+    def _points(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats, Floats, float]:
+        """Return c, s and -s of some rows of the table, (n, pairs), and how large they are at most."""
+        first, last = int(rows[0]), int(rows[-1])
+        number = first // RUN
+        # rows of one sequence in order: nothing else leads so far up in so many steps of at most one
+        if self.rows is None and last // RUN == number and last - first == len(rows) - 1:
+            c, s, minus, size = self._run(number)
+            here = slice(first - number * RUN, last - number * RUN + 1)
+            return c[here], s[here], minus[here], size
+        found = [np.empty((len(rows), self.turns.pairs)) for _ in range(3)]
+        most = 0.0
+        for number in np.unique(rows // RUN).tolist():
+            mine = np.flatnonzero(rows // RUN == number)
+            *run, size = self._run(number)
+            most = max(most, size)
+            for target, values in zip(found, run, strict=True):
+                target[mine] = values[rows[mine] - number * RUN]
+        return found[0], found[1], found[2], most
