@@ -53,6 +53,11 @@ def geometric(base: Decimal, step: Decimal | Fraction, count: int) -> tuple[Deci
     -------
     tuple of Decimal
         With a relative error below 10^-105 for up to 10^5 of them.
+
+    Examples
+    --------
+    >>> geometric(Decimal(10000), Fraction(1, 2), 3)
+    (Decimal('1'), Decimal('0.01'), Decimal('0.0001'))
     """
     ratio = power(base, -Fraction(step))
     found = []

@@ -187,7 +187,7 @@ def read_exact(path: str, *, rows: bool = False, most: int = LARGEST_TEXT) -> li
 
 
 def parse_rows(path: str, text: str, *, nested: bool = True) -> list[list[Decimal]]:
-    """Return the rows of numbers that a text holds, exactly as they are written.
+    r"""Return the rows of numbers that a text holds, exactly as they are written.
 
     Parameters
     ----------
@@ -203,6 +203,13 @@ def parse_rows(path: str, text: str, *, nested: bool = True) -> list[list[Decima
     ------
     BadFile
         If it holds something else, or nothing.
+
+    Examples
+    --------
+    >>> parse_rows("w.txt", "1 2.50  # a comment\n3,4")
+    [[Decimal('1'), Decimal('2.50')], [Decimal('3'), Decimal('4')]]
+    >>> parse_rows("w.json", "[0.1, 1e-2]")
+    [[Decimal('0.1'), Decimal('0.01')]]
     """
     found = []
     count = 0

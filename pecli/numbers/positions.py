@@ -197,7 +197,13 @@ class Positions:
 
 
 def fraction_text(value: Fraction) -> str:
-    """Return the decimal that `value` is exactly; every position is one."""
+    """Return the decimal that `value` is exactly; every position is one.
+
+    Examples
+    --------
+    >>> fraction_text(Fraction(19, 2)), fraction_text(Fraction(-1, 8))
+    ('9.5', '-0.125')
+    """
     if value.denominator == 1:
         return str(value.numerator)
     rest, twos, fives = value.denominator, 0, 0
@@ -261,6 +267,11 @@ def parse_shard(text: str, length: int) -> tuple[int, int]:
     ------
     BadParameter
         If it is not K/N with 0 <= K < N, or the part has no rows.
+
+    Examples
+    --------
+    >>> parse_shard("1/4", 10)
+    (2, 5)
     """
     index, _, parts = str(text).partition("/")
     try:

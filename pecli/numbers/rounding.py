@@ -124,7 +124,13 @@ def halve(single: NDArray[np.float32], dtype: str) -> tuple[NDArray[Any], NDArra
 
 
 def nearest(values: NDArray[Any], dtype: str) -> Floats:
-    """Return numbers rounded to the nearest of a type, ties to even, as float64 of any shape."""
+    """Return numbers rounded to the nearest of a type, ties to even, as float64 of any shape.
+
+    Examples
+    --------
+    >>> nearest(np.array([257.0, 259.0, 0.1]), "bfloat16").tolist()
+    [256.0, 260.0, 0.10009765625]
+    """
     return widen(narrow(np.asarray(values, np.float64), None, dtype), dtype)
 
 

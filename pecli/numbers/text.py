@@ -47,7 +47,13 @@ def _number(name: str, given: object, rule: str) -> Decimal:
 
 
 def parse_integer(name: str, given: object) -> int:
-    """Return the whole number that `given` writes; "1e6" and "4096.0" are whole numbers too."""
+    """Return the whole number that `given` writes; "1e6" and "4096.0" are whole numbers too.
+
+    Examples
+    --------
+    >>> parse_integer("len", "1e6"), parse_integer("len", 4096)
+    (1000000, 4096)
+    """
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     value = _number(name, given, "must be a whole number")
@@ -57,7 +63,13 @@ def parse_integer(name: str, given: object) -> int:
 
 
 def number_text(value: int | Decimal) -> str:
-    """Return the shortest text of a number: 10000, 0.1, 1e30."""
+    """Return the shortest text of a number: 10000, 0.1, 1e30.
+
+    Examples
+    --------
+    >>> number_text(Decimal("1.0E+4")), number_text(Decimal("0.10")), number_text(10**5)
+    ('10000', '0.1', '100000')
+    """
     if isinstance(value, int):
         return str(value)
     if value == 0:
@@ -93,5 +105,11 @@ def join_list(items: Iterable[int | Decimal], separator: str) -> str:
 
 
 def shorten(text: str, width: int = 60) -> str:
-    """Return text cut to `width` characters, for messages."""
+    """Return text cut to `width` characters, for messages.
+
+    Examples
+    --------
+    >>> shorten("sinusoidal", 8)
+    'sinus...'
+    """
     return text if len(text) <= width else text[: width - 3] + "..."

@@ -81,7 +81,13 @@ COMPLEX = {part: name for name, part in REAL.items()}
 
 
 def storage(dtype: str) -> np.dtype[Any]:
-    """Return the little-endian NumPy dtype that holds `dtype`; bfloat16 is held as its bits in uint16."""
+    """Return the little-endian NumPy dtype that holds `dtype`; bfloat16 is held as its bits in uint16.
+
+    Examples
+    --------
+    >>> storage("bfloat16").str, storage("float32").str
+    ('<u2', '<f4')
+    """
     import numpy as np
 
     return np.dtype("<u2" if dtype == "bfloat16" else dtype).newbyteorder("<")
@@ -99,7 +105,14 @@ def real_type(dtype: str) -> str:
 
 
 def real_pairs(values: NDArray[Any]) -> NDArray[Any]:
-    """Return complex values as pairs of real and imaginary part, (..., 2), without a copy; others as they are."""
+    """Return complex values as pairs of real and imaginary part, (..., 2), without a copy; others as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> real_pairs(np.array([1 + 2j, 3j])).tolist()
+    [[1.0, 2.0], [0.0, 3.0]]
+    """
     if values.dtype.kind != "c":
         return values
     pairs: NDArray[Any] = values.view(values.real.dtype).reshape(*values.shape, 2)
