@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.numbers import files
+from pecli.numbers import reader
 from pecli.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ __all__ = [
 ]
 
 
-def _open_numbers(path: str) -> files.NumberFile:
+def _open_numbers(path: str) -> reader.NumberFile:
     from pecli.formats.common.number_files import open_numbers
 
     return open_numbers(path)
 
 
-files.hand_in(_open_numbers)  # here, since this runs before any module of the package
+reader.hand_in(_open_numbers)  # here, since this runs before any module of the package
 
 
 def __getattr__(name: str) -> Any:

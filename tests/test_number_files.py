@@ -9,7 +9,7 @@ import pytest
 
 from pecli import Positions, Recipe, Table, open_table, write_table
 from pecli.errors import BadFile, BadParameter, UnknownName
-from pecli.numbers import files
+from pecli.numbers import reader
 
 FORMATS = ("npy", "npz", "h5", "parquet", "csv", "json", "arrow", "safetensors")
 RECIPES = (
@@ -150,7 +150,7 @@ def test_the_reader_is_handed_in(monkeypatch):
         def arrays(self):
             raise NotImplementedError
 
-    monkeypatch.setattr(files, "_reader", lambda path: asked.append(path) or Two())
+    monkeypatch.setattr(reader, "_reader", lambda path: asked.append(path) or Two())
     assert list(Positions.parse("@anything")) == [1, 2]
     assert asked == ["anything"]
 

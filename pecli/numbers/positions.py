@@ -226,7 +226,8 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
     BadFile
         If it cannot be read, or holds something other than positions.
     """
-    from pecli.numbers.files import LARGEST_ARRAY, read_exact
+    from pecli.numbers.arrays import LARGEST_ARRAY
+    from pecli.numbers.files import read_exact
 
     found = read_exact(path, most=LARGEST_ARRAY)
     if not isinstance(found, list) and abs(found.astype(float)).max() >= LIMIT:

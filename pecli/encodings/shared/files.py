@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pecli.errors import BadParameter
-from pecli.numbers.files import StoredArray, only_array, open_numbers
+from pecli.numbers.arrays import StoredArray
+from pecli.numbers.files import only_array
+from pecli.numbers.reader import open_numbers
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,9 @@ from pecli.formats.common.decimals import is_number
 from pecli.formats.common.input import InputFile, regular_source
 from pecli.formats.common.sniff import is_text, recognised
 from pecli.formats.common.stored import StoredTable
-from pecli.numbers.files import LARGEST_ARRAY, LARGEST_TEXT, NumberFile, StoredArray, parse_rows, text_array
+from pecli.numbers.arrays import LARGEST_ARRAY, LARGEST_TEXT, StoredArray
+from pecli.numbers.files import parse_rows, text_array
+from pecli.numbers.reader import NumberFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +24,7 @@ TEXTS = ("", ".txt", ".dat", ".tsv")  # what is a list of numbers; csv and json 
 
 
 def open_numbers(path: str) -> NumberFile:
-    """Open a file of numbers; see :data:`pecli.numbers.files.NumberReader`.
+    """Open a file of numbers; see :data:`pecli.numbers.reader.NumberReader`.
 
     What comes through a pipe is kept up to a limit: of text `LARGEST_TEXT`, of other formats `LARGEST_ARRAY`.
     """
