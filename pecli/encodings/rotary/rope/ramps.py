@@ -1,17 +1,16 @@
-"""Scaled rotary frequencies: plain at the fast end, slowed by a factor at the slow end, a ramp between."""
+"""Plain series that only one end of some frequencies follows, and ramps between the ends: what scalings are told by."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.encodings.rotary.rope.ramp_ends import fractional_ends, lengths, rotation_ends, whole_ends
 from pecli.measures.spectra import LARGEST_LOG, SHORT, Line, Measured, Spectrum, fit_line, steps_near
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
@@ -19,6 +18,8 @@ from pecli.numbers.text import number_text
 Floats = NDArray[np.float64]
 TURN = 2 * math.pi
 LARGEST_BASE = Decimal("1e30")
+NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
+"""Lengths that models are trained on."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Slowing:
         Measured frequency over the plain one.
     errors : (m,) float64
         Uncertainty of the ratio, relative.
+    factor : Decimal
+        By which the slowest pairs seem to be slowed.
     """
 
     base: Decimal
@@ -44,17 +47,76 @@ class Slowing:
     plain: Floats
     ratio: Floats
     errors: Floats
+    factor: Decimal = Decimal(1)
+
+    def loose(self) -> Floats:
+        """Uncertainty of the place on the ramp, (m,)."""
+        found: Floats = self.ratio * self.errors / abs(1 - 1 / float(self.factor))
+        return found
+
+    def tested(self, measured: Measured, ratio: Floats, keys: dict[str, str], cost: float) -> Iterator[Spectrum]:
+        """Yield a scaling's keys if frequencies slowed by `ratio`, (m,), are those measured."""
+        keys = {**keys, "factor": number_text(self.factor)}
+        if self.base != 10000:
+            keys["base"] = number_text(self.base)
+        frequencies = self.plain * ratio
+        if measured.fits(frequencies, float(self.step)):
+            total = cost + digits(self.factor) + digits(self.base) + (0 if self.step == 1 else 2)
+            yield Spectrum(keys, self.step, frequencies, total, float(self.factor))
 
 
-def ramps(measured: Measured) -> Iterator[Spectrum]:
-    """Yield the scalings whose ramp fits, cheapest numbers first within each kind."""
+@dataclass(frozen=True)
+class Suspected:
+    """Frequencies that may be scaled.
+
+    Attributes
+    ----------
+    measured : Measured
+    series : tuple of Spectrum
+        Geometric series that they follow.
+    slowings : tuple of Slowing
+        Where they follow none: the series of one end, with each factor that the other may be slowed by.
+    """
+
+    measured: Measured
+    series: tuple[Spectrum, ...]
+    slowings: tuple[Slowing, ...]
+
+
+@dataclass(frozen=True)
+class PairSize:
+    """How large the pairs are.
+
+    Attributes
+    ----------
+    magnitude : Decimal
+        The shortest number that it may be.
+    measured, loose : float
+        The size as measured, and what it may be off by, relative.
+    factor : float or None
+        Of the scaling.
+    """
+
+    magnitude: Decimal
+    measured: float
+    loose: float
+    factor: float | None
+
+    def near(self, value: float) -> bool:
+        """Whether it may be a value."""
+        return abs(float(self.magnitude) / value - 1) <= self.loose
+
+
+def suspected(measured: Measured, series: tuple[Spectrum, ...]) -> Suspected:
+    """Return what scalings are looked for in."""
+    return Suspected(measured, series, () if series else tuple(_slowings(measured)))
+
+
+def _slowings(measured: Measured) -> Iterator[Slowing]:
     for slowing in slowings(measured):
-        still = np.abs(np.log(slowing.ratio)) <= slowing.errors
-        if still.all():
-            continue
-        for factor in _factors(slowing):
-            yield from _index_ramps(measured, slowing, factor)
-            yield from _rotation_ramps(measured, slowing, factor)
+        if not (np.abs(np.log(slowing.ratio)) <= slowing.errors).all():
+            for factor in _factors(slowing):
+                yield replace(slowing, factor=factor)
 
 
 def slowings(measured: Measured) -> Iterator[Slowing]:
@@ -133,80 +195,67 @@ def _factors(slowing: Slowing) -> list[Decimal]:
     return found
 
 
-def _index_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Iterator[Spectrum]:
-    """Yield YaRN's ramp over the index of the pair, its ends whole numbers or not."""
-    f, m = float(factor), len(slowing.ratio)
-    along = (1 - slowing.ratio) / (1 - 1 / f)
-    loose = slowing.ratio * slowing.errors / abs(1 - 1 / f)
-    inside = np.flatnonzero((along > 2 * loose) & (along < 1 - 2 * loose))
-    done = np.flatnonzero(along >= 1 - 2 * loose)
-    zero = np.flatnonzero(along <= 2 * loose)
-    low = int(zero[zero < (inside[0] if len(inside) else m)].max()) if len(zero) else 0
-    high = int(done[0]) if len(done) else m
-    if len(done) == 0 and len(inside) >= 2:  # the ramp ends beyond the last pair
-        rise = float(np.polyfit(inside, along[inside], 1)[0])
-        high = round(low + 1 / rise) if rise > 0 else m
-    if len(inside) or high - low <= 1:
-        for keys, cost in whole_ends(float(slowing.base), low, high, m):
-            yield from _tested(measured, slowing, factor, _index_ratio(m, low, high, f), keys, cost)
-    if len(inside) >= 2:
-        rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
-        if rise > 0:
-            ends = (-start / rise, (1 - start) / rise)
-            spread = 3 * float(loose[inside].max()) / rise
-            for keys, cost in fractional_ends(float(slowing.base), ends, spread, m):
-                yield from _tested(measured, slowing, factor, None, keys, cost)
-
-
-def _index_ratio(m: int, low: float, high: float, f: float) -> Floats:
-    ramp = np.clip((np.arange(m) - low) / max(high - low, 1e-3), 0, 1)
-    found: Floats = 1 - ramp + ramp / f
-    return found
-
-
-def _rotation_ramps(measured: Measured, slowing: Slowing, factor: Decimal) -> Iterator[Spectrum]:
-    """Yield the ramp over rotations, as Llama 3 and the paper of YaRN have it."""
-    f = float(factor)
+def rotation_ramps(slowing: Slowing) -> Iterator[tuple[float, float, int, Floats]]:
+    """Yield ramps over the rotations within a length: rotations at the slow and the fast end, length, ratio (m,)."""
+    f, w, loose = float(slowing.factor), slowing.plain, slowing.loose()
     share = (slowing.ratio - 1 / f) / (1 - 1 / f)  # 1 where the pair is left alone, 0 where it is slowed whole
-    loose = slowing.ratio * slowing.errors / abs(1 - 1 / f)
     inside = np.flatnonzero((share > 2 * loose) & (share < 1 - 2 * loose))
-    w = slowing.plain
     alone, whole = np.flatnonzero(share >= 1 - 2 * loose), np.flatnonzero(share <= 2 * loose)
-    for low, high, length in rotation_ends(w, share, loose, inside, alone, whole):
+    for low, high, length in _rotation_ends(w, share, loose, inside, alone, whole):
         ramp = np.clip((length * w / TURN - low) / (high - low), 0, 1)
-        keys = {"original-max": str(length)}
-        cost = 0.5 * (len(f"{high:g}") - 1)
-        if low != 1:
-            keys["low-freq-factor"] = f"{low:g}"
-        if high != 4:
-            keys["high-freq-factor"] = f"{high:g}"
-        ratio = ramp + (1 - ramp) / f
-        yield from _tested(measured, slowing, factor, ratio, {"scaling": "llama3", **keys}, cost)
-        yarn = {"ramp": "rotations", **lengths(length, high, low, {})}
-        yield from _tested(measured, slowing, factor, ratio, yarn, cost + 0.5)
+        yield low, high, length, ramp + (1 - ramp) / f
 
 
-def _tested(
-    measured: Measured, slowing: Slowing, factor: Decimal, ratio: Floats | None, keys: dict[str, str], cost: float
-) -> Iterator[Spectrum]:
-    """Yield a scaling if its frequencies are those measured."""
-    keys = {"scaling": "yarn", **keys, "factor": number_text(factor)}
-    if slowing.base != 10000:
-        keys["base"] = number_text(slowing.base)
-    if ratio is None:
-        frequencies = np.array([float(v) for v in _exact(keys, len(slowing.plain))])
-    else:
-        frequencies = slowing.plain * ratio
-    if measured.fits(frequencies, float(slowing.step)):
-        total = cost + digits(factor) + digits(slowing.base) + (0 if slowing.step == 1 else 2)
-        yield Spectrum(keys, slowing.step, frequencies, total, float(factor))
+def _rotation_ends(
+    w: Floats, share: Floats, loose: Floats, inside: NDArray[np.intp], alone: NDArray[np.intp], whole: NDArray[np.intp]
+) -> Iterator[tuple[float, float, int]]:
+    """Yield rotations at the slow and the fast end, and the length they count in."""
+    if len(inside) >= 2:
+        slope, start = (float(v) for v in np.polyfit(w[inside], share[inside], 1))
+        if slope <= 0:
+            return
+        foot, top = -start / slope, (1 - start) / slope  # frequencies at which the ramp begins and ends
+        if foot <= 0:
+            return
+        spread = max(3 * float(loose[inside].max()) / slope, 1e-12)
+        for low in (1.0, 2.0):
+            length = nice_length(TURN * low / (foot + spread), TURN * low / max(foot - spread, foot / 2))
+            if length is None:
+                continue
+            high = float(shortest(length * (top - spread) / TURN, length * (top + spread) / TURN))
+            if high > low:
+                yield low, high, length
+        return
+    yield from _usual_ends(w, share, loose, inside, alone, whole)
 
 
-def _exact(keys: dict[str, str], m: int) -> tuple[Decimal, ...]:
-    """Return the frequencies of a rotary recipe."""
-    from pecli.declare.plan import Waves
-    from pecli.encodings.recipe import Recipe
+def _usual_ends(
+    w: Floats, share: Floats, loose: Floats, inside: NDArray[np.intp], alone: NDArray[np.intp], whole: NDArray[np.intp]
+) -> Iterator[tuple[float, float, int]]:
+    """Yield the usual rotations where no two pairs are on the ramp: any that leave the right pairs alone."""
+    for low, high in ((1.0, 4.0), (1.0, 32.0)):
+        least = TURN * high / w[alone[-1]] if len(alone) else 0.0
+        most = TURN * low / w[whole[0]] if len(whole) else math.inf
+        if len(inside) == 1:
+            at = low + float(share[inside[0]]) * (high - low)
+            middle, error = TURN * at / w[inside[0]], TURN * float(loose[inside[0]]) * (high - low) / w[inside[0]]
+            least, most = max(least, middle - 2 * error), min(most, middle + 2 * error)
+        length = nice_length(least, most)
+        if length is not None:
+            yield low, high, length
 
-    plan = Recipe.bind("rope", dim=2 * m, **keys).plan
-    assert isinstance(plan, Waves)
-    return plan.frequencies
+
+def nice_length(least: float, most: float) -> int | None:
+    """Return the length in an interval that somebody would have trained on; None if it holds no whole number."""
+    if not most >= least or most < 1:
+        return None
+    usual = [n for n in NICE if least <= n <= most]
+    if usual:
+        return usual[0] if 4096 not in usual else 4096
+    if math.isinf(most):
+        return math.ceil(least)
+    for unit in (1024, 1000, 512, 256, 100, 64, 10, 1):
+        n = math.ceil(max(least, 1) / unit) * unit
+        if n <= most:
+            return n
+    return None

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 
 from pecli.declare.guess import Guess
-from pecli.encodings.rotary.rope.ramps import ramps
-from pecli.encodings.rotary.rope.stretches import longrope_magnitude, stretches
+from pecli.declare.hooks import load
+from pecli.encodings.rotary.rope.ramps import PairSize, suspected
+from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
-from pecli.measures.spectra import COMMON_BASES, LARGEST_LOG, LEVELS, Measured, Spectrum, fit_line, geometric
+from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
 from pecli.measures.waves import (
     ROUNDINGS,
     Wave,
@@ -26,7 +27,9 @@ from pecli.measures.waves import (
 )  # fmt: skip
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.text import join_list, number_text
+
+COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
@@ -37,19 +40,29 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             found = True
             yield guess
     if not found:
-        for wave in evidence.waves(stretches):
+        for wave in evidence.waves(_listed):
             yield from _rotary(wave, evidence.length)
     if evidence.matrix is not None and not evidence.integral:
         yield from _angles(evidence, evidence.matrix)
 
 
 def _scaled(measured: Measured) -> Iterator[Spectrum]:
-    """Yield NTK readings of a series, or scalings whose frequencies are none."""
-    plain = list(geometric(measured))
-    for spectrum in plain:
-        yield from _ntk(measured, spectrum)
-    if not plain:
-        yield from ramps(measured)
+    """Yield what the scalings tell from a series, or from frequencies that are none."""
+    seen = suspected(measured, tuple(geometric(measured)))
+    for scaling in SCALINGS.values():
+        if scaling.spectra is not None:
+            yield from load(scaling.spectra, "")(seen)
+
+
+def _listed(measured: Measured) -> Iterator[Spectrum]:
+    """Yield what stands for the pairs one by one: a scaling's lists, then plain lists of frequencies."""
+    for scaling in SCALINGS.values():
+        if scaling.lists is not None:
+            yield from load(scaling.lists, "")(measured)
+    if (measured.errors < COARSEST).all():
+        listed = [shortest(w * (1 - e), w * (1 + e)) for w, e in zip(measured.steps, measured.errors / 4, strict=True)]
+        frequencies = np.array([float(w) for w in listed])
+        yield Spectrum({"frequencies": join_list(listed, "+")}, Fraction(1), frequencies, 100.0, listed=True)
 
 
 def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
@@ -88,60 +101,16 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
 
 def _magnitudes(wave: Wave, keys: dict[str, str]) -> Iterator[tuple[dict[str, str], float]]:
     """Yield the parameters that give the size of the pairs."""
-    size = float(wave.magnitude)
-    scaling, factor = keys.get("scaling", "none"), wave.spectrum.factor
     loose = max(2.0**-20, 4 * ROUNDINGS[wave.level], wave.resolution)
-    if scaling == "longrope":
-        yield longrope_magnitude(wave.reading.magnitude, max(loose / 32, 2.0**-20)), 0.0
-    elif scaling == "yarn":
-        assert factor is not None
-        usual = 0.1 * math.log(factor) + 1 if factor > 1 else 1.0
-        if abs(size / usual - 1) <= loose:
-            yield {}, 0.0
-        elif abs(size - 1) <= loose:
-            yield {"scaling": "ntk-by-parts"}, 0.0
-        else:
-            yield {"attention-factor": number_text(wave.magnitude)}, float(digits(wave.magnitude))
-    elif wave.magnitude == 1 or abs(size - 1) <= loose:
+    return _sized(keys, PairSize(wave.magnitude, wave.reading.magnitude, loose, wave.spectrum.factor))
+
+
+def _sized(keys: dict[str, str], size: PairSize) -> Iterator[tuple[dict[str, str], float]]:
+    sizes = None if "frequencies" in keys else scaling_of(keys.get("scaling", "none")).sizes
+    if sizes is not None:
+        yield from load(sizes, "")(size)
+    elif size.near(1.0):
         yield {}, 0.0
-    elif scaling == "none" and "frequencies" not in keys:
-        given = {
-            "scaling": "yarn",
-            "factor": "1",
-            "original-max": "4096",
-            "attention-factor": number_text(wave.magnitude),
-        }
-        yield given, float(digits(wave.magnitude)) + 2
-
-
-def _ntk(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
-    """Yield NTK readings of a geometric series whose base is no short number."""
-    if "shift" in found.keys or measured.half <= 1:
-        return
-    base = Decimal(found.keys.get("base", "10000"))
-    if digits(base) <= 3:
-        return
-    line = fit_line(measured.logs, measured.errors, 0, len(measured.steps))
-    if not 0 < line.slope * measured.half < LARGEST_LOG:
-        return
-    exponent = (measured.half - 1) / measured.half
-    middle, spread = math.exp(line.slope * measured.half), min(line.slope_error * measured.half, 0.7)
-    for common in COMMON_BASES:
-        ratio = (middle / float(common)) ** exponent
-        factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
-        if factor <= 1 or digits(factor) > 3:
-            continue
-        grown = float(common) * float(factor) ** (1 / exponent)
-        i = np.arange(len(measured.steps))
-        frequencies = np.exp(-i / measured.half * math.log(grown))
-        if measured.fits(frequencies, float(found.step)):
-            keys = {
-                "scaling": "ntk",
-                "factor": number_text(factor),
-                **({} if common == 10000 else {"base": number_text(common)}),
-            }
-            cost = digits(factor) + digits(common) + (0 if found.step == 1 else 1)
-            yield Spectrum(keys, found.step, frequencies, cost, float(factor))
 
 
 def _angles(evidence: Evidence, values: Floats) -> Iterator[Guess]:
@@ -162,9 +131,8 @@ def _angles(evidence: Evidence, values: Floats) -> Iterator[Guess]:
             table = {"layout": "angles", **evidence.length, **({"start": str(start)} if start else {})}
             table |= {"step": fraction_text(spectrum.step)} if spectrum.step != 1 else {}
             keys = {"dim": str(2 * width), **spectrum.keys}
-            if keys.get("scaling") == "yarn":  # angles have no magnitude
-                keys["scaling"] = "ntk-by-parts"
-            yield Guess("rope", keys, table, spectrum.cost, level, free=("base",))
+            for more, cost in _sized(keys, PairSize(Decimal(1), 1.0, LEVELS["float64"], spectrum.factor)):
+                yield Guess("rope", {**keys, **more}, table, spectrum.cost + cost, level, free=("base",))
         if spectra:
             return
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
@@ -20,6 +21,10 @@ from pecli.encodings.rotary.rope.scaling import (
 )
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
 from pecli.numbers.decimals import CONTEXT, TAU
+
+if TYPE_CHECKING:
+    from pecli.encodings.rotary.rope.ramps import Suspected
+    from pecli.measures.spectra import Spectrum
 
 
 def _frequencies(
@@ -76,6 +81,18 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     }
 
 
+def _spectra(seen: Suspected) -> Iterator[Spectrum]:
+    from pecli.encodings.rotary.rope.ramps import rotation_ramps
+
+    for slowing in seen.slowings:
+        for low, high, length, ratio in rotation_ramps(slowing):
+            keys = {"scaling": "llama3", "original-max": str(length)}
+            keys |= {"low-freq-factor": f"{low:g}"} if low != 1 else {}
+            keys |= {"high-freq-factor": f"{high:g}"} if high != 4 else {}
+            yield from slowing.tested(seen.measured, ratio, keys, 0.5 * (len(f"{high:g}") - 1))
+
+
 SCALING = Scaling(
-    "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),), least=least_blend
-)
+    "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),),
+    least=least_blend, spectra=_spectra,
+)  # fmt: skip

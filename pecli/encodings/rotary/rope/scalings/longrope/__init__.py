@@ -120,5 +120,6 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 
 SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
+    lists=f"{__name__}.recognition:lists", sizes=f"{__name__}.recognition:sizes",
     types=(RopeType("longrope", _read, needs_head_dim=True, original_beside=True),),
 )  # fmt: skip

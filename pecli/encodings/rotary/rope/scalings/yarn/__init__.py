@@ -97,4 +97,5 @@ SCALING = Scaling(
     "yarn", 6, RAMP.frequencies, RAMP.float32, _magnitude,
     types=(RopeType("yarn", _read, needs_head_dim=True, original_beside=True),),
     mistakes=_mistakes, least=RAMP.least,
+    spectra=f"{__name__}.recognition:spectra", sizes=f"{__name__}.recognition:sizes",
 )  # fmt: skip

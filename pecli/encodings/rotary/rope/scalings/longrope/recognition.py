@@ -1,4 +1,4 @@
-"""Rotary frequencies that follow no ramp: LongRoPE's lists of factors, or any list of frequencies."""
+"""LongRoPE's lists told from frequencies, and the numbers of its magnitude."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pecli.encodings.rotary.rope.ramps import PairSize
 from pecli.measures.spectra import COMMON_BASES, Measured, Spectrum
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import join_list, number_text
 
-Floats = NDArray[np.float64]
-
 MOST_DIGITS = 4.0  # on average, of factors that a search found and a config prints
 EVIDENCE = 2.0  # digits by which measured factors must be shorter than chance makes them
-COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
 LARGEST = 1000.0  # of a factor
 LENGTHS = tuple(1 << k for k in range(9, 18))
 TIMES = tuple(
@@ -26,8 +23,8 @@ TIMES = tuple(
 )
 
 
-def stretches(measured: Measured) -> Iterator[Spectrum]:
-    """Yield LongRoPE's lists for the usual base that makes the factors shortest, then plain lists of frequencies."""
+def lists(measured: Measured) -> Iterator[Spectrum]:
+    """Yield the lists for the usual base that makes the factors shortest."""
     found = []
     for base in COMMON_BASES[:8]:
         plain = np.exp(-np.arange(len(measured.steps)) / measured.half * math.log(float(base)))
@@ -56,13 +53,14 @@ def stretches(measured: Measured) -> Iterator[Spectrum]:
             keys |= {"short-factor": items, "long-factor": items}
             frequencies = plain / np.array([float(f) for f in factors])
         yield Spectrum(keys, Fraction(1), frequencies, 50 + mean, listed=not short)
-    if (measured.errors < COARSEST).all():
-        listed = [shortest(w * (1 - e), w * (1 + e)) for w, e in zip(measured.steps, measured.errors / 4, strict=True)]
-        frequencies = np.array([float(w) for w in listed])
-        yield Spectrum({"frequencies": join_list(listed, "+")}, Fraction(1), frequencies, 100.0, listed=True)
 
 
-def longrope_magnitude(size: float, loose: float) -> dict[str, str]:
+def sizes(size: PairSize) -> Iterator[tuple[dict[str, str], float]]:
+    """Yield the parameters that give the size of the pairs."""
+    yield _magnitude(size.measured, max(size.loose / 32, 2.0**-20)), 0.0
+
+
+def _magnitude(size: float, loose: float) -> dict[str, str]:
     """Return original length and factor whose magnitude is `size`, or the magnitude itself."""
     if abs(size - 1) <= loose:
         return {"original-max": "4096", "attention-factor": "1"}

@@ -1,0 +1,135 @@
+"""YaRN's ramp told from frequencies: the numbers of a model that put its ends where they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+
+import numpy as np
+
+from pecli.encodings.rotary.rope.ramps import TURN, Floats, PairSize, Slowing, Suspected, nice_length, rotation_ramps
+from pecli.encodings.rotary.rope.scaling import PlainSeries
+from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
+from pecli.measures.spectra import LARGEST_LOG, SHORT, Measured, Spectrum
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
+
+Ends = tuple[dict[str, str], float]
+BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0, 1.0), (64.0, 2.0), (4.0, 1.0))
+"""Of models and papers, the most usual first."""
+
+
+def spectra(seen: Suspected) -> Iterator[Spectrum]:
+    """Yield ramps over the index of the pair, and over its rotations."""
+    for slowing in seen.slowings:
+        yield from _by_index(seen.measured, slowing)
+        for low, high, length, ratio in rotation_ramps(slowing):
+            keys = _lengths(length, high, low, {"ramp": "rotations"})
+            yield from slowing.tested(seen.measured, ratio, keys, 0.5 * len(f"{high:g}"))
+
+
+def sizes(size: PairSize) -> Iterator[tuple[dict[str, str], float]]:
+    """Yield the parameters that give the size of the pairs: the usual magnitude, none, or one that was given."""
+    assert size.factor is not None
+    if size.near(0.1 * math.log(size.factor) + 1 if size.factor > 1 else 1.0):
+        yield {}, 0.0
+    elif size.near(1.0):
+        yield {"scaling": RAMP.name}, 0.0
+    else:
+        yield {"attention-factor": number_text(size.magnitude)}, float(digits(size.magnitude))
+
+
+def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
+    """Yield YaRN's ramp over the index of the pair, its ends whole numbers or not."""
+    f, m, loose = float(slowing.factor), len(slowing.ratio), slowing.loose()
+    along = (1 - slowing.ratio) / (1 - 1 / f)
+    inside = np.flatnonzero((along > 2 * loose) & (along < 1 - 2 * loose))
+    done = np.flatnonzero(along >= 1 - 2 * loose)
+    zero = np.flatnonzero(along <= 2 * loose)
+    low = int(zero[zero < (inside[0] if len(inside) else m)].max()) if len(zero) else 0
+    high = int(done[0]) if len(done) else m
+    if len(done) == 0 and len(inside) >= 2:  # the ramp ends beyond the last pair
+        rise = float(np.polyfit(inside, along[inside], 1)[0])
+        high = round(low + 1 / rise) if rise > 0 else m
+    if len(inside) or high - low <= 1:
+        for keys, cost in _whole_ends(float(slowing.base), low, high, m):
+            yield from slowing.tested(measured, _ratio(m, low, high, f), keys, cost)
+    if len(inside) >= 2:
+        rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
+        if rise > 0:
+            ends = (-start / rise, (1 - start) / rise)
+            spread = 3 * float(loose[inside].max()) / rise
+            for keys, cost in _fractional_ends(float(slowing.base), ends, spread, m):
+                yield from slowing.tested(measured, _exact_ratio(slowing, keys), keys, cost)
+
+
+def _ratio(m: int, low: float, high: float, f: float) -> Floats:
+    ramp = np.clip((np.arange(m) - low) / max(high - low, 1e-3), 0, 1)
+    found: Floats = 1 - ramp + ramp / f
+    return found
+
+
+def _exact_ratio(slowing: Slowing, keys: dict[str, str]) -> Floats:
+    """Return what the scaling's own function makes of these keys over the plain series, (m,)."""
+    m = len(slowing.plain)
+    numbers = {name.replace("-", "_"): Decimal(keys[name]) for name in ("beta-fast", "beta-slow") if name in keys}
+    made = RAMP.frequencies(
+        PlainSeries(2 * m, 2 * m, slowing.base), factor=slowing.factor, original_max=int(keys["original-max"]),
+        truncate=False, **numbers,
+    )  # fmt: skip
+    return np.array([float(v) for v in made]) / slowing.plain
+
+
+def _whole_ends(base: float, low: int, high: int, m: int) -> Iterator[Ends]:
+    """Yield original lengths (and betas) whose correction dimensions round outwards to these ends."""
+    log = math.log(base)
+    turns = partial(_wavelength, log / m)
+    for cost, (fast, slow) in enumerate(BETAS):
+        least = max(fast * turns(low) if low > 0 else 0.0, slow * turns(high - 1) * (1 + 1e-12))
+        most = min(fast * turns(low + 1), slow * turns(high) if high < 2 * m - 1 else math.inf)
+        length = nice_length(least, most)
+        if length is not None:
+            yield _lengths(length, fast, slow, {}), float(cost)
+    # other betas: a nice length for the slow end, and what the fast end then means
+    for slow in (1.0, 2.0):
+        length = nice_length(slow * turns(high - 1) * (1 + 1e-12), slow * turns(high))
+        if length is not None:
+            fast_beta = shortest(length / turns(low + 1) * (1 + 1e-12), length / turns(low) if low > 0 else length)
+            if float(fast_beta) > slow:
+                yield _lengths(length, float(fast_beta), slow, {}), 10.0
+
+
+def _fractional_ends(base: float, ends: tuple[float, float], spread: float, m: int) -> Iterator[Ends]:
+    """Yield original lengths and betas for ends that were not rounded."""
+    log = math.log(base)
+    turns = partial(_wavelength, log / m)
+    for fast, slow in BETAS:
+        least = max(fast * turns(ends[0] - spread), slow * turns(ends[1] - spread))
+        most = min(fast * turns(ends[0] + spread), slow * turns(ends[1] + spread))
+        length = nice_length(least, most)
+        if length is not None:
+            yield _lengths(length, fast, slow, {"truncate": "false"}), 1.0
+    for slow in (1.0, 2.0):
+        length = nice_length(slow * turns(ends[1] - spread), slow * turns(ends[1] + spread))
+        if length is None:
+            continue
+        beta = shortest(length / turns(ends[0] + spread), length / turns(ends[0] - spread))
+        if digits(beta) <= SHORT and float(beta) > slow:
+            yield _lengths(length, float(beta), slow, {"truncate": "false"}), digits(beta) + 1.0
+
+
+def _wavelength(slope: float, index: float) -> float:
+    """Return the positions that a turn of a plain pair takes, at a fractional index."""
+    return TURN * math.exp(min(index * slope, LARGEST_LOG))
+
+
+def _lengths(length: int, fast: float, slow: float, more: dict[str, str]) -> dict[str, str]:
+    """Return the parameters of an original length and its betas, defaults left out."""
+    keys = {"scaling": "yarn", "original-max": str(length), **more}
+    if fast != 32:
+        keys["beta-fast"] = f"{fast:g}"
+    if slow != 1:
+        keys["beta-slow"] = f"{slow:g}"
+    return keys
