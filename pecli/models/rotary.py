@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pecli.encodings.rotary.rope.scaling import RopeType
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
+from pecli.encodings.rotary.rope.types import RopeType
 from pecli.errors import UnknownName
 from pecli.models.families import Family
 from pecli.models.folding import FOLDS, fold

@@ -15,7 +15,7 @@ from pecli.numbers.text import join_list, number_text
 
 @dataclass(eq=False, repr=False)
 class Rope:
-    """One kind of layer on its way to a recipe: a `pecli.encodings.rotary.rope.scaling.Reader`."""
+    """One kind of layer on its way to a recipe: a `pecli.encodings.rotary.rope.types.Reader`."""
 
     keys: Keys
     family: Family

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pecli.declare.changes import Mistakes
 from pecli.declare.encoding import Param
 from pecli.declare.hooks import Hook
 from pecli.declare.rescaling import Least
 from pecli.encodings.rotary.rope.float32 import Float32
-from pecli.errors import BadParameter, PecliError
+from pecli.encodings.rotary.rope.types import RopeType
+from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 
 Frequencies = tuple[Decimal, ...]
@@ -50,88 +51,6 @@ class PlainSeries:
     def frequencies(self) -> Frequencies:
         """base^(-2i/width), radians per position, exact to the digits of `pecli.numbers.decimals`."""
         return geometric(self.base, Fraction(2, self.width), (self.width + 1) // 2)
-
-
-class Reader(Protocol):
-    """What reads the rope parameters of a model's config, as a scaling sees it."""
-
-    @property
-    def model(self) -> str:
-        """The model type."""
-
-    @property
-    def given(self) -> Mapping[str, Any]:
-        """The parameters as they are written, folded into one dictionary."""
-
-    @property
-    def length(self) -> int:
-        """Positions that the config declares."""
-
-    @property
-    def original(self) -> int:
-        """Positions that the model was first trained on."""
-
-    @property
-    def truncate(self) -> Any:
-        """The key of that name, from where YaRN looks for it."""
-
-    def trait(self, name: str) -> str:
-        """Return what is special to the model's class under this name; empty for nothing."""
-
-    def number(self, name: str, required: bool = True, least: int | None = 0) -> int | Decimal | None:
-        """Return a number of the parameters, above `least` where one is given; None where absent."""
-
-    def text(self, name: str) -> str:
-        """Return a number that must be there, as text."""
-
-    def numbers(self, name: str, count: int) -> str:
-        """Return a list of `count` numbers above 0, as text."""
-
-    def place(self, name: str) -> str:
-        """Return a key with its place in the file, for messages."""
-
-    def use(self, name: str, meaning: str) -> None:
-        """Say what a key is read for."""
-
-    def ignore(self, name: str, reason: str) -> None:
-        """Say why a key has no effect."""
-
-    def pass_over(self, *names: str) -> None:
-        """Count keys as read that the model's class takes and does not use."""
-
-    def fault(self, text: str) -> None:
-        """Say where the framework departs from what a key says."""
-
-    def warn(self, text: str) -> None:
-        """Say what a user must hear of."""
-
-    def bad(self, rule: str) -> PecliError:
-        """Return the error of a config that cannot be meant."""
-
-
-@dataclass(frozen=True)
-class RopeType:
-    """A rope type of transformers that stands for a scaling.
-
-    Parameters
-    ----------
-    name : str
-        As ``rope_type`` has it.
-    read : callable
-        Of a reader and the width that rotates, the recipe's parameters as text.
-    needs_head_dim : bool
-        Whether transformers divides by a ``head_dim`` that the config must then give.
-    original_beside : bool
-        Whether the original length may stand beside the dictionary, or be the config's own length.
-    whole_pairs : bool
-        Whether the share that rotates is one of pairs.
-    """
-
-    name: str
-    read: Callable[[Reader, int], dict[str, str]]
-    needs_head_dim: bool = False
-    original_beside: bool = False
-    whole_pairs: bool = False
 
 
 @dataclass(frozen=True)

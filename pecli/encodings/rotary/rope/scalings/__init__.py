@@ -9,7 +9,8 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from pecli.encodings.rotary.rope.scaling import RopeType, Scaling
+from pecli.encodings.rotary.rope.scaling import Scaling
+from pecli.encodings.rotary.rope.types import RopeType
 from pecli.errors import UnknownName
 
 

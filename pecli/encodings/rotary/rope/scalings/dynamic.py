@@ -7,18 +7,9 @@ from fractions import Fraction
 
 from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import (
-    ONE,
-    Factor,
-    Frequencies,
-    MaxPosition,
-    PlainSeries,
-    Reader,
-    RopeType,
-    Scaling,
-    SeqLen,
-)
+from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, MaxPosition, PlainSeries, Scaling, SeqLen
 from pecli.encodings.rotary.rope.scalings.ntk import grown, larger_base, least
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Reader, RopeType, Scaling
+from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Scaling
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT
 
 

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import (
-    ONE,
-    Factor,
-    Frequencies,
-    OriginalMax,
-    PlainSeries,
-    Reader,
-    RopeType,
-    Scaling,
-)
+from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT, TAU
 
 if TYPE_CHECKING:

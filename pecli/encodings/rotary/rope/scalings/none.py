@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, Frequencies, PlainSeries, Reader, RopeType, Scaling
+from pecli.encodings.rotary.rope.scaling import ONE, Frequencies, PlainSeries, Scaling
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.shortest import digits
 from pecli.numbers.text import number_text
 

@@ -6,7 +6,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, PlainSeries, Reader, RopeType, Scaling
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, PlainSeries, Scaling
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text
 

@@ -15,11 +15,10 @@ from pecli.encodings.rotary.rope.scaling import (
     MaxPosition,
     OriginalMax,
     PlainSeries,
-    Reader,
-    RopeType,
     Scaling,
     SeqLen,
-)  # fmt: skip
+)
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text

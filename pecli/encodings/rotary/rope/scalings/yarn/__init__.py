@@ -8,8 +8,9 @@ from typing import Annotated
 
 from pecli.declare.changes import Change
 from pecli.declare.encoding import Param
-from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Factor, Reader, RopeType, Scaling
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Factor, Scaling
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
+from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
