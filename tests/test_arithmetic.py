@@ -6,7 +6,6 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.arithmetic import bfloat16_values, emulate
-from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadParameter, UnknownName
 from pecli.tables.table import Table
 
@@ -103,19 +102,6 @@ def test_steps_of_a_scaling_that_nobody_declared_are_an_error_and_not_the_unscal
     recipe = Recipe.parse("rope:dim=8,scaling=linear,factor=4")
     with pytest.raises(UnknownName, match="scaling 'halved'"):
         emulate(recipe.plan, {**recipe.values, "scaling": "halved"})
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-def test_every_scaling_has_steps_near_its_exact_frequencies(scaling):
-    given = {"factor": 4, "original-max": 64, "max-position": 64, "seq-len": 128}
-    given |= {"short-factor": "1+1.5+2+3+4+5+6+7", "long-factor": "2+3+4+5+6+7+8+9"}
-    own = {name.replace("_", "-") for name in SCALINGS[scaling].parameters}
-    recipe = Recipe.bind("rope", dim=16, scaling=scaling, **{k: v for k, v in given.items() if k in own})
-    found = emulate(recipe.plan, recipe.values).frequencies
-    # exponent, power, reciprocal and a scaling's own few steps, each rounded: an exponent's error grows by ln(base)
-    np.testing.assert_allclose(found, [float(w) for w in recipe.plan.frequencies], rtol=16 * 2.0**-24, atol=0)
-    plain = emulate(Recipe.parse("rope:dim=16").plan, Recipe.parse("rope:dim=16").values).frequencies
-    assert (scaling == "none") == np.array_equal(found, plain)
 
 
 def test_mrope_follows_the_steps_of_rope():
