@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import mpmath
 import pytest
 
+from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.inspection.config_report import report
 from pecli.models.reader import read_data
@@ -102,3 +104,17 @@ def test_positions_without_an_encoding_are_not_guessed():
     config = {"model_type": "inkling_text", "rms_norm_eps": 1e-6, "num_key_value_heads": 8, "intermediate_size": 8}
     with pytest.raises(PecliError, match="no encoding of pecli has"):
         read(config)
+
+
+def test_the_first_qwens_base_follows_the_length_that_is_asked_for():
+    (found,) = read({"model_type": "qwen", "seq_length": 8192, "use_dynamic_ntk": True}).layers.values()
+    with mpmath.workdps(40):
+        for length, alpha in ((4096, 1), (8192, 1), (8193, 3), (16384, 3), (16385, 7), (32768, 7), (32769, 15)):
+            recipe = Recipe.bind("rope", **found.params).resolve(length=length, last=length - 1, whole=True)
+            base = 10000 * mpmath.mpf(alpha) ** (mpmath.mpf(128) / 126)
+            for i in (1, 40, 63):
+                assert mpmath.almosteq(
+                    mpmath.mpf(str(recipe.plan.frequencies[i])), base ** (-mpmath.mpf(i) / 64), 1e-25
+                )
+    (plain,) = read({"model_type": "qwen", "seq_length": 8192}).layers.values()
+    assert "scaling" not in plain.params

@@ -23,14 +23,15 @@ def with_extras(layers: dict[str, LayerReading], keys: Keys, family: Family, not
         layers = {name: replace(one, notes=(*one.notes, text)) for name, one in layers.items()}
     beyond = family.option("beyond")
     if beyond and keys.get(beyond):
-        notes.use(beyond, "base that grows beyond the model's own length")
-        text = (
-            "beyond its own length n the model raises the base with every doubling: for L positions give --scaling ntk "
-            "and --factor 2^ceil(log2(L/n) + 1) - 1"
-        )
-        layers = {name: replace(one, notes=(*one.notes, text)) for name, one in layers.items()}
+        notes.use(beyond, "base that grows with every doubling of the model's own length")
+        layers = {name: replace(one, params=_doubling(one)) for name, one in layers.items()}
     _faults(keys, family, notes)
     return layers
+
+
+def _doubling(one: LayerReading) -> dict[str, str]:
+    """Return the parameters of a table whose base follows the length that is asked for."""
+    return {**one.params, "scaling": "ntk-doubling", "max-position": str(one.length)}
 
 
 def _multimodal(one: LayerReading, name: str, keys: Keys, family: Family) -> LayerReading:

@@ -69,12 +69,12 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
     from pecli.tables.table import Table
 
     length: Any = options.len
-    if length is None and layer is not None and options.positions is None:
+    if length is None and layer is not None and options.positions is None and recipe.rows is None:
         length = layer.length
     layout = options.layout
     if layout == "model":
         if layer is None or not layer.layout:
-            raise BadParameter("layout", layout, "is what a model's own module returns: it needs --config")
+            raise BadParameter("layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known")
         layout = layer.layout
     return Table.make(
         recipe,
