@@ -74,7 +74,9 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
     layout = options.layout
     if layout == "model":
         if layer is None or not layer.layout:
-            raise BadParameter("layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known")
+            raise BadParameter(
+                "layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known"
+            )
         layout = layer.layout
     return Table.make(
         recipe,
