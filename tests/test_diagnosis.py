@@ -113,6 +113,18 @@ def test_positions_in_bfloat16_are_wrong_from_257_on(model, tmp_path):
     assert found == "phases were computed in bfloat16 (positions rounded to bfloat16): first wrong at position 257"
 
 
+def test_an_arithmetic_is_said_of_the_rows_that_it_was_compared_with(tmp_path):
+    table = Table.parse("rope:dim=16,len=3000,arithmetic=bfloat16")
+    arrays = {name: table.read(name) for name in ("cos", "sin")}
+    said = "phases were computed in bfloat16 (frequencies and positions and angles rounded to bfloat16)"
+    assert reasons(tmp_path, arrays, "rope:dim=16") == [f"{said}: first wrong at position 5"]
+    arrays["sin"][2500, 3] = 2
+    found = reasons(tmp_path, arrays, "rope:dim=16")
+    assert found[0] == f"{said}: first wrong at position 5"
+    assert found[1].startswith("that leaves 1 of 48,000 values unexplained")
+    assert found[1].endswith("the first at sin[2500, 3]")
+
+
 def test_the_magnitude_missing(model, tmp_path):
     source, w, magnitude, name = model
     if magnitude != 1:

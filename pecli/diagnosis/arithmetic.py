@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from pecli.comparison.figures import Figures
 from pecli.comparison.results import Finding
+from pecli.declare.changes import Change
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.diagnosis.case import WINDOW, Case
+from pecli.diagnosis.mistakes import changed
+from pecli.diagnosis.places import rest
 from pecli.measures.arithmetics import Arithmetic, find_arithmetic, spacing
 from pecli.measures.readings import readings
 from pecli.measures.samples import Floats, take
 from pecli.tables.table import Table
 
+HALF = 0.5  # of the values that differ, at most, may differ from the same arithmetic over all rows
 STEP = 2.0**-20  # of an angle: what steps in float32 may move it by, which no narrower type is needed to explain
 
 
-def arithmetic(case: Case, mine: Tabular, table: Table) -> list[Finding]:
-    """Say which arithmetic the phases of a table were computed in; empty where none is known to give its values."""
+def arithmetic(case: Case, mine: Tabular, table: Table, unequal: int) -> list[Finding]:
+    """Say which arithmetic the phases of a table were computed in; empty where none is known to give its values.
+
+    `unequal` of its values are not the expected ones.
+    """
     if not isinstance(table.plan, Waves) or len(table.plan.bands) != 1:
         return []
     sample = take(mine, WINDOW)
@@ -29,13 +37,24 @@ def arithmetic(case: Case, mine: Tabular, table: Table) -> list[Finding]:
         for cos, sin in ((reading.first, reading.second), (reading.second, reading.first)):
             how = find_arithmetic(positions, w, float(table.plan.magnitude), cos, sin, sample.grain)
             if how.fits and how.name != "float64":
-                return [Finding("arithmetic", _where(case, how, positions))]
+                left = _emulated(case, table, how.name)
+                whole = left is not None and left.unequal <= HALF * unequal
+                said = Finding("arithmetic", _where(case, how, positions, whole=whole))
+                return [said, rest(left)] if left is not None and whole and left.unequal else [said]
     return []
 
 
-def _where(case: Case, how: Arithmetic, positions: Floats) -> str:
+def _emulated(case: Case, table: Table, name: str) -> Figures | None:
+    """Compare the whole table with the expected recipe in another arithmetic; None where it has none."""
+    made = changed(table, Change("arithmetic", ""), case.grain, name)
+    lanes = None if made is None else case.beside(made)
+    return None if lanes is None else case.compared(lanes)
+
+
+def _where(case: Case, how: Arithmetic, positions: Floats, *, whole: bool) -> str:
     """Name the arithmetic and the first position whose values rounding alone does not explain."""
-    said = f"phases were computed in {how.name} ({how.words()})"
+    some = "" if whole or case.rows <= WINDOW else f" of the first {WINDOW:,} rows"
+    said = f"phases{some} were computed in {how.name} ({how.words()})"
     if case.window[0]:
         return said
     angles = 0.0 if how.name == "float32" else STEP * (1 + np.abs(positions[:, None]))

@@ -23,7 +23,7 @@ from pecli.diagnosis.arithmetic import arithmetic
 from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
 from pecli.diagnosis.mistakes import recipe_candidates
-from pecli.diagnosis.places import at, places
+from pecli.diagnosis.places import places, rest
 from pecli.diagnosis.structure import roundings, structural
 from pecli.errors import PecliError
 from pecli.tables.table import Table
@@ -79,7 +79,9 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                     return said
         magnitude = None if table is None else _magnitude(table)
         faults = (*(recipe_candidates(case, table) if table is not None else ()), *structural(case, magnitude))
-        said = _best(case, faults, found.total) or (arithmetic(case, mine, table) if table is not None else [])
+        said = _best(case, faults, found.total) or (
+            arithmetic(case, mine, table, found.total.unequal) if table is not None else []
+        )
         said = said or _best(case, faults, found.total, NEARLY_ALL)
         if said:
             return said
@@ -119,13 +121,7 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> list[Finding]:
         less = None if lanes is None else case.compared(lanes)
         if less is not None and less.unequal <= HALF * left.unequal:
             said, left = [said[0], Finding(further.kind, further.text)], less
-    return [*said, Finding("rest", _rest(left))] if left.unequal else said
-
-
-def _rest(left: Figures) -> str:
-    assert left.first is not None
-    count = f"{left.unequal:,} of {left.compared:,} values"
-    return f"that leaves {count} unexplained, by at most {left.max_abs:.2g}, the first at {at(left.first)}"
+    return [*said, rest(left)] if left.unequal else said
 
 
 def expected_table(expected: Tabular) -> Table | None:
@@ -161,7 +157,7 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
     left = compare_tables(mine, Table.parse(identity.recipe)).total
     if left.unequal and where:
         return where
-    return [*said, Finding("rest", _rest(left))] if left.unequal else said
+    return [*said, rest(left)] if left.unequal else said
 
 
 def _against(recipe: str, table: Table) -> list[Finding]:

@@ -44,3 +44,11 @@ def _in_columns(figures: Figures, columns: int) -> str:
 def at(place: Place) -> str:
     """Return a place as it is written: pe[300, 7]."""
     return f"{place.array}[{', '.join(map(str, place.index))}]"
+
+
+def rest(left: Figures) -> Finding:
+    """Return what a finding leaves unexplained: how many values, by how much, and where the first is."""
+    assert left.first is not None
+    count = f"{left.unequal:,} of {left.compared:,} values"
+    text = f"that leaves {count} unexplained, by at most {left.max_abs:.2g}, the first at {at(left.first)}"
+    return Finding("rest", text)
