@@ -6,13 +6,13 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.drawing.charts import scale_of, tick_text
-from pecli.drawing.pictures import Axis, Bars, Lines, Mark, Part, Trace, check_picture, draw, picture_bytes
+from pecli.drawing.charts import Axis, BarChart, BarLayer, LineChart, Mark, Trace, scale_of, tick_text
+from pecli.drawing.pictures import check_picture, draw, picture_bytes
 from pecli.drawing.reach import charts_of
 from pecli.extrapolation.extrapolation import extrapolate
 
 SVG = "{http://www.w3.org/2000/svg}"
-LINES = Lines(
+LINES = LineChart(
     "Loss <by> position & seed",
     Axis("position (tokens)"),
     Axis("loss (nats)"),
@@ -48,7 +48,9 @@ def test_a_line_goes_through_its_points():
 
 
 def test_names_are_text_and_never_markup():
-    hostile = Lines("<script>alert(1)</script>\x1b[31m", LINES.x, LINES.y, (Trace('"><g onload="x"', (0, 1), (0, 1)),))
+    hostile = LineChart(
+        "<script>alert(1)</script>\x1b[31m", LINES.x, LINES.y, (Trace('"><g onload="x"', (0, 1), (0, 1)),)
+    )
     document = picture_bytes([hostile], "x.svg").decode()
     assert "<script" not in document
     assert 'onload="x"' not in document
@@ -64,7 +66,9 @@ def test_text_shows_every_series_and_the_mark():
 
 
 def test_bars_are_stacked_to_their_heights():
-    bars = Bars("seen", Axis("pair"), Axis("share", low=0, high=1), (Part("old", (1, 0.5)), Part("new", (0, 0.5), 0.4)))
+    bars = BarChart(
+        "seen", Axis("pair"), Axis("share", low=0, high=1), (BarLayer("old", (1, 0.5)), BarLayer("new", (0, 0.5), 0.4))
+    )
     rows = [line.split("┤")[-1].split("│")[-1] for line in draw([bars], 60).splitlines()[2:18]]
     assert all(row[0] == "█" for row in rows)
     assert [row[-1] for row in rows] == ["▒"] * 8 + ["█"] * 8
@@ -119,5 +123,5 @@ def test_a_report_is_drawn_by_what_it_has(recipe, titles):
     charts = charts_of([extrapolate(recipe, Recipe.parse(recipe), 100, 500)])
     assert [chart.title for chart in charts] == titles
     for chart in charts:
-        if isinstance(chart, Lines):
+        if isinstance(chart, LineChart):
             assert len(chart.series) <= 8

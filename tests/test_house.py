@@ -30,10 +30,7 @@ ELSEWHERE = {
 KNOWN: set[tuple[str, str]] = set()  # may only shrink
 TWICE: set[str] = {  # may only shrink
     "Family",
-    "Lines",
-    "Part",
     "Reading",
-    "Trial",
 }
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table
+from pecli.drawing.charts import LineChart
 from pecli.drawing.fields import Circles, Heat, palette, rgb, shade
 from pecli.drawing.fields_text import code
-from pecli.drawing.pictures import Lines, draw, picture_bytes
+from pecli.drawing.pictures import draw, picture_bytes
 from pecli.drawing.pixels import png, stored
 from pecli.drawing.tables import charts_of_table, shrunk
 from pecli.formats import open_table
@@ -122,11 +123,11 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [
-        ("sinusoidal:dim=16,len=32", [Heat, Lines, Heat, Circles]),
-        ("rope:dim=16,len=32", [Heat, Lines, Heat, Circles]),
-        ("binary:dim=8,len=32", [Heat, Lines, Heat]),
-        ("alibi:heads=4,len=32", [Heat, Heat, Lines, Lines]),
-        ("t5:heads=2,len=32", [Heat, Heat, Lines]),
+        ("sinusoidal:dim=16,len=32", [Heat, LineChart, Heat, Circles]),
+        ("rope:dim=16,len=32", [Heat, LineChart, Heat, Circles]),
+        ("binary:dim=8,len=32", [Heat, LineChart, Heat]),
+        ("alibi:heads=4,len=32", [Heat, Heat, LineChart, LineChart]),
+        ("t5:heads=2,len=32", [Heat, Heat, LineChart]),
     ],
 )
 def test_a_family_has_its_own_pictures(text, kinds):
@@ -154,11 +155,11 @@ def test_positions_that_are_not_even_are_no_axis():
 def test_pictures_of_files(tmp_path):
     np.save(tmp_path / "b.npy", -np.abs(np.arange(9)[:, None] - np.arange(9))[None] * np.ones((2, 1, 1)))
     found = charts_of_table(open_table(str(tmp_path / "b.npy")), "b.npy")
-    assert [type(chart) for chart in found] == [Heat, Heat, Lines]
+    assert [type(chart) for chart in found] == [Heat, Heat, LineChart]
     angles = np.arange(8)[:, None] * 0.3 ** np.arange(8)
     np.save(tmp_path / "r.npy", np.stack([np.cos(angles), np.sin(angles)]))  # square too, and yet no bias
     found = charts_of_table(open_table(str(tmp_path / "r.npy")), "r.npy")
-    assert [type(chart) for chart in found] == [Heat, Lines, Heat, Circles]
+    assert [type(chart) for chart in found] == [Heat, LineChart, Heat, Circles]
 
 
 def test_what_cannot_be_drawn_names_what_can():

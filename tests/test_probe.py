@@ -93,6 +93,7 @@ def test_a_trained_model_is_tried_with_scalings_too():
     assert [t.tried_with for t in found.trials] == [str(Recipe.parse("rope:dim=16")), str(linear)]
     assert found.trials[1].name == "rope + linear"
     assert len(found.trials[1].losses) == 2
+    assert found.trials[0].losses[0] != found.trials[1].losses[0]  # slower phases, other losses
 
 
 def test_a_seed_starts_every_encoding_from_the_same_weights():
@@ -104,8 +105,37 @@ def test_a_seed_starts_every_encoding_from_the_same_weights():
 def test_an_interrupted_training_stops_at_its_next_step():
     stop = threading.Event()
     stop.set()
-    settings = probe.Settings(steps=10**9)
-    probe._trained(fitted_by_name("none"), settings, 0, stop)
+    recipe, settings = fitted_by_name("none"), probe.Settings(steps=10**9)
+    model = probe._trained(recipe, settings, 0, stop)
+    fresh = Model(np.random.default_rng(0), placing(recipe, settings.train, settings.train))
+    assert model.weights.keys() == fresh.weights.keys()
+    for name, weights in fresh.weights.items():  # not one step was taken
+        np.testing.assert_array_equal(model.weights[name], weights)
+
+
+def test_training_lowers_the_loss_on_text_it_has_not_seen():
+    recipe, settings = fitted_by_name("alibi", 16), probe.Settings(train=16, test=32, steps=80, batch=16)
+    where, text = placing(recipe, 16, 16), speak(np.random.default_rng(5), 64, 16)
+    before = Model(np.random.default_rng(0), where).loss(text.tokens, where).mean()
+    after = probe._trained(recipe, settings, 0, threading.Event()).loss(text.tokens, where).mean()
+    assert after < 0.9 * before
+    assert after > text.floor.mean()  # nothing beats the predictor that knows the language
+
+
+@pytest.mark.parametrize(
+    ("beyond", "verdict"), [(1.0, "holds"), (1.05, "holds"), (1.06, "drifts"), (1.25, "drifts"), (1.26, "loses")]
+)
+def test_a_verdict_compares_the_ends_of_both_lengths(beyond, verdict):
+    settings = probe.Settings(train=16, test=64)  # 8 and 32 values: inside 4 to 7, beyond 28 to 31
+    losses = [np.full(32, 50.0), np.full(32, 50.0)]
+    for seed, each in enumerate(losses):
+        each[4:8], each[28:32] = 1 + 0.2 * seed, beyond * (1 + 0.2 * seed)
+    recipe = fitted_by_name("none", 16)
+    found = probe._trial(recipe, recipe, losses, settings)
+    assert found.verdict == verdict
+    assert found.spread_inside == pytest.approx((1.0, 1.2))
+    assert found.beyond == pytest.approx(1.1 * beyond)
+    assert probe._trial(recipe, recipe, [each[:8] for each in losses], settings).verdict == "ends"
 
 
 def test_an_encoding_without_a_place_in_the_model_is_refused():

@@ -52,8 +52,8 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Lines in one frame."""
+class LineChart:
+    """LineChart in one frame."""
 
     title: str
     x: Axis
@@ -63,7 +63,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Part:
+class BarLayer:
     """One layer of stacked bars: a height for each bar, drawn stronger or fainter (0 to 1)."""
 
     name: str
@@ -72,16 +72,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Bars:
+class BarChart:
     """Stacked bars over whole numbers from 0."""
 
     title: str
     x: Axis
     y: Axis
-    parts: Sequence[Part]
+    parts: Sequence[BarLayer]
 
 
-Framed = Lines | Bars
+Framed = LineChart | BarChart
 Chart = Framed | Heat | Circles
 
 
@@ -131,6 +131,11 @@ def _step(span: float) -> float:
     return next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
 
 
+def some_of(count: int, most: int) -> list[int]:
+    """Return numbers 0 .. count-1: all of them, or `most`, the first, the last and some between."""
+    return sorted({round(i * (count - 1) / max(1, min(count, most) - 1)) for i in range(min(count, most))})
+
+
 def printable(text: str) -> str:
     """Return text without what a terminal or a viewer would obey."""
     return "".join(c if c.isprintable() else "?" for c in text)
@@ -146,7 +151,7 @@ def tick_text(value: float) -> str:
 
 def scales(chart: Framed) -> tuple[Scale, Scale]:
     """Return the scales of both axes of a chart."""
-    if isinstance(chart, Lines):
+    if isinstance(chart, LineChart):
         across = [v for s in chart.series for v in s.x] + [m.x for m in chart.marks]
         return scale_of(chart.x, across), scale_of(chart.y, [v for s in chart.series for v in s.y])
     count = len(chart.parts[0].heights)

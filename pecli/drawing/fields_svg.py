@@ -13,7 +13,7 @@ Text = Callable[..., str]
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 380, 74, 176, 46, 54
 INK, FAINT = "#222222", "#d9d9d9"
 PIXELS = 160  # least of an image along each side
-HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")  # Okabe and Ito
 
 
 def heat_parts(heat: Heat, text: Text) -> list[str]:
@@ -114,7 +114,7 @@ def circle_parts(chart: Circles, text: Text) -> list[str]:
         cross = f"M{x - radius:.1f} {y:.1f}h{2 * radius:.1f}M{x:.1f} {y - radius:.1f}v{2 * radius:.1f}"
         parts.append(f'<path d="{cross}" stroke="{FAINT}"/>')
         for number, arrow in enumerate(arrows):
-            parts += _arrow(x, y, radius, arrow.angle, arrow.length, HUES[number % len(HUES)])
+            parts += _arrow(x, y, radius, arrow.angle, arrow.length, COLOURS[number % len(COLOURS)])
         parts.append(text(x, y + radius + 22, name, anchor="middle"))
     names = [arrow.name for arrow in chart.circles[0][1]] if chart.circles else []
     return [*parts, *_key(names, chart.legend, text)]
@@ -136,7 +136,7 @@ def _key(names: Sequence[str], legend: str, text: Text) -> list[str]:
     x = 24 + 7 * len(legend) + 16
     for number, name in enumerate(names):
         parts += [
-            f'<path d="M{x:.0f} {y - 4}h18" stroke="{HUES[number % len(HUES)]}" stroke-width="2.5"/>',
+            f'<path d="M{x:.0f} {y - 4}h18" stroke="{COLOURS[number % len(COLOURS)]}" stroke-width="2.5"/>',
             text(x + 23, y, name),
         ]
         x += 23 + 7 * len(name) + 18

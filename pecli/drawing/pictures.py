@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Trace
+from pecli.drawing.charts import Chart
 from pecli.errors import UnknownName
-
-__all__ = ["Axis", "Bars", "Chart", "Lines", "Mark", "Part", "Trace", "check_picture", "draw", "picture_bytes"]
 
 SUFFIXES = (".svg", ".png")
 

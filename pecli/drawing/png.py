@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from pecli.drawing.charts import Bars, Chart, Lines
+from pecli.drawing.charts import BarChart, Chart, LineChart
 from pecli.drawing.fields import Circles, Heat, palette
-from pecli.drawing.svg import COLOURS, DASHES
+from pecli.drawing.fields_svg import COLOURS
+from pecli.drawing.svg import DASHES
 from pecli.errors import MissingPackage
 
 INCHES = (9.5, 4.6)
@@ -40,7 +41,7 @@ def png_of(charts: Sequence[Chart]) -> bytes:
             continue
         axes.set_xlabel(chart.x.label)
         axes.set_ylabel(chart.y.label)
-        if isinstance(chart, Lines):
+        if isinstance(chart, LineChart):
             _lines(axes, chart)
         else:
             _bars(axes, chart)
@@ -52,7 +53,7 @@ def png_of(charts: Sequence[Chart]) -> bytes:
     return out.getvalue()
 
 
-def _lines(axes: Any, chart: Lines) -> None:
+def _lines(axes: Any, chart: LineChart) -> None:
     for number, series in enumerate(chart.series):
         dash = DASHES[number % len(DASHES)]
         style: Any = (0, tuple(float(part) for part in dash.split())) if dash else "-"
@@ -68,7 +69,7 @@ def _lines(axes: Any, chart: Lines) -> None:
     axes.set_ylim(chart.y.low, chart.y.high)
 
 
-def _bars(axes: Any, chart: Bars) -> None:
+def _bars(axes: Any, chart: BarChart) -> None:
     below = [0.0] * len(chart.parts[0].heights)
     for part in chart.parts:
         colour = COLOURS[0 if part.strength > 0.5 else 1]

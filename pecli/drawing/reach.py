@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pecli.drawing.charts import Axis, Bars, Chart, Lines, Mark, Part, Trace
+from pecli.drawing.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, some_of
 from pecli.extrapolation.extrapolation import Extrapolation
 from pecli.extrapolation.reach import BiasReach
 from pecli.extrapolation.scalings import Scaled
@@ -33,37 +33,37 @@ def charts_of(reports: Iterable[Extrapolation]) -> list[Chart]:
 
 
 def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
-    coverage = Bars(
+    coverage = BarChart(
         f"Phases of {report.source}: seen in training and new",
         Axis("pair (0 turns fastest)"),
         Axis("share of the circle", low=0.0, high=1.0),
         (
-            Part(f"seen up to {report.train}", [p.seen for p in reach.pairs]),
-            Part(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
+            BarLayer(f"seen up to {report.train}", [p.seen for p in reach.pairs]),
+            BarLayer(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
         ),
     )
     score = _score(f"Score against distance of {report.source}", report, [(report.source, reach.score)])
     return [coverage, score]
 
 
-def _score(title: str, report: Extrapolation, curves: Sequence[tuple[str, Curve]]) -> Lines:
+def _score(title: str, report: Extrapolation, curves: Sequence[tuple[str, Curve]]) -> LineChart:
     series = [Trace(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
     where = Axis(DISTANCE, log=True, low=1.0)
-    return Lines(title, where, Axis("mean cosine of the pairs"), series, (_trained(report),))
+    return LineChart(title, where, Axis("mean cosine of the pairs"), series, (_trained(report),))
 
 
 def _trained(report: Extrapolation) -> Mark:
     return Mark(report.train, f"trained to {report.train}")
 
 
-def _of_bias(report: Extrapolation, reach: BiasReach) -> Lines:
+def _of_bias(report: Extrapolation, reach: BiasReach) -> LineChart:
     """Return the weights that biases leave, of many heads the first, the last and some between."""
     count = len(reach.curves)
-    shown = range(count) if count <= HEADS else sorted({round(i * (count - 1) / (HEADS - 1)) for i in range(HEADS)})
+    shown = some_of(count, HEADS)
     series = [Trace(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
     title = f"Weight of a key against its distance, {report.source}"
     up = Axis("weight over the largest", low=0.0, high=1.0)
-    return Lines(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
+    return LineChart(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
 
 
 def _weights(curve: Curve, reach: BiasReach) -> list[float]:
@@ -85,13 +85,13 @@ def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Char
     ]
     pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
     return [
-        Lines(
+        LineChart(
             f"New phases that training saw, {report.source} to {report.test}",
             pair,
             Axis("share", low=0, high=1),
             inside,
         ),
-        Lines(
+        LineChart(
             "How much slower a scaling makes a pair", pair, Axis("frequency over that in training", log=True), slower
         ),
         _score("Score against distance by scaling", report, [(name, reach.score) for name, reach in made]),
@@ -109,7 +109,7 @@ def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
     mark = Mark(settings.train, f"trained to {settings.train}")
     title = f"Loss by position of small models on a toy language ({len(settings.seeds)} seeds)"
     return [
-        Lines(
+        LineChart(
             title, Axis("position (tokens)", low=0.0, high=settings.test), Axis("loss (nats)", low=0.0), series, (mark,)
         )
     ]

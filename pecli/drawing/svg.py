@@ -6,14 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from pecli.drawing.charts import Bars, Chart, Framed, Lines, Scale, printable, scales, tick_text
+from pecli.drawing.charts import BarChart, Chart, Framed, LineChart, Scale, printable, scales, tick_text
 from pecli.drawing.fields import Circles, Heat
-from pecli.drawing.fields_svg import circle_parts, heat_parts
+from pecli.drawing.fields_svg import (
+    BOTTOM,
+    COLOURS,
+    FAINT,
+    HEIGHT,
+    INK,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    circle_parts,
+    heat_parts,
+)  # fmt: skip
 
-WIDTH, HEIGHT = 760, 380
-LEFT, RIGHT, TOP, BOTTOM = 74, 176, 46, 54
-INK, FAINT, PAPER = "#222222", "#d9d9d9", "#ffffff"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")  # Okabe and Ito
+PAPER = "#ffffff"
 DASHES = ("", "7 3", "2 2", "8 3 2 3", "12 4", "4 4", "1 3", "10 2 2 2")
 LEGEND = 22  # characters of a name before it is cut
 
@@ -39,7 +48,7 @@ def _chart(chart: Chart) -> list[str]:
         return circle_parts(chart, _text)
     across, up = scales(chart)
     parts = [_text(LEFT, 24, chart.title, size=14, weight="bold"), *_frame(chart, across, up)]
-    if isinstance(chart, Lines):
+    if isinstance(chart, LineChart):
         return [*parts, *_lines(chart, across, up), *_legend([s.name for s in chart.series], _line_key)]
     layers = chart.parts
     names = [part.name for part in layers]
@@ -72,7 +81,7 @@ def _frame(chart: Framed, across: Scale, up: Scale) -> list[str]:
     return [*parts, _text(18, middle, chart.y.label, anchor="middle", turned=True)]
 
 
-def _lines(chart: Lines, across: Scale, up: Scale) -> list[str]:
+def _lines(chart: LineChart, across: Scale, up: Scale) -> list[str]:
     parts = []
     for mark in chart.marks:
         x = _x(across, mark.x)
@@ -96,7 +105,7 @@ def _pen(number: int) -> str:
     return f'stroke="{COLOURS[number % len(COLOURS)]}" stroke-width="1.6" stroke-linejoin="round"{dashed}'
 
 
-def _bars(chart: Bars, across: Scale, up: Scale) -> list[str]:
+def _bars(chart: BarChart, across: Scale, up: Scale) -> list[str]:
     parts = []
     count = len(chart.parts[0].heights)
     wide = (WIDTH - LEFT - RIGHT) / max(1, count)

@@ -10,7 +10,7 @@ import numpy as np
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Tabular
 from pecli.declare.words import PICTURES
-from pecli.drawing.charts import Axis, Chart, Lines, Trace
+from pecli.drawing.charts import Axis, Chart, LineChart, Trace, some_of
 from pecli.drawing.fields import Arrow, Circles, Heat
 from pecli.errors import BadParameter, UnknownName
 from pecli.measures.profiles import profile_of
@@ -171,7 +171,7 @@ def _waves(sample: Sample, name: str) -> list[Chart]:
     series = [Trace(f"column {c}{parts[c]}", x, values[:rows, c].tolist()) for c in chosen]
     part = "" if len(sample.planes) == 1 else f" ({sample.planes[0].name})"
     title = f"Columns of {name}{part}{_part_of(sample, rows)}"
-    return [Lines(title, Axis(_where(sample, rows), low=first, high=last), Axis("value"), series)]
+    return [LineChart(title, Axis(_where(sample, rows), low=first, high=last), Axis("value"), series)]
 
 
 def _parts(sample: Sample, columns: int) -> list[str]:
@@ -282,13 +282,13 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
             Axis("head", low=1.0, high=float(len(slopes)), whole=True),
             Axis("penalty for each position of distance", log=True),
         )
-        found.append(Lines(f"Slopes of {name}", across, up, [Trace("slope", heads, slopes)]))
+        found.append(LineChart(f"Slopes of {name}", across, up, [Trace("slope", heads, slopes)]))
     if profile is None or profile.by != "distance":
         return found
     count = profile.heads
-    shown = range(count) if count <= HEADS else sorted({round(i * (count - 1) / (HEADS - 1)) for i in range(HEADS)})
+    shown = some_of(count, HEADS)
     keep = np.abs(profile.distances) <= CELLS // 2
     distances = [float(d) for d in profile.distances[keep]]
     series = [Trace(f"head {h + 1}", distances, profile.values[h, keep].tolist()) for h in shown]
     across = Axis("distance: key minus query (positions)", low=min(distances), high=max(distances))
-    return [*found, Lines(f"Bias of {name} by distance", across, Axis("added to the logit"), series)]
+    return [*found, LineChart(f"Bias of {name} by distance", across, Axis("added to the logit"), series)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pecli.drawing.charts import Bars, Chart, Framed, Lines, Scale, printable, scales, tick_text
+from pecli.drawing.charts import BarChart, Chart, Framed, LineChart, Scale, printable, scales, tick_text
 from pecli.drawing.fields import Circles, Heat
 from pecli.drawing.fields_text import Screen, circles_text, heat_text
 
@@ -37,7 +37,7 @@ def _framed(chart: Framed, width: int) -> str:
     """Return lines or bars in a frame."""
     across, up = scales(chart)
     columns = max(20, width - MARGIN - 2)
-    if isinstance(chart, Lines):
+    if isinstance(chart, LineChart):
         cells, legend = _lines(chart, across, up, columns)
     else:
         cells, legend = _bars(chart, up, columns)
@@ -64,7 +64,7 @@ def _ticks(scale: Scale, columns: int) -> str:
     return "".join(line)
 
 
-def _lines(chart: Lines, across: Scale, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
+def _lines(chart: LineChart, across: Scale, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
     cells = [[" "] * columns for _ in range(HEIGHT)]
     for mark in chart.marks:
         at = round(across.place(mark.x) * (columns - 1))
@@ -81,7 +81,7 @@ def _lines(chart: Lines, across: Scale, up: Scale, columns: int) -> tuple[list[l
     return cells, [f"{'':>{MARGIN + 1}}{entry}" for entry in legend]
 
 
-def _bars(chart: Bars, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
+def _bars(chart: BarChart, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
     """Return stacked bars; several bars that share a column are averaged."""
     count = len(chart.parts[0].heights)
     shades = ["█" if part.strength > 0.5 else "▒" for part in chart.parts]

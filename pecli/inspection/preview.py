@@ -10,7 +10,7 @@ from pecli.declare.tabular import Array, Tabular
 
 
 @dataclass(frozen=True)
-class Part:
+class Excerpt:
     """Some rows and columns of one array, or of one head of it.
 
     Attributes
@@ -50,7 +50,7 @@ class Part:
         }
 
 
-def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2) -> list[Part]:
+def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2) -> list[Excerpt]:
     """Return the visible parts of every array, at most `rows` x `columns` each.
 
     Of an array with heads, the first `heads` of them.
@@ -58,7 +58,7 @@ def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2)
     return [part for array in table.arrays for part in _parts(table, array, rows, columns, heads)]
 
 
-def _parts(table: Tabular, array: Array, rows: int, columns: int, heads: int) -> list[Part]:
+def _parts(table: Tabular, array: Array, rows: int, columns: int, heads: int) -> list[Excerpt]:
     shape = array.shape
     if len(shape) == 0:
         return [_part(table, array, array.name, 0, 1, rows, columns)]
@@ -81,7 +81,7 @@ def _pick(count: int, limit: int) -> list[int | None]:
     return [*range(limit - tail), None, *range(count - tail, count)]
 
 
-def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows: int, columns: int) -> Part:
+def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows: int, columns: int) -> Excerpt:
     picked = _pick(count, rows)
     width = 1
     for side in array.row_shape:
@@ -102,10 +102,10 @@ def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows
         [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
     )
     row_axis = array.axes[array.lead - 1] if array.axes else ""
-    return Part(array, title, row_axis, column_axis, labels, column_labels, cells)
+    return Excerpt(array, title, row_axis, column_axis, labels, column_labels, cells)
 
 
-def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
+def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Excerpt:
     """Return an array (heads, m) of single values with a row per head, columns around the middle."""
     heads, m = array.shape
     picked = _pick(heads, rows)
@@ -121,7 +121,7 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Part:
             values = table.read_rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
             cells.append(widened(values, array.dtype))
     labels = [None if h is None else str(h + 1) for h in picked]
-    return Part(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
+    return Excerpt(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
 
 
 def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]:

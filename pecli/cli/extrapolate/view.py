@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pecli.extrapolation.coverage import Coverage
     from pecli.extrapolation.extension import ExtensionReach
     from pecli.extrapolation.reach import BiasReach, IndexReach
-    from pecli.extrapolation.trial.probe import Probe, Trial
+    from pecli.extrapolation.trial.probe import ModelTrial, Probe
     from pecli.extrapolation.waves import WaveReach
 
 PAIRS = 14
@@ -233,7 +233,7 @@ def probe_view(probe: Probe) -> list[Item]:
     ]
 
 
-def _trial_row(trial: Trial) -> list[str]:
+def _trial_row(trial: ModelTrial) -> list[str]:
     low, high = trial.spread_inside
     row = [trial.name, f"{trial.inside:.3f}", f"{low:.3f}-{high:.3f}"]
     if trial.beyond is None or trial.spread_beyond is None:
@@ -242,7 +242,7 @@ def _trial_row(trial: Trial) -> list[str]:
     return [*row, f"{trial.beyond:.3f}", f"{low:.3f}-{high:.3f}", f"{trial.beyond / trial.inside:.2f}", trial.verdict]
 
 
-def _by_part(trial: Trial, size: int, count: int) -> list[str]:
+def _by_part(trial: ModelTrial, size: int, count: int) -> list[str]:
     """Return the mean loss over seeds of each part of `size` values, empty where there are none."""
     mean = [sum(values) / len(values) for values in zip(*trial.losses, strict=True)]
     parts = [mean[i * size : (i + 1) * size] for i in range(count)]

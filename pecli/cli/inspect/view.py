@@ -10,7 +10,7 @@ from pecli.cli.terminal.items import Item, ScreenTable, grid, preview_grid, shap
 
 if TYPE_CHECKING:
     from pecli.identification.identification import Identification
-    from pecli.inspection.preview import Part
+    from pecli.inspection.preview import Excerpt
     from pecli.inspection.property import Property
     from pecli.inspection.statistics import Inspection
     from pecli.inspection.verification import Folder, Verified
@@ -19,7 +19,7 @@ LABEL = 15  # columns of what stands before the colon
 
 
 def inspection_view(
-    found: Inspection, more: Mapping[str, Any], parts: Sequence[Part], precision: int
+    found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerpt], precision: int
 ) -> list[Item]:  # fmt: skip
     """Return arrays, recipe and metadata, statistics, what was asked for, and the head of the values."""
     size = sum(array.bytes for array in found.arrays)

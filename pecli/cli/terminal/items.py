@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Array
 
 if TYPE_CHECKING:
-    from pecli.inspection.preview import Part
+    from pecli.inspection.preview import Excerpt
 
 MANY = 1e7  # from here on a value is written with its power of ten
 
@@ -62,7 +62,7 @@ def number(value: Any, precision: int) -> str:
     return f"{value:.{precision}f}"
 
 
-def preview_grid(part: Part, precision: int) -> ScreenTable:
+def preview_grid(part: Excerpt, precision: int) -> ScreenTable:
     """Return the visible part of an array as a table."""
     heads = ["…" if label is None else label for label in (part.row_axis, *part.column_labels)]
     rows = [

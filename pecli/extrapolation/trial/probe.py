@@ -44,7 +44,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ModelTrial:
     """What one encoding did.
 
     Attributes
@@ -94,7 +94,7 @@ class Probe:
     floor: list[float]
     floor_inside: float
     floor_beyond: float
-    trials: tuple[Trial, ...]
+    trials: tuple[ModelTrial, ...]
 
 
 LANGUAGE = (
@@ -212,12 +212,12 @@ def _windows(settings: Settings) -> tuple[slice, slice]:
     return slice(inside // 2, inside), slice(last - inside // 2, last)
 
 
-def _trial(recipe: Recipe, test: Recipe, losses: list[NDArray[np.float64]], settings: Settings) -> Trial:
+def _trial(recipe: Recipe, test: Recipe, losses: list[NDArray[np.float64]], settings: Settings) -> ModelTrial:
     inside, beyond = (
         [float(loss[part].mean()) for loss in losses if len(loss) >= part.stop] for part in _windows(settings)
     )
     name = _label(recipe) if test is recipe else f"{_label(recipe)} + {_change(recipe, test)}"
-    made = Trial(
+    made = ModelTrial(
         name, str(recipe), str(test), [loss.tolist() for loss in losses], float(np.mean(inside)),
         (min(inside), max(inside)), None, None, "ends",
     )  # fmt: skip
