@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table
-from pecli.drawing.charts import LineChart
+from pecli.drawing.charts import Axis, LineChart, scale_of
 from pecli.drawing.fields import Circles, Heat, palette, rgb, shade
 from pecli.drawing.fields_text import code
 from pecli.drawing.pictures import draw, picture_bytes
@@ -258,3 +258,21 @@ def test_the_readmes_pictures_are_current_and_small(name):
 def test_a_single_value_has_nothing_to_draw():
     with pytest.raises(PecliError, match="has nothing to draw"):
         charts_of_table(Table.parse("learned:dim=1,len=1"), "x")
+
+
+def test_the_slopes_of_a_bias_of_one_query_and_one_key_are_drawn():
+    charts = charts_of_table(Table.parse("alibi:heads=8,len=1"), "x")
+    assert [chart.title for chart in charts] == ["Slopes of x"]
+    assert charts[0].series[0].y == [2.0**-h for h in range(1, 9)]
+    assert draw(charts)
+
+
+@pytest.mark.parametrize("recipe", ["kerple:heads=2", "t5:heads=2", "sandwich:heads=2"])
+def test_one_value_of_each_head_is_no_slope(recipe):
+    with pytest.raises(PecliError, match="has nothing to draw"):
+        charts_of_table(Table.parse(f"{recipe},len=1"), "x")
+
+
+def test_a_logarithmic_axis_without_positive_values_has_a_scale():
+    scale = scale_of(Axis("x", log=True), [0.0, -1.0])
+    assert (scale.low, scale.high) == (1.0, 10.0)

@@ -105,8 +105,8 @@ class Scale:
 def scale_of(axis: Axis, values: Iterable[float]) -> Scale:
     """Return the scale of an axis for these values; ends are moved outwards to ticks where they are not given."""
     finite = [v for v in values if math.isfinite(v) and not (axis.log and v <= 0)]
-    low = axis.low if axis.low is not None else min(finite, default=0.0)
-    high = axis.high if axis.high is not None else max(finite, default=1.0)
+    low = axis.low if axis.low is not None else min(finite, default=1.0 if axis.log else 0.0)
+    high = axis.high if axis.high is not None else max(finite, default=10.0 if axis.log else 1.0)
     if not high > low:
         low, high = (low / 2, low * 2) if axis.log and low > 0 else (low - 0.5, low + 0.5)
     if axis.log:

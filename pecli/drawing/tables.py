@@ -274,7 +274,7 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
     profile = profile_of(take(sample.table, unstack=False))
     plan = sample.table.plan if isinstance(sample.table, Table) else None
     slopes = [float(slope) for slope in plan.slopes()] if isinstance(plan, Bias) and plan.slopes else []
-    if profile is not None and profile.by == "slopes":
+    if profile is not None and profile.by == "slopes" and len(sample.table.arrays[0].shape) == 1:
         slopes = profile.values[:, 0].tolist()
     if len(slopes) > 1:
         heads = [float(h) for h in range(1, len(slopes) + 1)]

@@ -17,7 +17,7 @@ from pecli.models.stacks import STACKS
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
-    from pecli.drawing.pictures import Chart
+    from pecli.drawing.charts import Chart
     from pecli.numbers.positions import Positions
     from pecli.sources.sources import NamedSource
 

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from pecli.cli.terminal.output import clean, is_terminal, say, tell, wants_colour
-from pecli.drawing.pictures import Chart, draw, picture_bytes
+from pecli.drawing.charts import Chart
+from pecli.drawing.pictures import draw, picture_bytes
 
 
 def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, quiet: bool = False) -> None:
