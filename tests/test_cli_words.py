@@ -109,7 +109,7 @@ def test_a_misspelt_recipe_suggests_the_encoding_that_was_meant(pecli):
         ("extrapolate --probe --prefix 1", "prefix=1 cannot stand with --probe"),
         ("extrapolate a.npy --test-len 9 --extend tile --threshold 0.1", "threshold=0.1 is for reports"),
         ("extrapolate rope:dim=4 --train-len 9 --test-len 20 --threshold 0.1", "threshold=0.1 is for biases"),
-        ("extrapolate a.npy --test-len 9 --extend tile --antialias -o b.npy", "antialias=true is for linear or cubic"),
+        ("extrapolate a.npy --test-len 9 --extend tile --antialias -o b.npy", "antialias=true is for linear and cubic"),
     ],
 )
 def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, part):

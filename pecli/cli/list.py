@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pecli.cli.options import Json, Option
 from pecli.cli.terminal.output import print_json, say
-from pecli.declare.encoding import Encoding
+
+if TYPE_CHECKING:
+    from pecli.declare.encoding import Encoding
 
 EXAMPLE_LINES = 24
 

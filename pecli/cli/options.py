@@ -11,16 +11,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 
-from pecli.declare.encoding import Family
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.numbers.types import DTYPES
 from pecli.tables.layouts import LAYOUTS
+
+if TYPE_CHECKING:
+    from pecli.declare.encoding import Family
 
 T = TypeVar("T")
 TABLE, OUTPUT, SCREEN = "Table", "Output", "Screen"

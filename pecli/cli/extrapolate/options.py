@@ -137,10 +137,7 @@ def check_together(options: ExtrapolateOptions) -> None:
         raise BadParameter("SOURCE", len(options.sources), "sources cannot share -o: extend one at a time")
     if options.extend is None:
         refuse(f"needs --extend: {', '.join(WAYS)}", options, *extending)
-    else:
-        if options.extend != "hierarchical":
-            refuse(f"is for hierarchical, not for {options.extend}: leave it out", options, "alpha")
-        if options.extend not in ("linear", "cubic"):
-            refuse(f"is for linear or cubic, not for {options.extend}: leave it out", options, "antialias")
+    elif options.extend != "hierarchical":
+        refuse(f"is for hierarchical, not for {options.extend}: leave it out", options, "alpha")
     if options.scaling is None:
         refuse("needs --scaling all, or a list of scalings", options, "factor")
