@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from pecli.cli.options import Json, LayerType, Option, Quiet, refuse
-from pecli.declare.words import PURPOSES
+from pecli.cli.compare.options import TOLERANCES, CompareOptions
+from pecli.cli.options import refuse
+from pecli.cli.terminal.output import print_json
+from pecli.cli.terminal.screen import progress_for, show
 from pecli.errors import BadParameter, BadRecipe
 
-TOLERANCES = ("atol", "rtol", "ulp")
+if TYPE_CHECKING:
+    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
+    from pecli.declare.tabular import Tabular
+    from pecli.sources.sources import NamedSource
 
-
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions:
-    """What ``compare`` may be given."""
-
-    sources: Annotated[tuple[str, ...], Option("Two sources or more.", "SOURCE...", argument=True)] = ()
-    atol: Annotated[str | None, Option("Absolute tolerance.", "X")] = None
-    rtol: Annotated[str | None, Option("Tolerance relative to the second value.", "X")] = None
-    ulp: Annotated[str | None, Option("Tolerance in units in the last place.", "N")] = None
-    stacks: Annotated[bool, Option("Of a model's config.json: which stacks agree, and on what it hangs.")] = False
-    all: Annotated[bool, Option("The facts of every encoding.")] = False
-    purpose: Annotated[
-        str | None,
-        Option(
-            f"Mark the encodings whose facts fit: {', '.join(PURPOSES)}.", "PURPOSE", words=PURPOSES, names=("--for",)
-        ),
-    ] = None
-    values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
-    layer_type: LayerType = None
-    json: Json = False
-    quiet: Quiet = False
+DEFAULT_ROWS = 128  # of recipes that say no length
 
 
 def command(options: CompareOptions) -> int:
@@ -44,19 +29,16 @@ def command(options: CompareOptions) -> int:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values")
         _no_purpose(options)
-        return show_stacks(sources[0], layer_type=options.layer_type, json=options.json, quiet=options.quiet)
+        return show_stacks(sources[0], layer_type=options.layer_type, json=options.json)
     refuse("is for --stacks: write it in the source, as NAME:config=FILE,layer-type=NAME", options, "layer_type")
     from pecli.cli.compare.facts_view import chosen, show_facts
 
     named = None if options.values else chosen(sources)
     if named is not None:
         refuse("is for values: give --values too, or leave it out", options, *TOLERANCES)
-        return show_facts(named, purpose=options.purpose, json=options.json, quiet=options.quiet)
+        return show_facts(named, purpose=options.purpose, json=options.json)
     _no_purpose(options)
-    from pecli.cli.compare.run import compare_sources, tolerance_of
-
-    tolerance = tolerance_of(options.atol, options.rtol, options.ulp)
-    return compare_sources(sources, tolerance, json=options.json, quiet=options.quiet)
+    return _compare_values(sources, options)
 
 
 def _no_purpose(options: CompareOptions) -> None:
@@ -76,3 +58,100 @@ def _sources(options: CompareOptions) -> list[str]:
     if not given:
         raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
     return given
+
+
+def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
+    """Compare the values of two sources, or of every pair of several; return 0 if all are the same, else 1."""
+    from pecli.comparison.results import Tolerance
+    from pecli.sources.sources import read_source
+
+    if len(texts) < 2:
+        raise BadParameter("SOURCE", texts[0], "needs another one to be compared with: give two sources or more")
+    allowed = Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
+    sources = [read_source(text) for text in texts]
+    return (_two if len(sources) == 2 else _several)(sources, allowed, options)
+
+
+def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
+    from pecli.cli.compare.view import comparison_view
+    from pecli.sources.alignment import open_beside
+
+    first, second = sources
+    a, b = open_beside(first, second, DEFAULT_ROWS)
+    found = _compared(a, b, tolerance, quiet=options.quiet or options.json)
+    if options.json:
+        print_json({"sources": [first.text, second.text], **as_dict(found)})
+    else:
+        show(*comparison_view((first.text, a), (second.text, b), found, tolerance))
+    return 0 if found.equal else 1
+
+
+def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, *, quiet: bool) -> Comparison:
+    from pecli.diagnosis.diagnosis import compare
+
+    total = sum(array.bytes for table in (a, b) for array in table.arrays)
+    with progress_for(total, quiet=quiet) as advance:
+        return compare(a, b, tolerance, advance)
+
+
+def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
+    """Compare every pair; recipes take their shape from the first file."""
+    from pecli.cli.compare.view import matrix_view
+    from pecli.sources.alignment import open_alone, table_like
+
+    model = next((s for s in sources if not s.is_recipe), next((s for s in sources if s.says_length), sources[0]))
+    opened = open_alone(model, DEFAULT_ROWS)
+    tables = [opened if s is model else table_like(s, opened) if s.is_recipe else s.open() for s in sources]
+    pairs = {
+        (i, j): _compared(tables[i], tables[j], tolerance, quiet=options.quiet or options.json)
+        for i in range(len(tables))
+        for j in range(i + 1, len(tables))
+    }
+    equal = all(found.equal for found in pairs.values())
+    names = [s.text for s in sources]
+    if options.json:
+        items = [{"sources": [names[i], names[j]], **as_dict(found)} for (i, j), found in pairs.items()]
+        print_json({"sources": names, "equal": equal, "pairs": items})
+    else:
+        show(*matrix_view(names, pairs))
+    return 0 if equal else 1
+
+
+def as_dict(found: Comparison) -> dict[str, Any]:
+    """Return what --json prints of a comparison."""
+    total, counted = found.total, any(array.ulp_dtype for array in found.arrays)
+    return {
+        "equal": found.equal,
+        "max_abs": total.max_abs if found.arrays else None,
+        "mean_abs": total.mean_abs if total.compared else None,
+        "max_ulp": total.max_ulp if counted else None,
+        "worst": None if total.worst is None else total.worst.as_dict(),
+        "first": None if total.first is None else total.first.as_dict(),
+        "findings": [finding.text for finding in found.findings],
+        "arrays": [_array(array) for array in found.arrays],
+    }
+
+
+def _array(found: ArrayComparison) -> dict[str, Any]:
+    figures = found.figures
+    return {
+        "name": found.name,
+        "shapes": [found.shape, found.other_shape],
+        "dtypes": [found.dtype, found.other_dtype],
+        "compared": figures.compared,
+        "unequal": figures.unequal,
+        "beyond": figures.beyond,
+        "max_abs": figures.max_abs,
+        "mean_abs": figures.mean_abs,
+        "max_ulp": figures.max_ulp if found.ulp_dtype else None,
+        "ulp_of": found.ulp_dtype,
+        "ulp_histogram": found.units,
+        "cosine_min": figures.cosine_min if figures.directed else None,
+        "cosine_mean": figures.cosine_mean,
+        "nan": figures.nan.as_dict(),
+        "infinite": figures.infinite.as_dict(),
+        "worst": None if figures.worst is None else figures.worst.as_dict(),
+        "first": None if figures.first is None else figures.first.as_dict(),
+        "columns": found.columns,
+        "rows": [{"first": row, "max_abs": value} for row, value in found.profile],
+    }

@@ -35,7 +35,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     return found
 
 
-def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str | None, json: bool, quiet: bool) -> int:
+def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str | None, json: bool) -> int:
     """Print declared facts and measured figures of encodings; return 0."""
     from pecli.inspection.facts import TITLES, sheet
     from pecli.inspection.measured import figures
@@ -50,8 +50,6 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str 
             fits = {n: {"fits": v.fits, "why": v.reasons, **advice[n]} for n, v in verdicts.items()}
             result |= {"for": purpose, "fits": fits}
         print_json(result)
-        return 0
-    if quiet:
         return 0
     from pecli.cli.terminal.items import grid
     from pecli.cli.terminal.screen import show

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pecli.inspection.stacks import StackRow
 
 
-def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False, quiet: bool = False) -> int:
+def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False) -> int:
     """Print every stack's table beside that of transformers; return 0 where all agree, else 1.
 
     Raises
@@ -29,8 +29,6 @@ def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False,
         layers = {name: [_row(row) for row in rows] for name, rows in found.items()}
         advised = {name: asdict(one) for name, one in advice.items()}
         print_json({"source": path, "equal": agree, "layers": layers, "advice": advised})
-        return int(not agree)
-    if quiet:
         return int(not agree)
     for name, rows in found.items():
         _show(name, rows)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.items import ScreenTable, grid, shapes_text
-from pecli.cli.terminal.output import clean
-from pecli.cli.terminal.screen import show
+from pecli.cli.terminal.items import Item, ScreenTable, grid, shapes_text
 
 if TYPE_CHECKING:
     from pecli.comparison.figures import OddValues, Place
@@ -18,21 +16,16 @@ JOINED = 8  # units beyond which bins are joined on the screen
 WORST = 3  # columns and stretches of rows that are named
 
 
-def show_comparison(
+def comparison_view(
     first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison, tolerance: Tolerance
-) -> None:
-    """Print what two tables are, whether they are the same, and where and why they differ."""
-    for text, table in (first, second):
-        show(clean(f"{text}   {shapes_text(table.arrays)}"))
-    show(clean(f"\n{_verdict(found, tolerance)}"))
-    for finding in found.findings:
-        show(clean(f"  {finding.text}"))
+) -> list[Item]:
+    """Return what two tables are, whether they are the same, and where and why they differ."""
+    items: list[Item] = [f"{text}   {shapes_text(table.arrays)}" for text, table in (first, second)]
+    items += [f"\n{_verdict(found, tolerance)}", *(f"  {finding.text}" for finding in found.findings)]
     total = found.total
     if total.unequal or total.nan.as_dict() or total.infinite.as_dict():
-        show(_table(found))
-        for array in found.arrays:
-            for line in details(array):
-                show(clean(f"  {line}"))
+        items += [_table(found), *(f"  {line}" for array in found.arrays for line in details(array))]
+    return items
 
 
 def _verdict(found: Comparison, tolerance: Tolerance) -> str:
@@ -111,17 +104,17 @@ def _histogram(counts: Mapping[str, int]) -> str:
     return "  ".join(f"{name}: {count:,}" for name, count in joined.items())
 
 
-def show_matrix(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison]) -> None:
-    """Print the largest differences of every pair of several sources."""
-    for number, name in enumerate(names, 1):
-        show(clean(f"{number}  {name}"))
+def matrix_view(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison]) -> list[Item]:
+    """Return the largest differences of every pair of several sources."""
     cells = {pair: _cell(found) for pair, found in pairs.items()}
     columns = [("max abs", "right"), *((str(j + 1), "right") for j in range(1, len(names)))]
     rows = [[str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names)))] for i in range(len(names) - 1)]
-    show(grid(columns, rows))
-    for (i, j), found in pairs.items():
-        for finding in found.findings:
-            show(clean(f"  {i + 1} and {j + 1}: {finding.text}"))
+    findings = [(i, j, finding.text) for (i, j), found in pairs.items() for finding in found.findings]
+    return [
+        *(f"{number}  {name}" for number, name in enumerate(names, 1)),
+        grid(columns, rows),
+        *(f"  {i + 1} and {j + 1}: {text}" for i, j, text in findings),
+    ]
 
 
 def _cell(found: Comparison) -> str:

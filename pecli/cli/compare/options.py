@@ -1,0 +1,49 @@
+"""The options of ``compare``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+
+from pecli.cli.options import Json, LayerType, Option, Quiet
+from pecli.declare.words import PURPOSES
+from pecli.errors import BadParameter
+from pecli.numbers.text import parse_integer, parse_number
+
+TOLERANCES = ("atol", "rtol", "ulp")
+
+
+def tolerance(name: str, given: str) -> Decimal:
+    """Return a number of 0 or above."""
+    value = parse_number(name, given)
+    if value < 0:
+        raise BadParameter(name, given, "must be 0 or above")
+    return value
+
+
+def whole_tolerance(name: str, given: str) -> int:
+    """Return a whole number of 0 or above."""
+    return parse_integer(name, tolerance(name, given))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """What ``compare`` may be given."""
+
+    sources: Annotated[tuple[str, ...], Option("Two sources or more.", "SOURCE...", argument=True)] = ()
+    atol: Annotated[Decimal | None, Option("Absolute tolerance.", "X", check=tolerance)] = None
+    rtol: Annotated[Decimal | None, Option("Tolerance relative to the second value.", "X", check=tolerance)] = None
+    ulp: Annotated[int | None, Option("Tolerance in units in the last place.", "N", check=whole_tolerance)] = None
+    stacks: Annotated[bool, Option("Of a model's config.json: which stacks agree, and on what it hangs.")] = False
+    all: Annotated[bool, Option("The facts of every encoding.")] = False
+    purpose: Annotated[
+        str | None,
+        Option(
+            f"Mark the encodings whose facts fit: {', '.join(PURPOSES)}.", "PURPOSE", words=PURPOSES, names=("--for",)
+        ),
+    ] = None
+    values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
+    layer_type: LayerType = None
+    json: Json = False
+    quiet: Quiet = False
