@@ -118,3 +118,24 @@ def test_the_first_qwens_base_follows_the_length_that_is_asked_for():
                 )
     (plain,) = read({"model_type": "qwen", "seq_length": 8192}).layers.values()
     assert "scaling" not in plain.params
+
+
+YARN = {"rope_type": "yarn", "factor": 4.0}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "ernie4_5_vl_moe_text", "rope_scaling": {"rope_type": "linear", "factor": 2.0}},
+        {"model_type": "cosmos3_edge_text", "rope_parameters": {**YARN, "rope_theta": 1e4}},
+        {"model_type": "gemma4_text", "rope_parameters": {**YARN, "rope_theta": 1e4}},
+        {"model_type": "cohere2_moe", "rope_parameters": {**YARN, "rope_theta": 1e4}},
+        {"model_type": "neomme", "rope_scaling": YARN},
+        {"model_type": "gptj", "rope_parameters": YARN},
+        {"model_type": "roformer", "rope_scaling": {"rope_type": "llama3", "factor": 4.0}},
+    ],
+    ids=lambda config: config["model_type"],
+)
+def test_what_raises_in_transformers_is_an_error_here(config):
+    with pytest.raises(PecliError):
+        read(config)

@@ -22,6 +22,16 @@ from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 
 
+REQUIRED = {
+    "linear": ("factor",),
+    "dynamic": ("factor",),
+    "yarn": ("factor", "original_max_position_embeddings"),
+    "longrope": ("short_factor", "long_factor", "original_max_position_embeddings"),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
+}
+"""Keys of a rope type that transformers wants of every class, in the dictionary or beside it."""
+
+
 def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
     """Fold DeepSeek-V4: a plain table for sliding layers, one of its own base for the compressed ones."""
     params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters") or {}
@@ -80,6 +90,8 @@ def _by_layer(keys: Keys, family: Family, notes: Notes) -> Folded:
                 one["partial_rotary_factor"] = _of_layer(keys, "partial_rotary_factors", shares, i)
             params[kind] = one
         if scaling and FULL in params:
+            if "max_position_embeddings" not in keys:  # the class's own length comes too late to stand for the original
+                _complete(keys, "rope_scaling")
             params[FULL].update(scaling)
         for name in ("rope_theta", "partial_rotary_factors", "rope_scaling"):
             notes.use(name, "rotary table, layer by layer")
@@ -117,6 +129,8 @@ def _zipped(keys: Keys, family: Family, notes: Notes) -> Folded:
 def _shares_by_kind(keys: Keys, family: Family, notes: Notes) -> Folded:
     """Fold NeoMME: a base and a share for each kind of layer, completed one by one."""
     params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters") or {}
+    if any(name in params for name in ("rope_type", "type")):
+        raise keys.bad(f"has one set of rope parameters for all layers, but {family.name} takes one for each kind")
     theta = keys.get("rope_theta")
     defaults = {FULL: (1000000, 0.25), SLIDING: (10000, 1.0)}
     for kind in kinds_of(keys, family):
@@ -155,9 +169,19 @@ def _fixed(keys: Keys, family: Family, notes: Notes) -> Folded:
         notes.use(stretch, "divides the positions")
     for key in ("rope_scaling", "rope_theta", "rope_parameters"):
         if keys.data.get(key) and key != name:
+            _complete(keys, key)
             notes.ignore(key, f"{family.name} does not read it")
             notes.warn(f"{key} has no effect: {family.name} does not read it")
     return Folded({"all": params})
+
+
+def _complete(keys: Keys, key: str) -> None:
+    """Refuse a scaling without its keys: transformers validates it though the class does not read it."""
+    given = keys.data[key]
+    kind = given.get("rope_type", given.get("type")) if isinstance(given, dict) else None
+    for name in REQUIRED.get(str(kind), ()):
+        if name not in given and name not in keys:
+            raise keys.bad(f"has no {key}.{name}, which rope type {kind} requires")
 
 
 def _dots3(keys: Keys, family: Family, notes: Notes) -> Folded:
