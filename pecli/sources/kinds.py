@@ -35,6 +35,11 @@ def kind_of(text: str) -> Kind:
     return Kind.CONFIG if path.suffix == ".json" and _is_config(path) else Kind.FILE
 
 
+def is_checkpoint(folder: str) -> bool:
+    """Whether a folder is a model's: it has a config.json."""
+    return (Path(folder) / "config.json").is_file()
+
+
 def _is_config(path: Path) -> bool:
     """Whether a JSON file holds one object that says ``model_type`` or has rotary keys."""
     try:

@@ -30,7 +30,7 @@ VIEW = ("rows", "columns", "precision")  # how the head of the values is printed
 
 def command(options: InspectOptions) -> int:
     """Say what a table holds; identify it, verify it, measure it, draw it."""
-    from pecli.sources.kinds import Kind, kind_of
+    from pecli.sources.kinds import Kind, is_checkpoint, kind_of
     from pecli.sources.sources import read_source
 
     text, table, kind = options.source, options.table, kind_of(options.source)
@@ -38,6 +38,8 @@ def command(options: InspectOptions) -> int:
         return _explain(options)
     _check(options)
     if kind is Kind.FOLDER:
+        if not options.verify and is_checkpoint(text):
+            return _checkpoint(options)
         _check_folder(options)
         return _verify_folder(text, options)
     source = read_source(text, **options.choice)
@@ -89,6 +91,20 @@ def _explain(options: InspectOptions) -> int:
         print_json({"source": options.source, "format": "config", **asdict(found)})
     else:
         show(*explanation(found))
+    return 0
+
+
+def _checkpoint(options: InspectOptions) -> int:
+    """Say what a checkpoint's folder holds of positions."""
+    from pecli.cli.inspect.config_view import checkpoint_view
+    from pecli.inspection.checkpoint import inspect_checkpoint
+
+    refuse("is for tables, and this is a checkpoint's folder: name a file in it", options, *QUESTIONS)
+    found = inspect_checkpoint(options.source, options.stack or STACKS[0])
+    if options.json:
+        print_json({"source": options.source, "format": "checkpoint", **asdict(found)})
+    else:
+        show(*checkpoint_view(found))
     return 0
 
 

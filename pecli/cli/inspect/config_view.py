@@ -9,6 +9,7 @@ from pecli.cli.terminal.items import Item, grid
 from pecli.cli.terminal.output import clean
 
 if TYPE_CHECKING:
+    from pecli.inspection.checkpoint import Checkpoint
     from pecli.inspection.config_report import ConfigReport, Frequency, LayerReport
 
 SHOWN = 12  # frequencies of a layer that are printed; --json has all
@@ -31,6 +32,18 @@ def explanation(found: ConfigReport) -> list[Item]:
     for inner in found.parts:
         items += ["", *explanation(inner)]
     return items
+
+
+def checkpoint_view(found: Checkpoint) -> list[Item]:
+    """Return what a checkpoint's folder holds: its config, the tables it stores, who reads the config otherwise."""
+    items = explanation(found.config)
+    items.append("\nStored tables" if found.tables else "\nNo table of positions is stored.")
+    for table in found.tables:
+        shape = " x ".join(map(str, table.shape))
+        many = f", {table.count} of them" if table.count > 1 else ""
+        place = f"{table.file}::{table.name} ({table.what}, {shape} {table.dtype}{many})"
+        items.append(_wrapped("  ", f"{place}: {table.text}"))
+    return items + [_wrapped("\n", line) for line in found.otherwise]
 
 
 def _wrapped(lead: str, text: str) -> str:

@@ -21,7 +21,6 @@ from pecli.models.folding.common import (
 from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 
-
 REQUIRED = {
     "linear": ("factor",),
     "dynamic": ("factor",),

@@ -1,0 +1,76 @@
+"""A checkpoint's folder: the tables it stores, beside those of its config."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pecli.inspection.checkpoint import inspect_checkpoint
+
+LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "rope_theta": 10000.0}
+
+
+def safetensors(path, **arrays):
+    """A file of the format, written by hand."""
+    header, blob = {}, b""
+    for name, array in arrays.items():
+        raw = array.tobytes()
+        code = {"float32": "F32", "float16": "F16"}[array.dtype.name]
+        header[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [len(blob), len(blob) + len(raw)]}
+        blob += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + blob)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def make(config, **arrays):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        safetensors(tmp_path / "model.safetensors", **arrays)
+        return str(tmp_path)
+
+    return make
+
+
+def frequencies(base, pairs=32):
+    return (1 / base ** (np.arange(pairs) / pairs)).astype(np.float32)
+
+
+def test_stored_frequencies_are_compared_with_the_config(folder):
+    name = "model.layers.{}.self_attn.rotary_emb.inv_freq"
+    path = folder(
+        LLAMA, **{name.format(i): frequencies(10000.0) for i in range(3)}, lm_head=np.zeros((4, 4), np.float32)
+    )
+    (table,) = inspect_checkpoint(path).tables
+    assert (table.equal, table.count, table.shape) == (True, 3, (32,))
+    (table,) = inspect_checkpoint(folder({**LLAMA, "rope_theta": 500000.0}, inv_freq=frequencies(10000.0))).tables
+    assert table.equal is False
+    assert "% off" in table.text
+
+
+def test_sines_are_compared_and_trained_vectors_are_said_to_be_trained(folder):
+    gpt2 = {"model_type": "gpt2", "n_embd": 8, "n_positions": 16}
+    (table,) = inspect_checkpoint(folder(gpt2, **{"transformer.wpe.weight": np.ones((16, 8), np.float32)})).tables
+    assert (table.equal, table.text) == (None, "trained: no config gives its values")
+    whisper = {"model_type": "whisper", "d_model": 8, "max_source_positions": 12}
+    time = np.arange(12)[:, None] * np.exp(-np.log(10000) / 3 * np.arange(4))
+    sines = np.concatenate([np.sin(time), np.cos(time)], axis=1).astype(np.float32)
+    name = "model.encoder.embed_positions.weight"
+    assert inspect_checkpoint(folder(whisper, **{name: sines})).tables[0].equal is True
+    assert inspect_checkpoint(folder(whisper, **{name: sines[:, ::-1].copy()})).tables[0].equal is False
+
+
+def test_who_would_read_the_config_otherwise_is_named(folder):
+    yarn = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 512, "attention_factor": 1.5}
+    found = inspect_checkpoint(folder({**LLAMA, "rope_scaling": yarn}, lm_head=np.zeros((4, 4), np.float32)))
+    assert found.tables == ()
+    assert "sglang" in found.otherwise[0]
+
+
+def test_the_command_reads_a_folder(folder, pecli):
+    path = folder(LLAMA, inv_freq=frequencies(10000.0))
+    done = pecli("inspect", path)
+    assert done.returncode == 0
+    assert "the config's, within" in done.stdout
+    shown = json.loads(pecli("inspect", path, "--json").stdout)
+    assert (shown["format"], shown["tables"][0]["equal"]) == ("checkpoint", True)
