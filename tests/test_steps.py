@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -10,6 +11,7 @@ from pecli import PecliError, Recipe
 from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.board import Equation, SmallTable
 from pecli.encodings import CATALOGUE
+from pecli.inspection.facts import formula_value
 from pecli.lessons.lesson import work_through
 from pecli.numbers.positions import Positions
 
@@ -230,3 +232,47 @@ def test_fire_does_not_claim_to_depend_on_the_distance_alone():
 
 def test_complex_numbers_stand_in_one_column():
     assert "pair 1: cos + i sin in column 1" in board("complex:dim=4")
+
+
+def test_the_trained_numbers_of_a_clip_to_both_sides_are_counted():
+    assert "3 + 1 + 1 = 5 rows x 4 = 20 trained numbers" in board("shaw:dim=4,clip=3,right=1")
+    assert "3 + 0 + 1 = 4 rows x 4 = 16 trained numbers" in board("shaw:dim=4,clip=3,right=0")
+    assert formula_value(CATALOGUE["shaw"].facts.parameters, Recipe.parse("shaw:dim=4,clip=3,right=0").values) == 16
+    assert formula_value(CATALOGUE["shaw"].facts.parameters, Recipe.parse("shaw:dim=4,clip=3").values) == 28
+
+
+def arithmetic(text):
+    """The value of what stands on the board: "-1 x ln(1 + 0.25 x 2)"."""
+    python = text.replace(" x ", " * ").replace("^", "**").replace("ln(", "math.log(")
+    python = python.replace("exp(", "math.exp(").replace("floor(", "math.floor(")
+    python = re.sub(r"ln (\d+)", r"math.log(\1)", python)
+    python = re.sub(r"(?<![\w)])-\((.*?)\)\*\*2", r"-((\1)**2)", python)
+    return eval(python, {"math": math, "max": max})
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["kerple:heads=2,r1=1+0.5,r2=1+0.25", "kerple:heads=1,kind=power,r1=2,r2=1.5", "gaussian:heads=2,sigma=1+4",
+     "gaussian:sigma=3,apply=log", "query-scale:length=16,beta=1", "query-scale:kind=log-n,length=64",
+     "query-scale:kind=ministral,length=32", "shaw:dim=4,clip=3", "shaw:dim=2,clip=2,right=1"],
+)  # fmt: skip
+def test_every_line_of_a_lesson_comes_out_from_its_own_numbers(recipe):
+    tried = 0
+    for line in items(recipe, str):
+        said = re.sub(r"^(query|p) .*?: |^key .*, row |^q = .*?: q \. r = ", "", line)
+        parts = said.split(" = ")
+        if len(parts) < 2 or not re.fullmatch(r"[-\d.e+ x^()lnexpfoormax,*/]+", " ".join(parts)):
+            continue
+        for left, right in pairwise(parts):
+            assert arithmetic(left) == pytest.approx(arithmetic(right), rel=3e-3, abs=3e-3), line
+            tried += 1
+    assert tried > 0
+
+
+def test_attention_without_positions_does_not_see_an_order():
+    shown = board("none:dim=4")
+    assert shown.count("man     0.075  1.851") == 3  # alone, exchanged, and last under a causal mask
+    assert "dog     0.660  0.680" in shown
+    # e^1, e^0.5, e^0 over their sum
+    weights = [math.exp(v) for v in (1, 0.5, 0)]
+    assert f"[{', '.join(f'{w / sum(weights):.3f}' for w in weights)}]" in shown

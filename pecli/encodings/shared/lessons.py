@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import SmallTable, Step, exact_text, short, three
+from pecli.declare.board import Item, SmallTable, Step, exact_text, short, three
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
+from pecli.numbers.doubled import Doubled
 from pecli.numbers.positions import fraction_text as text_of
 
 PAIRS = 4  # that fit a board
@@ -57,6 +58,17 @@ class Exercise:
         """Return the arrays of these positions; of a bias, of these queries and keys."""
         return self.compute(self.recipe, at, self.length)
 
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """Return a parameter that is a list of numbers; empty where it is not given."""
+        value = self.recipe.values[name]
+        return tuple(float(str(item)) for item in value) if isinstance(value, tuple) else ()
+
+    def parameter(self, name: str) -> list[float]:
+        """Return the trained numbers of a plan, one for each head, given or drawn."""
+        (fixed,) = (found for found in self.recipe.plan.fixed if found.name == name)
+        values = fixed.values(0, fixed.shape[0])
+        return [float(v) for v in (values.hi if isinstance(values, Doubled) else values)]
+
     def resolved(self, length: int) -> Exercise:
         """Return the exercise on a whole table of so many rows."""
         return replace(self, recipe=self.recipe.resolve(length=length, last=length - 1, whole=True))
@@ -67,6 +79,17 @@ def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
     head = ["query \\ key", *map(text_of, at[:MOST])]
     rows = [[text_of(p), *map(_entry, r[:MOST].tolist())] for p, r in zip(at, values, strict=False)]
     return SmallTable(head, rows)
+
+
+def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Callable[[float], str]) -> list[Item]:
+    """Return the middle row of a matrix (q, k), each entry as `cell` of key - query writes it and as its value."""
+    query = len(at) // 2
+    lines: list[Item] = []
+    for key, value in enumerate(values[query].tolist()):
+        distance = float(at[key] - at[query])
+        said = "after the query, masked" if value == -math.inf else f"{cell(distance)} = {value + 0.0:.6g}"
+        lines.append(f"query {text_of(at[query])}, key {text_of(at[key])}: {said}")
+    return lines
 
 
 def _entry(value: float) -> str:

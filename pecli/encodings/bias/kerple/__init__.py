@@ -39,7 +39,11 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
         unless="where nothing should be trained for positions",
     ),
     place=2,
-    hooks={"recognise": ".recognise:recognise", "extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={
+        "lesson": ".lesson:steps",
+        "recognise": ".recognise:recognise",
+        "extend": "pecli.encodings.shared.reaches:biases",
+    },
 )
 def kerple(
     *,

@@ -46,7 +46,11 @@ MOST_BASES = 8
         unless="where far tokens must be found",
     ),
     place=4,
-    hooks={"recognise": "pecli.encodings.bias.sandwich:recognise", "extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={
+        "lesson": ".lesson:steps",
+        "recognise": "pecli.encodings.bias.sandwich:recognise",
+        "extend": "pecli.encodings.shared.reaches:biases",
+    },
 )
 def sandwich(
     *,

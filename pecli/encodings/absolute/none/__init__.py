@@ -31,7 +31,11 @@ if TYPE_CHECKING:
         unless="without a causal mask: the order is lost",
     ),
     place=1,
-    hooks={"recognise": "pecli.encodings.absolute.none:recognise", "extend": "pecli.encodings.shared.reaches:nothing"},
+    hooks={
+        "lesson": ".lesson:steps",
+        "recognise": "pecli.encodings.absolute.none:recognise",
+        "extend": "pecli.encodings.shared.reaches:nothing",
+    },
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     ),
     place=3,
     hooks={
+        "lesson": ".lesson:steps",
         "recognise": "pecli.encodings.content.query_scale:recognise",
         "extend": "pecli.encodings.shared.reaches:values",
     },

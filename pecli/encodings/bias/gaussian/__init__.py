@@ -46,7 +46,11 @@ def reach(recipe: Recipe) -> Reach:
         unless="for far tokens: nothing beyond a few sigma is reached",
     ),
     place=3,
-    hooks={"recognise": "pecli.encodings.bias.gaussian:recognise", "extend": reach},
+    hooks={
+        "lesson": ".lesson:steps",
+        "recognise": "pecli.encodings.bias.gaussian:recognise",
+        "extend": reach,
+    },
 )
 def gaussian(
     *,

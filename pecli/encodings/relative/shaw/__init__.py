@@ -35,7 +35,7 @@ from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vector
     source=Source("Shaw et al. 2018", "arXiv:1803.02155", "section 3.2; tensor2tensor's code"),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
-        parameters="(2 * clip + 1) * dim", cost="(2 * clip + 1) * dim + n * n",
+        parameters="(clip + (right or clip) + 1) * dim", cost="(clip + (right or clip) + 1) * dim + n * n",
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
@@ -44,7 +44,11 @@ from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vector
         unless="where distances beyond the clip must be told apart",
     ),
     place=1,
-    hooks={"recognise": "pecli.encodings.relative.shaw:recognise", "extend": "pecli.encodings.shared.reaches:vectors"},
+    hooks={
+        "lesson": ".lesson:steps",
+        "recognise": "pecli.encodings.relative.shaw:recognise",
+        "extend": "pecli.encodings.shared.reaches:vectors",
+    },
 )  # fmt: skip
 def shaw(
     *,

@@ -1,0 +1,43 @@
+"""Shaw's vectors on the board: clipped distances, the rows that belong to them, a score."""
+
+from __future__ import annotations
+
+from pecli.declare.board import Item, Step, joined, short, three
+from pecli.encodings.shared.lessons import Exercise, matrix_table, rows_table
+from pecli.numbers.positions import fraction_text as text_of
+
+QUERY = (1.0, -0.5, 0.25, 2.0)
+
+
+def steps(exercise: Exercise) -> list[Step]:
+    """Work out which vector a query and a key meet, and what it adds to their score."""
+    at = exercise.places(exercise.length or 6)
+    arrays = exercise.arrays(at)
+    vector, index = arrays["vector"], arrays["index"]
+    values = exercise.recipe.values
+    clip = int(str(values["clip"]))
+    right = clip if values["right"] is None else int(str(values["right"]))
+    query = len(at) // 2
+    lines = []
+    for key, place in enumerate(index[query].tolist()):
+        distance = int(at[key] - at[query])
+        cut = min(max(distance, -clip), right)
+        lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
+    q = QUERY[: vector.shape[1]]
+    row = int(index[query, -1])
+    parts = " + ".join(f"{short(a)} x {three(float(b))}" for a, b in zip(q, vector[row].tolist(), strict=False))
+    score = sum(a * b for a, b in zip(q, vector[row].tolist(), strict=False))
+    names = [str(r) for r in range(min(len(vector), 9))]
+    trained: list[Item] = [
+        f"{clip} + {right} + 1 = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers",
+        rows_table("row", names, vector[: len(names)]),
+    ]
+    return [
+        Step(f"Step 1: distances D = key - query, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
+        Step("Step 2: the row of each query and key", [matrix_table(at, index)]),
+        Step("Step 3: a vector for each row", trained),
+        Step(
+            "Step 4: what it adds to a score, (q . k + q . r) / sqrt(d)",
+            [f"q = {joined(q)}, r = row {row}: q . r = {parts} = {three(score)}"],
+        ),
+    ]
