@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.application.apply import Wish, apply
+from pecli.application.apply import apply
 from pecli.application.tensors import tensor_of
+from pecli.application.wishes import Wish
 from pecli.engine.exact import round_ratio
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import GRIDS

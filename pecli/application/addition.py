@@ -1,8 +1,9 @@
-"""Embeddings with a table's rows added: k E + PE, each value rounded once."""
+"""Tensors with a table's rows added or multiplied: k x + r, or k x r, each value rounded once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -17,41 +18,66 @@ from pecli.engine.scratch import Scratch
 from pecli.engine.team import scratch
 from pecli.errors import BadParameter
 from pecli.numbers.doubled import Doubled
+from pecli.numbers.rounding import narrow
+from pecli.tables.fill.rounding import minus_infinity
 
 AT_ONCE = 1 << 15
 """Values worked on at once: their float64 copies stay in a core's cache."""
 
-RUN, KEPT = 256, 64
-"""Rows that are computed together, and how many such runs are kept for the other batches."""
+RUN, KEPT = 1 << 18, 32
+"""Values of rows that are computed together, and how many such runs (2 MiB each) are kept for the other batches."""
+
+ONE = (Fraction(1), Fraction(1))
+
+Where = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 class AddedRows(Tabular):
-    """A tensor with rows added; a row is a vector.
+    """A tensor with rows added or multiplied; a row is a vector.
 
     Parameters
     ----------
     reals : Reals
-        The table's rows.
+        The table's rows; of width 1 they serve every column.
     tensor : Tensor
-        The embeddings, as wide as the rows.
+        What they are added to.
+    dtype : str
+        Of the output, which has the tensor's name.
     scale : InputScale
-        What multiplies them first.
-    name, dtype : str
-        Of the output.
+        What multiplies the tensor first.
+    where : callable, optional
+        Of vectors, numbered, gives their rows; by default their positions.
+    multiplied : bool
+        Whether rows are factors.
+    causal : bool
+        Of logits: whether keys after the query get minus infinity, queries being the last of the keys' positions.
     """
 
-    def __init__(self, reals: Reals, tensor: Tensor, scale: InputScale, name: str, dtype: str) -> None:
-        if tensor.width != reals.width:
+    def __init__(
+        self,
+        reals: Reals,
+        tensor: Tensor,
+        dtype: str,
+        scale: InputScale | None = None,
+        *,
+        where: Where | None = None,
+        multiplied: bool = False,
+        causal: bool = False,
+    ) -> None:
+        if reals.width not in (tensor.width, 1 if multiplied else tensor.width):
             rule = f"has vectors of {tensor.width}, and the table has rows of {reals.width}"
             raise BadParameter("input", tensor.name, rule)
-        self.reals, self.tensor, self.scale, self.name, self.dtype = reals, tensor, scale, name, dtype
-        self.arrays = (tensor.like(name, dtype),)
+        self.reals, self.tensor, self.dtype, self.multiplied, self.causal = reals, tensor, dtype, multiplied, causal
+        self.scale = scale or InputScale.root(1)
+        self.arrays = (tensor.like(tensor.name, dtype),)
         self.recipe, self.metadata = None, {}
-        self.factor = scale.doubled
+        self.factor = self.scale.doubled
+        self.where = where or (lambda vectors: tensor.places(vectors, "s"))
+        self.step = max(1, RUN // reals.width)
         self._run = lru_cache(maxsize=KEPT)(self._computed)
 
     def _computed(self, number: int) -> Floats:
-        return self.reals.rows(number * RUN, min((number + 1) * RUN, self.tensor.side("s")))
+        return self.reals.rows(number * self.step, min((number + 1) * self.step, self.reals.count))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
@@ -60,30 +86,55 @@ class AddedRows(Tabular):
             for target in out.values():
                 for at in range(start, stop, step):
                     end = min(at + step, stop)
-                    self._add(at, end, target[at - start : end - start], own)
+                    self._write(np.arange(at, end, dtype=np.int64), target[at - start : end - start], own)
 
-    def _add(self, start: int, stop: int, out: NDArray[Any], own: Scratch) -> None:
-        tensor = self.tensor
-        where = tensor.places(np.arange(start, stop, dtype=np.int64), "s")
-        rows = np.empty((stop - start, tensor.width))
-        for number in np.unique(where // RUN).tolist():
-            mine = np.flatnonzero(where // RUN == number)
-            rows[mine] = self._run(number)[where[mine] - number * RUN]
-        size = np.broadcast_to(self.factor.hi, rows.shape)
-        one = np.broadcast_to(1.0, rows.shape)
-        given = tensor.read(start, stop)
-        most = largest(given) * largest(self.factor.hi) + largest(rows)
-        round_sums(given, size, one, rows, self._factors(where), self.dtype, out, own, most)
+    def _write(self, vectors: NDArray[np.int64], out: NDArray[Any], own: Scratch) -> None:
+        where = self.where(vectors)
+        rows = self._rows(where)
+        given = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
+        strange = None
+        if not (np.isfinite(largest(given)) and np.isfinite(largest(rows))):  # IEEE 754 says what becomes of them
+            strange = ~(np.isfinite(given) & np.isfinite(rows))
+            with np.errstate(all="ignore"):
+                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[strange]
+            given, rows = np.where(strange, 0.0, given), np.where(strange, 0.0, rows)
+        if self.multiplied:  # x r + 0 1, otherwise k x + 1 r
+            size, other, row = np.broadcast_to(rows, given.shape), np.zeros(given.shape), np.ones(given.shape)
+            most = largest(given) * largest(rows)
+        else:
+            size, other = (np.broadcast_to(value, given.shape) for value in (self.factor.hi, np.ones(1)))
+            row, most = rows, largest(given) * largest(self.factor.hi) + largest(rows)
+        round_sums(given, size, other, row, self._factors(where), self.dtype, out, own, most)
+        if strange is not None:
+            out[strange] = narrow(kept, None, self.dtype)
+        if self.causal:
+            last = self.tensor.places(vectors, "q") + self.tensor.side("k") - self.tensor.side("q")
+            out[np.arange(self.tensor.width) > last[:, None]] = minus_infinity(self.dtype)
+
+    def _rows(self, where: NDArray[np.int64]) -> Floats:
+        if int(where.max()) >= self.reals.count:  # says which
+            self.reals.rows(0, int(where.max()) + 1)
+        rows = np.empty((len(where), self.reals.width))
+        for number in np.unique(where // self.step).tolist():
+            mine = np.flatnonzero(where // self.step == number)
+            rows[mine] = self._run(number)[where[mine] - number * self.step]
+        return rows
 
     def _factors(self, where: NDArray[np.int64]) -> Factors:
+        last = self.reals.width - 1
+
         def doubled(places: Places) -> tuple[Doubled, Doubled, Floats]:
             row, column = np.divmod(places, self.tensor.width)
-            value, error = self.reals.doubled(where[row], column)
+            value, error = self.reals.doubled(where[row], np.minimum(column, last))
+            one = Doubled(np.ones(len(places)), np.zeros(len(places)))
+            if self.multiplied:
+                return value, one, error
             size = Doubled(*(np.broadcast_to(x, places.shape) for x in (self.factor.hi, self.factor.lo)))
             return size, value, error + np.abs(self.factor.hi) * 2.0**-104
 
         def interval(place: int, bits: int) -> tuple[Interval, Interval]:
             row, column = divmod(place, self.tensor.width)
-            return self.scale.interval(bits), self.reals.interval(int(where[row]), column, bits)
+            value = self.reals.interval(int(where[row]), min(column, last), bits)
+            return (value, ONE) if self.multiplied else (self.scale.interval(bits), value)
 
         return Factors(doubled, interval)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from pecli.declare.plan import Values, Waves
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.numbers.doubled import Doubled, from_decimal
+from pecli.numbers.exponentials import Exponentials
 from pecli.numbers.points import Points
 from pecli.numbers.rounding import widen
 from pecli.tables.table import Table
@@ -25,8 +27,9 @@ Integers = NDArray[np.int64]
 
 
 class Reals(Protocol):
-    """Rows of real numbers, (n, width)."""
+    """`count` rows of real numbers, (count, width)."""
 
+    count: int
     width: int
 
     def rows(self, start: int, stop: int) -> Floats:
@@ -53,11 +56,13 @@ class StoredRows:
         The array, (n, width).
     """
 
-    def __init__(self, table: Tabular, name: str) -> None:
-        self.table, self.name = table, name
-        array = table.array(name)
+    def __init__(self, table: Tabular, name: str = "") -> None:
+        self.table, self.name = table, name or table.arrays[0].name
+        array = table.array(self.name)
         if len(array.shape) != 2 or array.lead != 1:
-            raise BadParameter("SOURCE", name, f"has the shape {array.shape}: rows of a width are needed, (n, dim)")
+            raise BadParameter(
+                "SOURCE", self.name, f"has the shape {array.shape}: rows of a width are needed, (n, dim)"
+            )
         self.count, self.width = array.shape
         self.dtype = array.dtype
 
@@ -127,24 +132,38 @@ class WaveRows(StoredRows):
 
 
 class ValueRows(StoredRows):
-    """Values that an encoding computes itself: exact, or doubled and within 2^-100 of the real number."""
+    """Values that an encoding computes itself: exact, or doubled and within 2^-100 of the real number.
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table, "pe")
-        assert isinstance(table.plan, Values)
-        self.plan, self.part = table.plan, table.part
+    Parameters
+    ----------
+    table : Table
+        Float64.
+    name : str
+        The array.
+    at : callable
+        What computes it, of points.
+    """
+
+    def __init__(self, table: Table, name: str, at: Callable[[Points], Any]) -> None:
+        super().__init__(table, name)
+        self.at, self.part = at, table.part
 
     def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
         """Return some values; see `Reals`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
-        for row in np.unique(rows).tolist():
-            mine = rows == row
-            (segment,) = self.part.segments(row, row + 1)
-            found = self.plan.at(Points(np.asarray(segment.multiples, np.int64), segment.unit))
+        first, last = int(rows.min()), int(rows.max()) + 1
+        for segment in self.part.segments(first, last):
+            own = np.arange(first, last)[segment.rows]
+            which = np.flatnonzero(np.isin(own, rows))
+            place = np.searchsorted(own[which], rows)
+            mine = np.flatnonzero(np.isin(rows, own))
+            found = self.at(Points(np.asarray(segment.multiples, np.int64)[which], segment.unit))
+            found = found.doubled() if isinstance(found, Exponentials) else found
+            at = place[mine], columns[mine]
             if isinstance(found, Doubled):
-                hi[mine], lo[mine] = found.hi[0, columns[mine]], found.lo[0, columns[mine]]
+                hi[mine], lo[mine] = found.hi[at], found.lo[at]
             else:
-                hi[mine] = np.asarray(found, np.float64)[0, columns[mine]]
+                hi[mine] = np.asarray(found, np.float64)[at]
         return Doubled(hi, lo), np.zeros(len(rows))
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
@@ -158,7 +177,7 @@ def rows_of(table: Table) -> Reals:
     """Return the real rows of an absolute table; where nothing finer is known, its float64 values."""
     plan = table.plan
     if isinstance(plan, Values):
-        return ValueRows(table)
+        return ValueRows(table, "pe", plan.at)
     if isinstance(plan, Waves) and plan.form == "real" and not plan.ramps and plan.cross is None:
         return WaveRows(table)
     return StoredRows(table, "pe")

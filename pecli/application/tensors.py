@@ -1,11 +1,12 @@
 """The tensors that a table is applied to: vectors along named axes, read in blocks from any file.
 
-Axes are letters: b batch, h heads, s (or t, tokens of a packed batch) positions, d the vector, last.
+Axes are letters: b batch, h heads, s (or t, tokens of a packed batch) positions, d the vector, last; of logits
+q queries and k keys.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -17,9 +18,12 @@ from pecli.measures.lanes import Lane
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import DTYPES
 
-AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d")
+AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
 BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
 """What the axes are taken for where nobody says."""
+
+OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
+"""What they are taken for in logits."""
 
 Integers = NDArray[np.int64]
 
@@ -35,7 +39,7 @@ class Tensor:
     lane : Lane
         Where its values are read, one vector a row.
     axes : str
-        What each axis is, a letter of "bhstd" each; the last is d.
+        What each axis is, a letter of "bhstdqk" each; the last is d, of logits k.
     """
 
     name: str
@@ -85,7 +89,7 @@ class Tensor:
         return Array(name, shape, dtype or self.dtype, tuple(LONG[letter] for letter in self.axes), len(shape) - 1)
 
 
-LONG = {"b": "batch", "h": "head", "s": "position", "t": "token", "d": "channel"}
+LONG = {"b": "batch", "h": "head", "s": "position", "t": "token", "d": "channel", "q": "query", "k": "key"}
 
 
 def tensor_of(table: Tabular, name: str, axes: str | None = None) -> Tensor:
@@ -113,6 +117,20 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None) -> Tensor:
         rule = f"names {len(axes)} axes, and {name} has the shape {_sides(shape)}"
         raise BadParameter("axes", axes, rule)
     return Tensor(name, Lane(table, array, name, shape, len(shape) - 1), axes)
+
+
+def as_logits(tensor: Tensor) -> Tensor:
+    """Return a tensor as logits, (b, h, q, k), (h, q, k) or (q, k).
+
+    Raises
+    ------
+    BadParameter
+        If its axes are said to be others.
+    """
+    axes = OF_LOGITS.get(tensor.axes, tensor.axes)
+    if axes not in OF_LOGITS.values():
+        raise BadParameter("axes", axes, "are no logits: bhqk, hqk or qk are; with queries and keys give --scores")
+    return replace(tensor, axes=axes)
 
 
 def _sides(shape: tuple[int, ...]) -> str:

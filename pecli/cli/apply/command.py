@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pecli.application.tensors import Tensor
     from pecli.declare.tabular import Tabular
 
-AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd")
+AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +50,22 @@ class ApplyOptions(Writing):
         str | None, Option("Position of each row: 0,5,9 or @FILE; of each batch, a row each.", "LIST", TABLE)
     ] = None
     axes: Annotated[
-        str | None, Option("Axes of the inputs: bhsd, bshd, thd, bsd or sd (default: by their number).", "WORD", TABLE,
-                           AXES_WORDS)
+        str | None,
+        Option(
+            "Axes of the inputs: bhsd, bshd, thd, bsd, sd; bhqk of logits (default: by their number).",
+            "WORD", TABLE, AXES_WORDS,
+        ),
     ] = None  # fmt: skip
     input_scale: Annotated[
         str | None, Option("What multiplies embeddings first: sqrt (of their width), or a number.", "X", TABLE)
     ] = None
     inverse: Annotated[bool, Option("Undo the rotation: transposed, over the magnitude.", panel=TABLE)] = False
     gradient: Annotated[bool, Option("A kernel's backward pass: transposed, times the magnitude.", panel=TABLE)] = False
+    scores: Annotated[bool, Option("Multiply queries and keys, with all that belongs to scores.", panel=TABLE)] = False
+    mask: Annotated[
+        str | None, Option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))
+    ] = None
+    softmax: Annotated[bool, Option("Weights instead of scores or logits.", panel=TABLE)] = False
     random: Annotated[
         str | None, Option("Draw queries and keys instead: batch x heads x length x width.", "BxHxSxD", TABLE)
     ] = None
@@ -99,11 +107,17 @@ def command(options: ApplyOptions) -> int:
     if not options.quiet and options.output != "-":
         for note in made.notes:
             tell(clean(f"pecli: {note}"))
-    return deliver(outputs, options.source, options)
+    more = {} if made.bound is None else {"error_bound": made.bound}
+    status = deliver(outputs, options.source, options, more)
+    if made.bound is not None and not options.quiet and not options.json and options.output != "-":
+        tell(
+            clean(f"pecli: computed in float64, within {made.bound():.1e} of the real numbers before the last rounding")
+        )
+    return status
 
 
 def _wish(options: ApplyOptions) -> Any:
-    from pecli.application.apply import Wish
+    from pecli.application.wishes import Wish
 
     if options.inverse and options.gradient:
         raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
@@ -113,7 +127,12 @@ def _wish(options: ApplyOptions) -> Any:
 
         scale = parse_number("input-scale", scale)
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
-    return Wish(options.pairs, options.start, _positions(options.positions), scale, way, options.dtype)
+    if options.mask not in (None, "causal"):
+        raise BadParameter("mask", options.mask, "must be causal")
+    return Wish(
+        options.pairs, options.start, _positions(options.positions), scale, way, options.dtype,
+        options.scores, options.mask == "causal", options.softmax,
+    )  # fmt: skip
 
 
 def _positions(text: str | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +33,10 @@ class Writing:
     quiet: bool = False
 
 
-def deliver(table: Tabular, label: str, to: Writing) -> int:
+def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable[[], Any]] | None = None) -> int:
     """Write a table (or, with ``dry_run``, say what would be written); return the exit status.
+
+    `more` gives further facts for --json, asked for once the table is written.
 
     Raises
     ------
@@ -62,7 +65,7 @@ def deliver(table: Tabular, label: str, to: Writing) -> int:
             table, path, format=form.name, threads=to.threads, clobber=not to.no_clobber,
             compress=to.compress, wide=to.wide, progress=advance,
         )  # fmt: skip
-    return describe(table, label, to, path, form.name, (size, time.perf_counter() - started))
+    return describe(table, label, to, path, form.name, (size, time.perf_counter() - started), more)
 
 
 def describe(
@@ -72,11 +75,13 @@ def describe(
     path: str | None = None,
     form: str | None = None,
     written: tuple[int, float] | None = None,
+    more: Mapping[str, Callable[[], Any]] | None = None,
 ) -> int:
     """Say in one line on standard error, or as JSON, what was or would be written; return 0."""
     size, seconds = written or (sum(array.bytes for array in table.arrays), None)
     if to.json:
-        print_json(report(table, path=path, form=form, size=size, seconds=seconds))
+        facts = {name: tell_it() for name, tell_it in (more or {}).items()}
+        print_json({**report(table, path=path, form=form, size=size, seconds=seconds), **facts})
     elif not to.quiet:
         verb = "wrote" if written else "would write" if path else "would print"
         took = "" if seconds is None else f", {seconds:.2f} s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
@@ -28,6 +29,11 @@ def reach(recipe: Recipe) -> Reach:
     return Reach("content", f"rows of {name}, gated by the content", measured=measured)
 
 
+def effect(recipe: Recipe) -> Effect:
+    """Say that the input is the content, to which the gated rows are added."""
+    return Effect(content="adds", note="the input stands for the content, and the gated rows are added to it")
+
+
 @encoding(
     family=Family.CONDITIONAL,
     title="Conditional position embedding",
@@ -44,7 +50,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="where one table must serve every input",
     ),
     place=1,
-    hooks={"extend": reach},
+    hooks={"extend": reach, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Conditional
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.errors import BadParameter
 
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 from pecli.encodings.shared.content import Content
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that the input is the content, and what the convolution makes of it takes its place."""
+    return Effect(content="replaces", note="the input stands for the content")
 
 
 @encoding(
@@ -34,7 +41,7 @@ from pecli.encodings.shared.content import Content
         unless="for sequences without a border, or tables made beforehand",
     ),
     place=2,
-    hooks={"extend": "pecli.encodings.shared.reaches:content"},
+    hooks={"extend": "pecli.encodings.shared.reaches:content", "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )
 def cpe(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Relative
 from pecli.declare.reach import Reach
@@ -34,6 +35,25 @@ def reach(recipe: Recipe) -> Reach:
     return Reach("vectors", "the trained rows as they are: far distances share the last", measured=measured)
 
 
+def effect(recipe: Recipe) -> Effect:
+    """Say the three terms, over sqrt(3d): content by content, content by position, position by content."""
+    buckets, reach, shifted = (recipe.values[key] for key in ("buckets", "max_distance", "shifted"))
+    half = int(str(buckets or reach))
+    ready = not buckets if shifted is None else shifted
+
+    def rows(index: Integers) -> Integers:
+        import numpy as np
+
+        found: Integers = index if ready else np.clip(index + half, 0, 2 * half - 1)
+        return found
+
+    terms = (*PLAIN, Term("query", "vector", rows=rows), Term("key", "vector", rows=rows))
+    note = (
+        "(q.k + q.r + k.r) over sqrt(3d), r at the index of query and key, as the code has it; a model projects r first"
+    )
+    return Effect(terms=terms, divisor=3, note=note)
+
+
 @encoding(
     family=Family.RELATIVE,
     title="DeBERTa",
@@ -59,7 +79,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="where memory is short: scores need three products",
     ),
     place=3,
-    hooks={"recognise": "pecli.encodings.relative.deberta:recognise", "extend": reach},
+    hooks={"recognise": "pecli.encodings.relative.deberta:recognise", "extend": reach, "apply": effect},
 )  # fmt: skip
 def deberta(
     *,

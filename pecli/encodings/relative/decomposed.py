@@ -10,9 +10,11 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
 from pecli.encodings.shared.parameters import Dim
 
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = Callable[[], NDArray[np.float64]]
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that a query, not divided, meets a vector of each axis: q.k / sqrt(d) + q.rh + q.rw."""
+    grid = recipe.values["grid"]
+    assert isinstance(grid, tuple)
+    keys = recipe.values["key_grid"] or grid
+    assert isinstance(keys, tuple)
+    width, key_width = int(grid[1]), int(keys[1])
+    down = Term("query", "vector_height", "index_height", None, lambda i: i // width, lambda j: j // key_width, False)
+    right = Term("query", "vector_width", "index_width", None, lambda i: i % width, lambda j: j % key_width, False)
+    return Effect(terms=(*PLAIN, down, right), note="q.k over sqrt(d), and q.rh + q.rw not divided, as SAM has it")
 
 
 @encoding(
@@ -48,7 +62,7 @@ if TYPE_CHECKING:
         unless="for sequences",
     ),
     place=4,
-    hooks={"extend": "pecli.encodings.shared.reaches:grid"},
+    hooks={"extend": "pecli.encodings.shared.reaches:grid", "apply": effect},
     unrecognised="its vectors are drawn, and then trained: their statistics are all that can be told",
 )  # fmt: skip
 def decomposed(

@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
+from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Fixed, Relative, Waves
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Std
 from pecli.encodings.shared.parameters import Base, Dim, Seed
 from pecli.errors import BadParameter
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 from pecli.encodings.shared.distance_vectors import vectors
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say the four terms, of which u and v need heads: (q + u).k + (q + v).r."""
+    terms: tuple[Term, ...] = (*PLAIN, Term("query", "vector"))
+    note = "q.k + q.r over sqrt(d), r as it stands: a model projects it first"
+    if recipe.values["heads"] is not None:
+        terms = (*terms, Term("u", "key"), Term("v", "vector"))
+        note = "(q + u).k + (q + v).r over sqrt(d), r as it stands: a model projects it first"
+    return Effect(terms=terms, note=note)
 
 
 @encoding(
@@ -52,6 +64,7 @@ from pecli.encodings.shared.distance_vectors import vectors
     hooks={
         "recognise": "pecli.encodings.relative.transformer_xl:recognise",
         "extend": "pecli.encodings.shared.reaches:phases",
+        "apply": effect,
     },
     presets=(
         Preset(

@@ -8,8 +8,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Fixed, Waves
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -23,6 +25,15 @@ if TYPE_CHECKING:
 from pecli.encodings.shared.decays import HeadDim
 
 LONGEST = 1 << 31
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that scores are weighed by the decay of their head."""
+    if recipe.values["decay"] == "none":
+        return Effect()
+    added = recipe.values["apply"] == "log"
+    note = f"the decay {'is added to' if added else 'multiplies'} scores, which go without a softmax"
+    return Effect(decay="decay", decay_added=added, note=note)
 
 
 @encoding(
@@ -47,6 +58,7 @@ LONGEST = 1 << 31
         "recognise": "pecli.encodings.rotary.retnet:recognise",
         "emulate": ".rope.arithmetic:emulate_rounded",
         "extend": "pecli.encodings.shared.reaches:phases",
+        "apply": effect,
     },
 )
 def retnet(

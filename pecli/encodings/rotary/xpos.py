@@ -7,8 +7,10 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Beside, Waves
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.parameters import Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from pecli.numbers.exponentials import Exponentials, Powers
     from pecli.numbers.points import Points
 from pecli.encodings.shared.decays import HeadDim
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that queries are multiplied by the scale and keys divided by it."""
+    return Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
 
 
 @encoding(
@@ -41,7 +48,11 @@ from pecli.encodings.shared.decays import HeadDim
         unless="without a causal mask: later keys grow instead",
     ),
     place=4,
-    hooks={"recognise": "pecli.encodings.rotary.xpos:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={
+        "recognise": "pecli.encodings.rotary.xpos:recognise",
+        "extend": "pecli.encodings.shared.reaches:phases",
+        "apply": effect,
+    },
 )
 def xpos(
     *,

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.declare.reach import Reach
@@ -30,6 +31,11 @@ def reach(recipe: Recipe) -> Reach:
     return Reach("biases", longer, multiplies=recipe.values["apply"] == "multiply")
 
 
+def effect(recipe: Recipe) -> Effect:
+    """Say whether the kernel multiplies logits or its logarithm is added."""
+    return Effect(logits="multiply" if recipe.values["apply"] == "multiply" else "add")
+
+
 @encoding(
     family=Family.BIAS,
     title="Gaussian kernel",
@@ -50,6 +56,7 @@ def reach(recipe: Recipe) -> Reach:
         "lesson": ".lesson:steps",
         "recognise": "pecli.encodings.bias.gaussian:recognise",
         "extend": reach,
+        "apply": effect,
     },
 )
 def gaussian(

@@ -6,8 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
+from pecli.encodings.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from pecli.numbers.points import Points
 
     Floats = NDArray[np.float64]
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that queries are multiplied."""
+    return Effect(factor="pe", note="queries are multiplied, keys stay as they are")
 
 
 @encoding(
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
         "lesson": ".lesson:steps",
         "recognise": "pecli.encodings.content.query_scale:recognise",
         "extend": "pecli.encodings.shared.reaches:values",
+        "apply": effect,
     },
 )
 def query_scale(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Relative
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, glorot
 from pecli.encodings.shared.parameters import Dim
 
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vectors
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that a query meets the vector of the distance beside the key: q.k + q.r."""
+    note = "q.k + q.r over sqrt(d), r the row of key minus query; BERT's relative_key counts it the other way"
+    return Effect(terms=(*PLAIN, Term("query", "vector")), note=note)
 
 
 @encoding(
@@ -48,6 +56,7 @@ from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vector
         "lesson": ".lesson:steps",
         "recognise": "pecli.encodings.relative.shaw:recognise",
         "extend": "pecli.encodings.shared.reaches:vectors",
+        "apply": effect,
     },
 )  # fmt: skip
 def shaw(

@@ -1,0 +1,234 @@
+"""Queries and keys multiplied, as their encoding has it: turned first, with terms of vectors, biases, decays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.application.biases import BiasRows, pair_table
+from pecli.application.conditioned import conditioned
+from pecli.application.products import Floats
+from pecli.application.rotated import rotated
+from pecli.application.scores import UNIT, Adjustment, HeadVectors, Rows, ScoreRows, WithBias, finite_size
+from pecli.application.scores import longest_vector as size_of
+from pecli.application.tensors import Tensor, tensor_of
+from pecli.application.wishes import Application, Wish, axes_notes
+from pecli.declare.effect import Effect, Term
+from pecli.declare.encoding import Family
+from pecli.declare.tabular import Tabular
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.positions import Positions
+from pecli.numbers.rounding import widen
+from pecli.numbers.text import parse_number, shorten
+from pecli.sources.sources import NamedSource
+
+SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
+
+
+def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: Family, effect: Effect) -> Application:
+    """Return scores, or weights; see :func:`pecli.application.apply.apply`."""
+    if len(tensors) != 2:
+        raise BadParameter("input", ", ".join(t.name for t in tensors), "must be two with --scores: queries and keys")
+    queries, keys = tensors
+    _fit(queries, keys, wish)
+    table: Tabular | None = None
+    notes: list[str] = []
+    changes: list[Adjustment] = []
+    lengths = queries.side("s"), keys.side("s")
+    match family:
+        case Family.ROTARY | Family.CONDITIONAL:
+            queries, keys, notes = _moved(source, queries, keys, wish, family, effect)
+            if effect.decay is not None:
+                changes.append(Decay(source.open(dtype="float64", length=lengths[1]), effect, lengths))
+        case Family.BIAS:
+            rows = BiasRows(pair_table(source, *lengths, wish), source.text)
+            rows.check(queries.side("h"), *lengths)
+            changes.append(WithBias(rows, effect.logits))
+        case Family.RELATIVE:
+            table = pair_table(source, *lengths, wish)
+        case Family.ABSOLUTE:
+            raise BadRecipe(f"{shorten(source.text)} is added to embeddings, before there are queries and keys")
+    products = Products(queries, keys, effect, table)
+    made = ScoreRows(products, changes, wish, SCORED[queries.axes])
+    aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
+    said = [effect.note] if family is Family.RELATIVE else []
+    notes = notes or [*said, *axes_notes(tensors)]
+    return Application(made, tuple(filter(None, (*notes, aligned))), lambda: made.error)
+
+
+def _fit(queries: Tensor, keys: Tensor, wish: Wish) -> None:
+    if wish.way != "forward":
+        raise BadParameter(wish.way, "true", "is for tensors, not for scores")
+    if wish.scale is not None:
+        raise BadParameter("input-scale", wish.scale, "is for absolute tables, whose rows are added")
+    if queries.axes != keys.axes:
+        raise BadParameter("axes", f"{queries.axes}, {keys.axes}", "must be the same for queries and keys")
+    if queries.width != keys.width:
+        raise BadParameter("input", keys.name, f"has vectors of {keys.width}, and {queries.name} of {queries.width}")
+    if queries.side("b") != keys.side("b"):
+        raise BadParameter("input", keys.name, f"has {keys.side('b')} batches, and {queries.name} {queries.side('b')}")
+    if queries.side("h") % keys.side("h"):
+        rule = f"has {keys.side('h')} heads, which do not divide the {queries.side('h')} of {queries.name}"
+        raise BadParameter("input", keys.name, rule)
+    if wish.causal and queries.side("s") > keys.side("s"):
+        raise BadParameter("mask", "causal", f"needs a key for each query: {queries.name} is longer than {keys.name}")
+
+
+def _moved(
+    source: NamedSource, queries: Tensor, keys: Tensor, wish: Wish, family: Family, effect: Effect
+) -> tuple[Tensor, Tensor, list[str]]:
+    """Return queries and keys as a source leaves them, float64; fewer queries are the last of the positions."""
+    how = rotated if family is Family.ROTARY else conditioned
+    late = keys.side("s") - queries.side("s")
+    found, notes = [], []
+    for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):
+        own = replace(wish, dtype="float64", scores=False, causal=False, softmax=False)
+        if skip:
+            own = _later(own, skip, keys.side("s"))
+        done = how(_at_full_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
+        found.append(tensor_of(done.outputs, name, tensor.axes))
+        notes += [note for note in done.notes if note not in notes]
+    return found[0], found[1], notes
+
+
+def _at_full_length(source: NamedSource, length: int) -> NamedSource:
+    """Return a source whose recipe is resolved for the whole sequence: a query alone belongs to it too."""
+    if source.recipe is None or not source.recipe.open_parameters:
+        return source
+    return replace(source, recipe=source.recipe.resolve(length=length, last=length - 1, whole=True))
+
+
+def _later(wish: Wish, skip: int, length: int) -> Wish:
+    """Return what is asked of the last of the positions."""
+    if isinstance(wish.positions, Positions):
+        return replace(wish, positions=wish.positions.part(skip, length))
+    if wish.positions is not None:
+        return replace(wish, positions=wish.positions[:, skip:])
+    start = parse_number("start", wish.start) if wish.start is not None else 0
+    return replace(wish, start=str(start + skip))
+
+
+class Products:
+    """The inner products of queries, keys and vectors.
+
+    Parameters
+    ----------
+    queries, keys : Tensor
+        Of the same axes; the keys may have fewer heads.
+    effect : Effect
+        Which products.
+    table : Tabular, optional
+        With vectors and their indices.
+    """
+
+    name = "scores"
+
+    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, table: Tabular | None) -> None:
+        self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
+        self.sides = (queries.side("b"), queries.side("h"), queries.side("s"), keys.side("s"))
+        self.width, self.terms, self.table = queries.width, effect.terms, table
+        self.root = sqrt(effect.divisor * queries.width)
+        self.group = self.queries.heads // self.keys.heads
+        self._keys = self.keys.keeping(2)
+        self.held: dict[str, NDArray[np.generic]] = {}
+        for term in self.terms:
+            for name in (term.content, term.against):
+                if table is not None and name in table:
+                    self.held[name] = widen(table.read(name), table.array(name).dtype)
+                    self._check(name, table.array(name).shape)
+
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        heads = self.queries.heads
+        if shape[-1] not in (self.width, heads * self.width):
+            rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
+            raise BadParameter("input", self.queries.tensor.name, rule)
+
+    def values(self, rows: Rows) -> tuple[Floats, float]:
+        """Return scores; see :class:`pecli.application.scores.Logits`."""
+        query = self.queries.read(rows.batch, rows.head, rows.start, rows.stop)
+        key = self._keys(rows.batch, rows.head // self.group)
+        total, error = np.zeros((len(query), len(key))), 0.0
+        for term in self.terms:
+            found, size = self._term(term, query, key, rows)
+            root = self.root if term.scaled else 1.0
+            total += found / root
+            # two factors rounded once, d products and sums, the root and the division, and the sum of the terms
+            error += UNIT * ((self.width + 6) * size / root + finite_size(total))
+        return total, error
+
+    def _term(self, term: Term, query: Floats, key: Floats, rows: Rows) -> tuple[Floats, float]:
+        """Return one product, (queries, keys), and what bounds its size."""
+        if term.content in self.held:
+            content = np.asarray(self.held[term.content], np.float64)[rows.head][None]
+        else:
+            content = query if term.content == "query" else key
+        vectors = key if term.against == "key" else self._vectors(term.against, rows.head)
+        with np.errstate(invalid="ignore", over="ignore"):
+            products: Floats = content @ vectors.T
+            size = size_of(content) * size_of(vectors)
+        if term.against == "key":
+            return products, size
+        index = self._index(term, rows)
+        if term.content == "key":
+            return products[np.arange(len(key)), index], size
+        if len(content) == 1:
+            return products[0][index], size
+        return np.take_along_axis(products, index, axis=1), size
+
+    def _vectors(self, name: str, head: int) -> Floats:
+        """Return the vectors of a head: all, or the columns that are its own."""
+        whole = np.asarray(self.held[name], np.float64)
+        return whole if whole.shape[1] == self.width else whole[:, head * self.width :][:, : self.width]
+
+    def _index(self, term: Term, rows: Rows) -> NDArray[np.int64]:
+        """Return which vector belongs to each query and key, (queries, keys)."""
+        assert self.table is not None
+        at = np.arange(rows.start, rows.stop)
+        keys = np.arange(self.sides[3])
+        places = at if term.queries is None else term.queries(at)
+        low, high = int(places.min()), int(places.max()) + 1
+        index = np.asarray(self.table.read_rows([term.index], low, high)[term.index], np.int64)[places - low]
+        if term.keys is not None:
+            index = index[:, term.keys(keys)]
+        if index.shape[1] != len(keys):
+            rule = f"do not fit the table, which is for {index.shape[1]}"
+            raise BadParameter("input", f"({len(keys)} keys)", rule)
+        return index if term.rows is None else term.rows(index)
+
+
+class Decay:
+    """What weighs the scores of a rotary table's heads.
+
+    Parameters
+    ----------
+    table : Tabular
+        With the array of weights, for as many positions as there are keys.
+    effect : Effect
+        Which array, and whether it is added.
+    lengths : tuple of int
+        Queries and keys.
+    """
+
+    def __init__(self, table: Tabular, effect: Effect, lengths: tuple[int, int]) -> None:
+        assert effect.decay is not None
+        self.values, self.added, self.lengths = table.read(effect.decay), effect.decay_added, lengths
+
+    def change(self, values: Floats, error: float, rows: Rows) -> float:
+        """Change values; see :class:`pecli.application.scores.Adjustment`."""
+        late = self.lengths[1] - self.lengths[0]
+        at = np.arange(rows.start, rows.stop) + late
+        own = self.values[rows.head % len(self.values)]
+        if own.ndim == 2:
+            weight = own[at]
+        else:
+            back = at[:, None] - np.arange(self.lengths[1])
+            weight = np.where(back >= 0, own[np.maximum(back, 0)], -np.inf if self.added else 0.0)
+        if self.added:
+            values += weight
+            return error + UNIT * (finite_size(weight) + finite_size(values))
+        values *= weight
+        return error * finite_size(weight) + 2 * UNIT * finite_size(values)

@@ -1,0 +1,120 @@
+"""Queries and keys turned by a rotary source: which rows, which pairing, which way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.application.inverse import Undone
+from pecli.application.joined import Joined
+from pecli.application.pairing import OF_LAYOUT, OF_MODEL, HeadPairs
+from pecli.application.reals import StoredRows, ValueRows
+from pecli.application.rotation import RotatedTensors, Turned
+from pecli.application.scaling import ScaledTurns
+from pecli.application.tensors import Tensor
+from pecli.application.turning import ExactTurns, StoredTurns, Turns
+from pecli.application.wishes import Application, Wish, axes_notes, longest, places
+from pecli.declare.effect import Effect
+from pecli.declare.plan import Waves
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import split_recipe
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.text import shorten
+from pecli.sources.sources import NamedSource
+from pecli.tables.conversion import convert
+from pecli.tables.table import Table
+
+
+def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: Effect) -> Application:
+    """Return queries and keys turned by a rotary source; see :func:`pecli.application.apply.apply`."""
+    if wish.scale is not None:
+        raise BadParameter("input-scale", wish.scale, "is for absolute tables, whose rows are added")
+    pairing, said = pairing_of(source, wish)
+    table, rows = _table(source, tensors, wish)
+    turns: Turns = ExactTurns(table) if isinstance(table, Table) else StoredTurns(table)
+    back = wish.way != "forward"
+    pairing = pairing.back() if back else pairing
+    parts: list[tuple[str, Tabular, str]] = []
+    groups = [[t for t in tensors if _is_key(t) == key] for key in (False, True)] if effect.factor else [tensors]
+    for key, group in enumerate(groups):
+        mine = _scaled(turns, table, effect, bool(key)) if effect.factor else turns
+        mine = Undone(mine) if wish.way == "inverse" else mine
+        turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype) for tensor in group]
+        made = RotatedTensors(mine, turned, pairing, back=back, rows=rows)
+        if len(group) == len(tensors):
+            return Application(made, tuple(filter(None, (said, effect.note, *axes_notes(tensors)))))
+        parts += [(one.name, made, one.name) for one in turned]
+    order = {tensor.name: place for place, tensor in enumerate(tensors)}
+    joined = Joined(sorted(parts, key=lambda part: order[part[0]]))
+    return Application(joined, (said, effect.note, *axes_notes(tensors)))
+
+
+def _is_key(tensor: Tensor) -> bool:
+    """Tell whether a tensor holds keys, where they are treated in another way than queries."""
+    return tensor.name.lower().startswith("k")
+
+
+def _scaled(turns: Turns, table: Tabular, effect: Effect, key: bool) -> Turns:
+    """Return the turns of queries or keys, which a factor multiplies or divides."""
+    assert effect.factor is not None
+    if key and not effect.opposed:
+        return turns
+    if not isinstance(table, Table):
+        return ScaledTurns(turns, StoredRows(table, effect.factor), divided=key)
+    assert isinstance(table.plan, Waves)
+    (beside,) = (one for one in table.plan.beside if one.name == effect.factor)
+    return ScaledTurns(turns, ValueRows(table, effect.factor, beside.at), divided=key)
+
+
+def _table(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> tuple[Tabular, Any]:
+    """Return the table with cos and sin (n, pairs), and which row of it each position has."""
+    options, rows = places(source, tensors, wish)
+    if source.recipe is not None:
+        return source.open(**options, dtype="float64", layout="split"), rows
+    table = convert(source.open(), layout="split")
+    if not {"cos", "sin"} <= {array.name for array in table.arrays}:
+        raise BadRecipe(f"{shorten(source.text)} holds {', '.join(table.keys())}: cos and sin are needed to turn pairs")
+    return table, _stored_rows(table, tensors, wish)
+
+
+def _stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArray[np.int64] | None:
+    """Return which rows of a file the positions have: those that it says have them, or else of that number."""
+    length = longest(tensors)
+    if wish.positions is None and wish.start is None:
+        return None
+    if isinstance(wish.positions, np.ndarray):
+        wanted = wish.positions
+    elif wish.positions is not None:
+        wanted = wish.positions.numbers(0, length)[None]
+    else:
+        wanted = np.arange(length, dtype=np.int64)[None] + int(str(wish.start))
+    known = table.position(0, table.arrays[0].rows)
+    if known is None:
+        return np.asarray(wanted, np.int64)
+    place = np.searchsorted(known, wanted)
+    if (place >= len(known)).any() or (known[np.minimum(place, len(known) - 1)] != wanted).any():
+        rule = f"has positions that the file lacks: it has {known[0]} to {known[-1]}"
+        raise BadParameter("positions", "(a list)", rule)
+    return np.asarray(place, np.int64)
+
+
+def pairing_of(source: NamedSource, wish: Wish) -> tuple[HeadPairs, str]:
+    """Return the pairing, and where it comes from: guessing it is the very fault that is to be found."""
+    if wish.pairs is not None:
+        return HeadPairs.parse(wish.pairs), f"pairs {wish.pairs}, as given"
+    if source.model_pairing:
+        found = HeadPairs.parse(OF_MODEL[source.model_pairing])
+        return found, f"pairs {found}, as the model has them"
+    layout = source.given.get("layout")
+    if layout is None and source.recipe is None:
+        recipe = source.open().recipe
+        layout = split_recipe(recipe)[1].get("layout") if recipe else None
+    if layout in OF_LAYOUT:
+        return HeadPairs.parse(OF_LAYOUT[layout]), f"pairs {OF_LAYOUT[layout]}, as the layout {layout} has them"
+    raise BadRecipe(
+        f"{shorten(source.text)} does not say which columns turn together: give --pairs half (x_i with x_(i+d/2), "
+        "as Llama) or --pairs interleaved (x_2i with x_(2i+1), as GPT-J)"
+    )

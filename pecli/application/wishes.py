@@ -1,0 +1,120 @@
+"""What is asked of an application, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.application.tensors import Tensor
+from pecli.declare.tabular import Tabular
+from pecli.errors import BadParameter
+from pecli.numbers.positions import Positions
+from pecli.sources.sources import NamedSource
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of an application.
+
+    Attributes
+    ----------
+    pairs : str, optional
+        Which columns turn together, for a rotary source: "half", "interleaved", or "taken:given".
+    start : str, optional
+        Position of the first row of the inputs (default: what the source says, or 0).
+    positions : Positions or (batches, n) int64 ndarray, optional
+        Of every row of the inputs, or of every row of every batch.
+    scale : Decimal or "sqrt", optional
+        What multiplies an embedding before rows are added.
+    way : {"forward", "inverse", "gradient"}
+        Of a rotation: turn, undo it (transposed, over the square of the magnitude), or its gradient (transposed).
+    dtype : str, optional
+        Of the outputs (default: that of each input; of scores float64).
+    scores : bool
+        Whether queries and keys are multiplied.
+    causal : bool
+        Whether keys after the query get minus infinity.
+    softmax : bool
+        Whether logits or scores become weights.
+    """
+
+    pairs: str | None = None
+    start: str | None = None
+    positions: Positions | NDArray[np.int64] | None = None
+    scale: Decimal | str | None = None
+    way: str = "forward"
+    dtype: str | None = None
+    scores: bool = False
+    causal: bool = False
+    softmax: bool = False
+
+
+@dataclass(frozen=True)
+class Application:
+    """The outputs, and how they were made.
+
+    Attributes
+    ----------
+    outputs : Tabular
+        One array for each input, by its name, or `scores`; computed when they are read.
+    notes : tuple of str
+        What was taken for granted, a sentence each: axes, pairing, positions.
+    bound : callable, optional
+        Of scores and weights: how far from the real numbers what was read so far may be.
+    """
+
+    outputs: Tabular
+    notes: tuple[str, ...] = field(default=())
+    bound: Callable[[], float] | None = None
+
+
+def longest(tensors: Sequence[Tensor]) -> int:
+    """Return the number of positions of the longest tensor."""
+    return max(tensor.side("s") for tensor in tensors)
+
+
+def places(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> tuple[dict[str, Any], Any]:
+    """Return the options of the source's table, and which of its rows each position of each batch has."""
+    length = longest(tensors)
+    if wish.positions is None:
+        given = source.given
+        if wish.start is None and given.keys() & {"len", "positions"}:
+            return {}, None
+        return {"length": length, **({} if wish.start is None else {"start": wish.start})}, None
+    if wish.start is not None:
+        raise BadParameter("start", wish.start, "cannot stand with positions")
+    if isinstance(wish.positions, Positions):
+        if wish.positions.count != length:
+            raise BadParameter(
+                "positions", f"({wish.positions.count} positions)", f"must be {length}, one for each row"
+            )
+        return {"positions": wish.positions}, None
+    batches, count = wish.positions.shape
+    if count != length or any(tensor.side("b") != batches for tensor in tensors):
+        sides = f"{batches} x {count}"
+        raise BadParameter("positions", f"({sides})", f"must have a row for each batch and {length} columns")
+    distinct, rows = np.unique(wish.positions, return_inverse=True)
+    return {"positions": Positions.listed(distinct.tolist())}, rows.reshape(batches, count)
+
+
+def axes_notes(tensors: Sequence[Tensor]) -> list[str]:
+    """Return a sentence for each tensor on what its axes were taken for."""
+    return [f"{tensor.name} has the axes {tensor.axes}" for tensor in tensors]
+
+
+def the_one(tensors: Sequence[Tensor], what: str) -> Tensor:
+    """Return the only input.
+
+    Raises
+    ------
+    BadParameter
+        If there are several.
+    """
+    if len(tensors) != 1:
+        raise BadParameter("input", ", ".join(t.name for t in tensors), f"must be one tensor: {what}")
+    return tensors[0]
