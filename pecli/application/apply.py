@@ -19,6 +19,7 @@ from pecli.encodings import find
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.text import shorten
+from pecli.numbers.types import DTYPES
 from pecli.sources.sources import NamedSource
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
@@ -114,6 +115,9 @@ def _added(source: NamedSource, tensor: Tensor, wish: Wish) -> Application:
     if source.recipe is not None:
         table = source.open(**options, dtype="float64")
         assert isinstance(table, Table)
+        if table.array("pe").dtype not in DTYPES:
+            rule = "has complex rows, and tensors are real: use sinusoidal, which holds their parts"
+            raise BadParameter("SOURCE", shorten(source.text), rule)
         reals: Reals = rows_of(table)
     else:
         reals = StoredRows(source.open())

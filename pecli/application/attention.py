@@ -13,7 +13,7 @@ from pecli.application.biases import BiasRows, pair_table
 from pecli.application.conditioned import conditioned
 from pecli.application.products import Floats
 from pecli.application.rotated import rotated
-from pecli.application.scores import UNIT, Adjustment, HeadVectors, Rows, ScoreRows, WithBias, finite_size
+from pecli.application.scores import UNIT, Adjustment, HeadVectors, QueryRows, ScoreRows, WithBias, finite_size
 from pecli.application.scores import longest_vector as size_of
 from pecli.application.tensors import Tensor, tensor_of
 from pecli.application.wishes import Application, Wish, axes_notes
@@ -43,7 +43,8 @@ def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: F
         case Family.ROTARY | Family.CONDITIONAL:
             queries, keys, notes = _moved(source, queries, keys, wish, family, effect)
             if effect.decay is not None:
-                changes.append(Decay(source.open(dtype="float64", length=lengths[1]), effect, lengths))
+                decays = source.open(dtype="float64", length=lengths[1])
+                changes.append(Decay(decays, effect, lengths, queries.side("h")))
         case Family.BIAS:
             rows = BiasRows(pair_table(source, *lengths, wish), source.text)
             rows.check(queries.side("h"), *lengths)
@@ -91,7 +92,7 @@ def _moved(
             own = _later(own, skip, keys.side("s"))
         done = how(_at_full_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
         found.append(tensor_of(done.outputs, name, tensor.axes))
-        notes += [note for note in done.notes if note not in notes]
+        notes += [note for note in done.notes if note not in notes and " holds " not in note]
     return found[0], found[1], notes
 
 
@@ -147,7 +148,7 @@ class Products:
             rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
             raise BadParameter("input", self.queries.tensor.name, rule)
 
-    def values(self, rows: Rows) -> tuple[Floats, float]:
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
         """Return scores; see :class:`pecli.application.scores.Logits`."""
         query = self.queries.read(rows.batch, rows.head, rows.start, rows.stop)
         key = self._keys(rows.batch, rows.head // self.group)
@@ -160,7 +161,7 @@ class Products:
             error += UNIT * ((self.width + 6) * size / root + finite_size(total))
         return total, error
 
-    def _term(self, term: Term, query: Floats, key: Floats, rows: Rows) -> tuple[Floats, float]:
+    def _term(self, term: Term, query: Floats, key: Floats, rows: QueryRows) -> tuple[Floats, float]:
         """Return one product, (queries, keys), and what bounds its size."""
         if term.content in self.held:
             content = np.asarray(self.held[term.content], np.float64)[rows.head][None]
@@ -184,7 +185,7 @@ class Products:
         whole = np.asarray(self.held[name], np.float64)
         return whole if whole.shape[1] == self.width else whole[:, head * self.width :][:, : self.width]
 
-    def _index(self, term: Term, rows: Rows) -> NDArray[np.int64]:
+    def _index(self, term: Term, rows: QueryRows) -> NDArray[np.int64]:
         """Return which vector belongs to each query and key, (queries, keys)."""
         assert self.table is not None
         at = np.arange(rows.start, rows.stop)
@@ -211,13 +212,17 @@ class Decay:
         Which array, and whether it is added.
     lengths : tuple of int
         Queries and keys.
+    heads : int
+        Of the queries.
     """
 
-    def __init__(self, table: Tabular, effect: Effect, lengths: tuple[int, int]) -> None:
+    def __init__(self, table: Tabular, effect: Effect, lengths: tuple[int, int], heads: int) -> None:
         assert effect.decay is not None
+        if table.array(effect.decay).shape[0] not in (1, heads):
+            raise BadParameter("heads", table.array(effect.decay).shape[0], f"do not fit queries of {heads} heads")
         self.values, self.added, self.lengths = table.read(effect.decay), effect.decay_added, lengths
 
-    def change(self, values: Floats, error: float, rows: Rows) -> float:
+    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
         """Change values; see :class:`pecli.application.scores.Adjustment`."""
         late = self.lengths[1] - self.lengths[0]
         at = np.arange(rows.start, rows.stop) + late

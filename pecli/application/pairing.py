@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
+
+Integers = NDArray[np.int64]
 
 PAIRINGS = ("half", "interleaved")
 OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
@@ -62,3 +65,18 @@ def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[An
     if pairing == "half":
         return vectors[..., : width // 2], vectors[..., width // 2 : width]
     return vectors[..., 0:width:2], vectors[..., 1:width:2]
+
+
+def block_order(parts: tuple[int, ...]) -> Integers:
+    """Return the columns of the first members of all pairs, then those of the second, where blocks have own halves.
+
+    parts (1, 2): [a0 b0 | a1 a2 b1 b2] -> 0 2 3 1 4 5
+    """
+    first: list[int] = []
+    second: list[int] = []
+    at = 0
+    for pairs in parts:
+        first += range(at, at + pairs)
+        second += range(at + pairs, at + 2 * pairs)
+        at += 2 * pairs
+    return np.array(first + second, np.int64)

@@ -16,7 +16,7 @@ from pecli.application.rotation import RotatedTensors, Turned
 from pecli.application.scaling import ScaledTurns
 from pecli.application.tensors import Tensor
 from pecli.application.turning import ExactTurns, StoredTurns, Turns
-from pecli.application.wishes import Application, Wish, axes_notes, longest, places
+from pecli.application.wishes import Application, Wish, axes_notes, keys_of, longest, places, roles_note
 from pecli.declare.effect import Effect
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
@@ -36,25 +36,22 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
     table, rows = _table(source, tensors, wish)
     turns: Turns = ExactTurns(table) if isinstance(table, Table) else StoredTurns(table)
     back = wish.way != "forward"
+    parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
     pairing = pairing.back() if back else pairing
     parts: list[tuple[str, Tabular, str]] = []
-    groups = [[t for t in tensors if _is_key(t) == key] for key in (False, True)] if effect.factor else [tensors]
+    keys = keys_of(tensors)
+    groups = [[t for t in tensors if t not in keys], keys] if effect.factor else [tensors]
     for key, group in enumerate(groups):
         mine = _scaled(turns, table, effect, bool(key)) if effect.factor else turns
         mine = Undone(mine) if wish.way == "inverse" else mine
         turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype) for tensor in group]
-        made = RotatedTensors(mine, turned, pairing, back=back, rows=rows)
-        if len(group) == len(tensors):
-            return Application(made, tuple(filter(None, (said, effect.note, *axes_notes(tensors)))))
+        made = RotatedTensors(mine, turned, pairing, back=back, rows=rows, parts=parts_of)
+        if not effect.factor:
+            return Application(made, (said, *axes_notes(tensors)))
         parts += [(one.name, made, one.name) for one in turned]
     order = {tensor.name: place for place, tensor in enumerate(tensors)}
     joined = Joined(sorted(parts, key=lambda part: order[part[0]]))
-    return Application(joined, (said, effect.note, *axes_notes(tensors)))
-
-
-def _is_key(tensor: Tensor) -> bool:
-    """Tell whether a tensor holds keys, where they are treated in another way than queries."""
-    return tensor.name.lower().startswith("k")
+    return Application(joined, (said, effect.note, roles_note(tensors), *axes_notes(tensors)))
 
 
 def _scaled(turns: Turns, table: Tabular, effect: Effect, key: bool) -> Turns:

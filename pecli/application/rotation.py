@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.pairing import HeadPairs, members
+from pecli.application.pairing import HeadPairs, block_order, members
 from pecli.application.products import Floats, largest, round_sums
 from pecli.application.tensors import Tensor
 from pecli.application.turning import Rotation, Turns
@@ -62,6 +62,8 @@ class RotatedTensors(Tabular):
         Whether it is turned back: the transposed matrix.
     rows : (batches, n) int64 ndarray, optional
         Which row of the table each position of each batch has; by default row s for position s.
+    parts : tuple of int
+        Pairs of blocks of columns that have halves of their own; empty for one block.
     """
 
     def __init__(
@@ -72,8 +74,10 @@ class RotatedTensors(Tabular):
         *,
         back: bool = False,
         rows: NDArray[np.int64] | None = None,
+        parts: tuple[int, ...] = (),
     ) -> None:
         self.turns, self.pairing, self.back, self.rows = turns, pairing, back, rows
+        self.order = block_order(parts) if len(parts) > 1 else None
         self.turned = {one.name: one for one in turned}
         self.width = 2 * turns.pairs
         for one in turned:
@@ -117,6 +121,11 @@ class RotatedTensors(Tabular):
     def _turn(self, one: Turned, start: int, stop: int, out: NDArray[Any], own: Scratch) -> None:
         tensor = one.tensor
         vectors = tensor.lane.read(start, stop).reshape(stop - start, tensor.width)
+        rest, turned = vectors[:, self.width :], out
+        if self.order is not None and self.pairing.taken == "half":
+            vectors = vectors[:, self.order]
+        if self.order is not None and self.pairing.given == "half":
+            turned = np.empty((stop - start, self.width), out.dtype)
         numbers = np.arange(start, stop, dtype=np.int64)
         where = tensor.places(numbers, "s")
         if self.rows is not None:
@@ -126,11 +135,12 @@ class RotatedTensors(Tabular):
         for whole, part in zip((x, y), members(vectors, self.width, self.pairing.taken), strict=True):
             np.copyto(whole, part if tensor.dtype != "bfloat16" else widen(part, tensor.dtype))
         most = size * (largest(x) + largest(y))
-        first, second = members(out, self.width, self.pairing.given)
+        first, second = members(turned, self.width, self.pairing.given)
         rotation = Rotation(self.turns, where, self.back)
         round_sums(x, c, y, minus, rotation.factors(second=False), one.dtype, first, own, most)
         round_sums(x, s, y, c, rotation.factors(second=True), one.dtype, second, own, most)
-        rest = vectors[:, self.width :]
+        if turned is not out:
+            out[:, self.order] = turned
         if rest.size:
             narrow(widen(rest, tensor.dtype), None, one.dtype, out[:, self.width :])
 

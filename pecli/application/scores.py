@@ -32,7 +32,7 @@ AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """Some queries of one batch and head: `start` to `stop`."""
 
     batch: int
@@ -47,7 +47,7 @@ class Logits(Protocol):
     sides: tuple[int, int, int, int]
     name: str
 
-    def values(self, rows: Rows) -> tuple[Floats, float]:
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
         """Return (stop - start, keys) float64 of the caller's own, and a bound on their error."""
         ...
 
@@ -55,7 +55,7 @@ class Logits(Protocol):
 class Adjustment(Protocol):
     """What is done to them."""
 
-    def change(self, values: Floats, error: float, rows: Rows) -> float:
+    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
         """Change values in place; return the new bound."""
         ...
 
@@ -67,7 +67,7 @@ class GivenLogits:
         self.tensor, self.name = tensor, tensor.name
         self.sides = (tensor.side("b"), tensor.side("h"), tensor.side("q"), tensor.side("k"))
 
-    def values(self, rows: Rows) -> tuple[Floats, float]:
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
         """Return logits; see `Logits`."""
         at = (rows.batch * self.sides[1] + rows.head) * self.sides[2]
         return np.array(self.tensor.read(at + rows.start, at + rows.stop)), 0.0
@@ -88,7 +88,7 @@ class WithBias:
     rows: BiasRows
     how: str
 
-    def change(self, values: Floats, error: float, rows: Rows) -> float:
+    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
         """Change values; see `Adjustment`."""
         bias = self.rows
         at = rows.head % bias.heads * bias.queries
@@ -144,16 +144,16 @@ class ScoreRows(Tabular):
                 with self._lock:
                     self.error = max(self.error, error)
 
-    def _split(self, start: int, stop: int) -> Iterator[Rows]:
+    def _split(self, start: int, stop: int) -> Iterator[QueryRows]:
         """Yield the queries of each batch and head, so many that their scores fit."""
         most = max(1, AT_ONCE // self.width)
         while start < stop:
             head, first = divmod(start, self.queries)
             last = min(self.queries, first + min(most, stop - start))
-            yield Rows(*divmod(head, self.logits.sides[1]), first, last)
+            yield QueryRows(*divmod(head, self.logits.sides[1]), first, last)
             start += last - first
 
-    def _values(self, rows: Rows) -> tuple[Floats, float]:
+    def _values(self, rows: QueryRows) -> tuple[Floats, float]:
         values, error = self.logits.values(rows)
         for change in self.changes:
             error = change.change(values, error, rows)

@@ -107,6 +107,18 @@ def axes_notes(tensors: Sequence[Tensor]) -> list[str]:
     return [f"{tensor.name} has the axes {tensor.axes}" for tensor in tensors]
 
 
+def keys_of(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the tensors that hold keys: those whose names begin with k, or else the second of two."""
+    named = [tensor for tensor in tensors if tensor.name.lower().startswith("k")]
+    return named or list(tensors[1:2])
+
+
+def roles_note(tensors: Sequence[Tensor]) -> str:
+    """Return what the tensors were taken for, where queries and keys are treated in different ways."""
+    keys = keys_of(tensors)
+    return "; ".join(f"{tensor.name} holds {'keys' if tensor in keys else 'queries'}" for tensor in tensors)
+
+
 def the_one(tensors: Sequence[Tensor], what: str) -> Tensor:
     """Return the only input.
 
