@@ -84,14 +84,14 @@ def test_pairs_are_turned(name, pairs):
     for part, x in (("q", q), ("k", k)):
         expected = turned(x, cos * scale[part], sin * scale[part], pairs)
         np.testing.assert_allclose(made.read(part), expected, rtol=0, atol=1e-14)
+    heads = len(table.read("decay")) if "decay" in table else 3
+    q, k = q[:, :heads], k[:, :heads]
     found = applied(text, q, k, pairs=pairs, scores=True)
-    expected = scores(
-        turned(q, cos * scale["q"], sin * scale["q"], pairs), turned(k, cos * scale["k"], sin * scale["k"], pairs)
-    )
+    moved = [turned(x, cos * scale[part], sin * scale[part], pairs) for part, x in (("q", q), ("k", k))]
+    expected = scores(*moved)
     if "decay" in table:
         back = np.arange(n)[:, None] - np.arange(n)
-        expected = expected[:, :2] * np.where(back >= 0, table.read("decay")[:, abs(back)], 0)
-        found = applied(text, q[:, :2], k[:, :2], pairs=pairs, scores=True)
+        expected = expected * np.where(back >= 0, table.read("decay")[:, abs(back)], 0)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 

@@ -84,7 +84,7 @@ COMMANDS = {
     "apply": CommandEntry(
         "apply.command",
         "say what a table does to tensors, exactly",
-        "Apply a table to tensors: rotate queries and keys, or add rows to embeddings; each value is rounded once.",
+        "Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores.",
         (
             "pecli apply sinusoidal:dim=512 emb.npy --input-scale sqrt -o x.npy",
             "pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz",

@@ -86,7 +86,7 @@ class ApplyOptions(Writing):
 
 
 def command(options: ApplyOptions) -> int:
-    """Apply a table to tensors: rotate queries and keys, or add rows to embeddings; each value is rounded once."""
+    """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
     from pecli.application.apply import apply
     from pecli.cli.terminal.output import clean, tell
     from pecli.sources.sources import read_source
