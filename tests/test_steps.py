@@ -11,6 +11,7 @@ from pecli import PecliError, Recipe
 from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.board import Equation, SmallTable
 from pecli.encodings import CATALOGUE
+from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.inspection.facts import formula_value
 from pecli.lessons.lesson import work_through
 from pecli.numbers.positions import Positions
@@ -276,3 +277,40 @@ def test_attention_without_positions_does_not_see_an_order():
     # e^1, e^0.5, e^0 over their sum
     weights = [math.exp(v) for v in (1, 0.5, 0)]
     assert f"[{', '.join(f'{w / sum(weights):.3f}' for w in weights)}]" in shown
+
+
+SCALED = {
+    "linear": "factor=4",
+    "ntk": "factor=4",
+    "dynamic": "factor=4,max-position=64,seq-len=200",
+    "ntk-by-parts": "factor=4,original-max=64,ramp=rotations",
+    "yarn": "factor=8,original-max=256",
+    "longrope": "original-max=64,factor=4,seq-len=200,short-factor=1+1+1+1+1+1+1+1,long-factor=1+2+3+4+5+6+7+8",
+    "llama3": "factor=8,original-max=128,base=500000",
+    "proportional": "partial=0.5",
+    "ntk-doubling": "max-position=64,seq-len=200",
+}
+
+
+@pytest.mark.parametrize("scaling", [name for name in SCALINGS if name != "none"])
+def test_a_scaling_is_worked_through_pair_by_pair(scaling):
+    recipe = f"rope:dim=16,scaling={scaling},{SCALED[scaling]}"
+    plan = Recipe.parse(recipe).plan
+    worked = 0
+    for line in items(recipe, str):
+        for pair, text in re.findall(r"w_(\d+) = ([^;]*)$", line):
+            *said, last = text.removesuffix(" as it is").split(" = ")
+            assert float(last) == pytest.approx(float(plan.frequencies[int(pair)]), rel=1e-5), line
+            for left in said:
+                value = arithmetic(re.sub(r"(\S+)\^\(-(\d+)/(\d+)\)", r"\1 * 0 + \1 ** (-\2/\3)", left))
+                assert value == pytest.approx(float(last), rel=1e-4), line
+            worked += 1
+    assert worked >= 2
+
+
+def test_the_magnitude_and_the_ramp_of_yarn_stand_on_the_board():
+    shown = " ".join(board("rope:dim=64,scaling=yarn,factor=8,original-max=4096").split())
+    assert "magnitude = 0.1 x ln(8) + 1 = 1.20794" in shown
+    # d ln(L / (32 2 pi)) / (2 ln base), as the authors' code has it
+    low = 64 * math.log(4096 / (32 * 2 * math.pi)) / (2 * math.log(10000))
+    assert f"= {low:.6g}, floor {math.floor(low)}" in shown

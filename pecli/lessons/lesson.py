@@ -60,8 +60,9 @@ def work_through(recipe: Recipe, positions: Positions | None = None, length: int
         rule = f"are too many for a worked example: give at most {MOST}, such as --positions 1,3"
         raise BadParameter("positions", f"({positions.count} positions)", rule)
     encoding = recipe.encoding
-    exercise = Exercise(recipe, None if positions is None else tuple(positions), length, compute)
-    lesson = encoding.hook("lesson") if encoding.declares("lesson") else of_family(recipe)
+    family = of_family(recipe)
+    exercise = Exercise(recipe, None if positions is None else tuple(positions), length, compute, family)
+    lesson = encoding.hook("lesson") if encoding.declares("lesson") else family
     steps: list[Step] = lesson(exercise)
     return Example(f"{encoding.title}, worked through", recipe.short, encoding.formula, steps)
 

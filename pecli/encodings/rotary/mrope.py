@@ -253,6 +253,7 @@ mrope = encoding(
     hooks={
         "recognise": "pecli.encodings.rotary.mrope:recognise",
         "mistakes": ".rope.mistakes:mistakes",
+        "lesson": "pecli.encodings.rotary.rope.lesson:steps",
         "emulate": ".rope.arithmetic:emulate",
         "scale": ".rope.scale:scale",
         "extend": "pecli.encodings.shared.reaches:scaled_phases",

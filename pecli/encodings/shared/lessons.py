@@ -39,12 +39,15 @@ class Exercise:
         Rows of the table, for encodings that depend on it.
     compute : callable
         Of a recipe, positions and a length: gives the exact float64 arrays of these positions, by name.
+    family : callable, optional
+        The lesson of its family, which one of its own may go on from.
     """
 
     recipe: Recipe
     asked: tuple[Fraction, ...] | None
     length: int | None
     compute: Compute
+    family: Callable[[Exercise], list[Step]] | None = None
 
     def at(self, default: Sequence[int]) -> list[Fraction]:
         """Return the positions to work out: those asked for, or the default."""

@@ -42,6 +42,7 @@ _COMPUTED = ("frequencies", (None,))
     hooks={
         "recognise": ".recognise:recognise",
         "mistakes": ".mistakes:mistakes",
+        "lesson": ".lesson:steps",
         "emulate": ".arithmetic:emulate",
         "scale": ".scale:scale",
         "extend": "pecli.encodings.shared.reaches:scaled_phases",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -94,6 +94,9 @@ class Scaling:
         Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
     odd_heads : bool
         Whether a whole head of odd width may turn.
+    board : callable, optional
+        Of a `PlainSeries`, checked parameters and some pairs, how their frequencies come about, with the numbers put
+        in, a line each; every scaling but none has it.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Scaling:
     factor_names: tuple[str, ...] = ("factor",)
     extends: bool = True
     odd_heads: bool = False
+    board: Callable[[PlainSeries, Mapping[str, Any], Sequence[int]], list[str]] | None = None
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:

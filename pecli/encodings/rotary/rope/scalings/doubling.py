@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import Frequencies, MaxPosition, PlainSeries, Scaling, SeqLen
-from pecli.encodings.rotary.rope.scalings.ntk import grown
+from pecli.encodings.rotary.rope.scalings.ntk import base_lines, grown
 
 
 def alpha(max_position: int, seq_len: int) -> int:
@@ -24,4 +26,11 @@ def _float32(series: PlainSeries, *, max_position: int, seq_len: int) -> Float32
     return inverse_powers(float(series.base) * float(alpha(max_position, seq_len)) ** (d / (d - 2)), d)
 
 
-SCALING = Scaling("ntk-doubling", 10, _frequencies, _float32, extends=False, by_base=True)
+def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    model, length = given["max_position"], given["seq_len"]
+    doublings = (-(-length // model) - 1).bit_length()
+    said = f"alpha = 2^(ceil(log2({length} / {model})) + 1) - 1 = 2^({doublings} + 1) - 1 = {alpha(model, length)}"
+    return [said, *base_lines(series, float(alpha(model, length)), pairs)]
+
+
+SCALING = Scaling("ntk-doubling", 10, _frequencies, _float32, extends=False, by_base=True, board=_board)

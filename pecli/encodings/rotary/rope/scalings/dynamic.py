@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
+from pecli.declare.board import short
 from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, MaxPosition, PlainSeries, Scaling, SeqLen
-from pecli.encodings.rotary.rope.scalings.ntk import grown, larger_base, least
+from pecli.encodings.rotary.rope.scalings.ntk import base_lines, grown, larger_base, least
 from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT
 
@@ -55,7 +58,18 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     return found
 
 
+def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    factor, model, length = (float(given[name]) for name in ("factor", "max_position", "seq_len"))
+    said = f"length {short(length)} of at most {short(model)}: as it is, f' = 1"
+    grown = 1.0
+    if length > model:
+        grown = factor * length / model - (factor - 1)
+        f = short(factor)
+        said = f"f' = {f} x {short(length)} / {short(model)} - ({f} - 1) = {short(grown)}"
+    return [said, *base_lines(series, grown, pairs)]
+
+
 SCALING = Scaling(
     "dynamic", 4, _frequencies, _float32, types=(RopeType("dynamic", _read, needs_head_dim=True),),
-    least=_least, series=_series, by_base=True,
+    least=_least, series=_series, by_base=True, board=_board,
 )  # fmt: skip

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.declare.board import short
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
@@ -84,7 +85,30 @@ def _spectra(seen: Suspected) -> Iterator[Spectrum]:
             yield from slowing.tested(seen.measured, ratio, keys, 0.5 * (len(f"{high:g}") - 1))
 
 
+def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    original = given["original_max"]
+    factor, low, high = (float(given[name]) for name in ("factor", "low_freq_factor", "high_freq_factor"))
+    lines = []
+    for i in pairs:
+        w = float(series.frequencies[i])
+        turns = original * w / (2 * math.pi)
+        said = f"pair {i} turns {original} x {short(w)} / (2 pi) = {short(turns)} times in {original}: "
+        if turns < low:
+            said += f"below {short(low)}, w_{i} = {short(w)} / {short(factor)} = {short(w / factor)}"
+        elif turns > high:
+            said += f"above {short(high)}, w_{i} = {short(w)} as it is"
+        else:
+            s = (turns - low) / (high - low)
+            said += (
+                f"between, s = ({short(turns)} - {short(low)}) / ({short(high)} - {short(low)}) = {short(s)}, w_{i} = "
+                f"(1 - {short(s)}) x {short(w)} / {short(factor)} + {short(s)} x {short(w)} = "
+                f"{short((1 - s) * w / factor + s * w)}"
+            )
+        lines.append(said)
+    return lines
+
+
 SCALING = Scaling(
     "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),),
-    least=least_blend, spectra=_spectra,
+    least=least_blend, spectra=_spectra, board=_board,
 )  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.declare.board import short
 from pecli.declare.encoding import Param
 from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
@@ -114,7 +115,19 @@ def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
             yield Spectrum(keys, found.step, frequencies, cost, float(factor))
 
 
+def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list[str]:
+    """Return the larger base of a factor, and frequencies of it, with the numbers put in."""
+    d, base = series.width, short(float(series.base))
+    larger = float(series.base) * factor ** (d / (d - 2))
+    found = [f"base' = {base} x {short(factor)}^({d}/{d - 2}) = {short(larger)}"]
+    return [*found, *(f"w_{i} = {short(larger)}^(-{2 * i}/{d}) = {short(larger ** (-2 * i / d))}" for i in pairs)]
+
+
+def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    return base_lines(series, float(given["alpha"] if given["factor"] is None else given["factor"]), pairs)
+
+
 SCALING = Scaling(
     "ntk", 3, _frequencies, _float32, least=least, spectra=_spectra, by_base=True, factor_names=("factor", "alpha"),
-    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)),
+    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)), board=_board,
 )  # fmt: skip

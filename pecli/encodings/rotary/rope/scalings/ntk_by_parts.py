@@ -8,9 +8,11 @@ equations 17 to 20 print it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from pecli.declare.board import short
 from pecli.declare.encoding import Param
 from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
@@ -135,4 +137,41 @@ def least_blend(slowed: Slowed) -> float | None:
     return least if least < math.inf else None
 
 
-SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32, least=least_blend)
+def board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    """Return the ramp and the blends of some pairs, with the numbers put in."""
+    d, base, original = series.width, float(series.base), given["original_max"]
+    fast, slow, factor = (float(given[name]) for name in ("beta_fast", "beta_slow", "factor"))
+    lines = []
+    if given["ramp"] == "index":
+        ends = []
+        for beta, word in ((fast, "floor"), (slow, "ceil")):
+            end = d * math.log(original / (beta * 2 * math.pi)) / (2 * math.log(base))
+            whole = (math.floor if word == "floor" else math.ceil)(end) if given["truncate"] else end
+            cut = max(whole, 0) if word == "floor" else min(whole, d - 1)
+            ends.append(cut)
+            said = f", {word} {short(whole)}" if given["truncate"] else ""
+            said += f", cut to {short(cut)}" if cut != whole else ""
+            lines.append(
+                f"the pair that turns {short(beta)} times in {original}: {d} x ln({original} / ({short(beta)} x 2 pi))"
+                f" / (2 x ln({short(base)})) = {short(end)}{said}"
+            )
+        low, high = ends[0], ends[1] if ends[1] != ends[0] else ends[1] + SINGULARITY
+    for i in pairs:
+        w = float(series.frequencies[i])
+        if given["ramp"] == "index":
+            share, text = (i - low) / (high - low), f"({i} - {short(low)}) / ({short(high)} - {short(low)})"
+        else:
+            turns = original * w / (2 * math.pi)
+            share = 1 - (turns - slow) / (fast - slow)
+            text = f"1 - ({short(turns)} - {short(slow)}) / ({short(fast)} - {short(slow)})"
+        r = min(max(share, 0.0), 1.0)
+        limited = f", cut to {short(r)}" if r != share else ""
+        new = w * (1 - r) + w / factor * r
+        lines.append(
+            f"pair {i}: r = {text} = {short(share)}{limited}; w_{i} = {short(w)} x (1 - {short(r)}) + {short(w)} / "
+            f"{short(factor)} x {short(r)} = {short(new)}"
+        )
+    return lines
+
+
+SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32, least=least_blend, board=board)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
-from typing import Annotated
+from typing import Annotated, Any
 
+from pecli.declare.board import short
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
 from pecli.encodings.rotary.rope.scaling import (
@@ -117,8 +119,20 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     return {**found, "max-position": str(reader.length)} if factor is None else {**found, "factor": number_text(factor)}
 
 
+def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    long = given["seq_len"] > given["original_max"]
+    stretch = given["long_factor" if long else "short_factor"]
+    side, which = ("above", "long") if long else ("of at most", "short")
+    lines = [f"length {given['seq_len']} {side} {given['original_max']}: the {which} list"]
+    for i in pairs:
+        w, s = float(series.frequencies[i]), float(stretch[i])
+        lines.append(f"w_{i} = {short(w)} / {short(s)} = {short(w / s)}")
+    return lines
+
+
 SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
     lists=f"{__name__}.recognition:lists", sizes=f"{__name__}.recognition:sizes",
     types=(RopeType("longrope", _read, needs_head_dim=True, original_beside=True),),
+    board=_board,
 )  # fmt: skip

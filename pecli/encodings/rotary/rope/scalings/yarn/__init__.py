@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
-from typing import Annotated
+from typing import Annotated, Any
 
+from pecli.declare.board import short
 from pecli.declare.changes import Change
 from pecli.declare.encoding import Param
-from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Factor, Scaling
+from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Factor, PlainSeries, Scaling
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
 from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.errors import BadParameter
@@ -94,9 +95,22 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("scaling", "yarn with ramp=rotations", {"ramp": "rotations", "truncate": None})
 
 
+def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    assert RAMP.board is not None
+    lines = RAMP.board(series, given, pairs)
+    if given["attention_factor"] is None and given["factor"] > 1:
+        c, f = short(float(given["coefficient"])), short(float(given["factor"]))
+        weights = [given[name] for name in ("mscale", "mscale_all_dim")]
+        sides = [f"({c} x {short(float(w))} x ln({f}) + 1)" for w in weights if w is not None]
+        formula = " / ".join(sides) if len(sides) == 2 else f"{c} x ln({f}) + 1"
+        if len(sides) != 1:
+            lines.append(f"magnitude = {formula} = {short(float(SCALING.rotation(series, given)[1]))}")
+    return lines
+
+
 SCALING = Scaling(
     "yarn", 6, RAMP.frequencies, RAMP.float32, _magnitude,
     types=(RopeType("yarn", _read, needs_head_dim=True, original_beside=True),),
     mistakes=_mistakes, least=RAMP.least,
-    spectra=f"{__name__}.recognition:spectra", sizes=f"{__name__}.recognition:sizes",
+    spectra=f"{__name__}.recognition:spectra", sizes=f"{__name__}.recognition:sizes", board=_board,
 )  # fmt: skip
