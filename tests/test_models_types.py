@@ -1,6 +1,7 @@
 """Every model type of transformers 5.23: its positions by encoding, or why there are none."""
 
 import json
+import re
 from pathlib import Path
 
 import mpmath
@@ -139,3 +140,28 @@ YARN = {"rope_type": "yarn", "factor": 4.0}
 def test_what_raises_in_transformers_is_an_error_here(config):
     with pytest.raises(PecliError):
         read(config)
+
+
+def advised(text):
+    """The commands that a message advises."""
+    return [match.split() for match in re.findall(r"pecli (generate [^;)]*?)(?=$|[;)])", text)]
+
+
+def test_every_command_that_a_refusal_advises_runs(tmp_path, pecli):
+    seen = set()
+    for name in TYPES:
+        try:
+            encodings = {one.encoding for one in read({"model_type": name}).layers.values()}
+        except PecliError:
+            continue
+        if encodings <= seen | {"none", "rope"}:
+            continue
+        seen |= encodings
+        file = tmp_path / "config.json"
+        file.write_text(json.dumps({"model_type": name}))
+        asked = pecli("generate", "xpos", "--config", str(file), "--dry-run").stderr
+        assert advised(asked), (name, asked)
+        (command,) = advised(asked)
+        done = pecli(*command, "--dry-run")
+        assert done.returncode == 0, (name, command, done.stderr)
+    assert len(seen) > 12

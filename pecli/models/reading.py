@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from pecli.errors import BadFile, UnknownName
+from pecli.errors import BadFile, BadParameter, UnknownName
 
 VERSION = "5.23"
 """The release of transformers whose reading this is."""
 
 Params = Mapping[str, str]
+
+GRIDS = ("16x16", "4x16x16")
+"""What stands in a command for the grid of an image or a video, which no config gives."""
 
 
 class Written(NamedTuple):
@@ -170,11 +173,35 @@ class Reading:
         if self.default in layers:
             return self._as(layers[self.default], encoding)
         speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
+        if encoding is not None and not fitting:
+            return self._as(next(iter(speaking.values())), encoding)
         found = list({(one.encoding, tuple(sorted(one.params.items()))): one for one in speaking.values()}.values())
         if len(found) > 1:
             names = ", ".join(speaking)
             raise BadFile(self.path, f"has layers with different tables: choose one with --layer-type ({names})")
         return self._as(found[0], encoding)
+
+    def command(self, layer: LayerReading) -> str:
+        """Return a command that makes a table of a kind of layer: what no config gives stands in it as an example."""
+        from pecli.encodings import find
+        from pecli.encodings.recipe import Recipe
+
+        words = ["pecli generate", layer.encoding, "--config", self.path]
+        same = [name for name, one in self.layers.items() if one is layer]
+        if same and len({(one.encoding, *sorted(one.params.items())) for one in self.layers.values()}) > 1:
+            words += ["--layer-type", same[0]]
+        given: list[dict[str, str]] = [{}]
+        if "grid" in find(layer.encoding).parameters and "grid" not in layer.params:
+            given = [{"grid": grid} for grid in GRIDS]
+        for one in given:
+            try:
+                rows = Recipe.bind(layer.encoding, **one, **layer.params).rows
+            except BadParameter:
+                continue
+            words += [word for name, text in one.items() for word in (f"--{name}", text)]
+            words += ["--len", "512"] if layer.length is None and rows is None else []
+            break
+        return " ".join(words)
 
     def _named(self, layer_type: str) -> LayerReading:
         if layer_type in self.layers:
@@ -192,5 +219,5 @@ class Reading:
             return wanted
         if layer.encoding == "none":
             raise BadFile(self.path, f"is of a model without positions ({self.model_type}): it has no {encoding} table")
-        remedy = f"its positions are {layer.encoding}: pecli generate {layer.encoding} --config {self.path}"
+        remedy = f"its positions are {layer.encoding}: {self.command(layer)}"
         raise BadFile(self.path, f"has no {encoding} table ({self.model_type}); {remedy}")

@@ -20,7 +20,7 @@ WIDEST = 1 << 20
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
 MULTIMODAL = {"mrope_section", "mrope_interleaved", "xdrope_section"}
 MEANS = {
-    "llama_4_scaling_beta": "scales queries by position: pecli generate query-scale",
+    "llama_4_scaling_beta": "scales queries by position: pecli generate query-scale --len 4096",
     "max_position_embeddings": "repeats the top-level key",
 }
 

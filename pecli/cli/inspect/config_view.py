@@ -43,7 +43,7 @@ def checkpoint_view(found: Checkpoint) -> list[Item]:
         many = f", {table.count} of them" if table.count > 1 else ""
         place = f"{table.file}::{table.name} ({table.what}, {shape} {table.dtype}{many})"
         items.append(_wrapped("  ", f"{place}: {table.text}"))
-    return items + [_wrapped("\n", line) for line in found.otherwise]
+    return [*items, "", *(_wrapped("", line) for line in found.otherwise)]
 
 
 def _wrapped(lead: str, text: str) -> str:

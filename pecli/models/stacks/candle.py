@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-from pecli.models.changes import DEEPSEEK, not_of, of, ratio, unscaled
+from pecli.models import changes
 from pecli.models.stack import Rule, Stack
 
 _PATH = "candle-transformers/src/models"
 _PLAIN = ("qwen2", "qwen3", "mistral", "gemma3_text")
 
 STACK = Stack(
-    title="candle",
-    version="2a13b0f3f (2026-08-14)",
+    title="candle", version="2a13b0f3f (2026-08-14)",
     scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    models=("llama", "phi3", "glm4", "gemma4_text", *_PLAIN, *DEEPSEEK),
-    own_reader=True,
-    run=False,
+    models=("llama", "phi3", "glm4", "gemma4_text", *_PLAIN, *changes.DEEPSEEK), own_reader=True, run=False,
     rules=(
         Rule(
-            key="rope_scaling",
-            text="has no rope_scaling for this model: the table is the plain one",
-            source=_PATH,
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            change=unscaled,
-            where=of(*_PLAIN, "glm4"),
+            key="rope_scaling", text="has no rope_scaling for this model: the table is the plain one", source=_PATH,
+            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), change=changes.unscaled,
+            where=changes.of(*_PLAIN, "glm4"),
         ),
         Rule(
-            key="rope_type",
-            text="has llama3 and default alone for Llama",
-            source=f"{_PATH}/llama.rs",
-            scaling=("linear", "dynamic", "yarn", "longrope"),
-            error="no such rope type",
-            where=of("llama"),
+            key="rope_type", text="has llama3 and default alone for Llama", source=f"{_PATH}/llama.rs",
+            scaling=("linear", "dynamic", "yarn", "longrope"), error="no such rope type", where=changes.of("llama"),
         ),
         Rule(
-            key="mscale",
-            text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source=f"{_PATH}/deepseek2.rs",
-            scaling="yarn",
-            change=ratio,
-            where=of(*DEEPSEEK),
+            key="mscale", text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
+            source=f"{_PATH}/deepseek2.rs", scaling="yarn", change=changes.ratio, where=changes.of(*changes.DEEPSEEK),
         ),
         Rule(
             key="short_factor",
-            text="multiplies the frequencies by the lists instead of dividing, with no magnitude, and takes rows below "
-            "the original length from the short one",
-            source=f"{_PATH}/phi3.rs:99-119",
-            scaling="longrope",
-            error="two tables in one, which no recipe gives",
-            where=not_of(*_PLAIN, "llama"),
+            text="multiplies the frequencies by the lists instead of dividing, with no magnitude, and takes rows "
+            "below the original length from the short one",
+            source=f"{_PATH}/phi3.rs:99-119", scaling="longrope", error="two tables in one, which no recipe gives",
+            where=changes.not_of(*_PLAIN, "llama"),
         ),
     ),
-)
+)  # fmt: skip

@@ -19,24 +19,18 @@ def _unscaled_when_short(params: Params, written: Written) -> Params:
 
 
 STACK = Stack(
-    title="DeepSeek's own code",
-    version="9b4e978",
-    scalings=("none", "yarn"),
-    models=DEEPSEEK,
-    own_reader=True,
+    title="DeepSeek's own code", version="9b4e978", scalings=("none", "yarn"), models=DEEPSEEK, own_reader=True,
     conversion="its own ModelArgs: the longest sequence is max_seq_len there, 16384 unless given; here it is "
     "max_position_embeddings",
     rules=(
         _rule(
             key="mscale",
             text="leaves cos and sin unscaled: the square of mscale multiplies the softmax scale instead",
-            change=magnitude_of_one,
-            remedies=(NO_MSCALE,),
+            change=magnitude_of_one, remedies=(NO_MSCALE,),
         ),
         _rule(
-            key="max_position_embeddings",
-            text="scales only when the longest sequence exceeds the original length",
+            key="max_position_embeddings", text="scales only when the longest sequence exceeds the original length",
             change=_unscaled_when_short,
         ),
     ),
-)
+)  # fmt: skip

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import (
-    ORIGINAL,
-    after,
-    by_served_length,
-    inner_original,
-    magnitude_by_lengths,
-    new_keys,
-    no_inner_original,
-    old_keys,
-    plain_magnitude,
-    unscaled,
-    without,
-)
+from pecli.models import changes
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE
 from pecli.models.stack import Rule, Stack
@@ -30,82 +18,66 @@ def _ramp_of_length(params: Params, written: Written) -> Params:
     """Return YaRN with a ramp by the served length, and plain betas and magnitude."""
     if written.length is None:
         return params
-    found = without(plain_magnitude(params, written), "beta-fast", "beta-slow", "truncate")
+    found = changes.without(changes.plain_magnitude(params, written), "beta-fast", "beta-slow", "truncate")
     return {**found, "original-max": str(written.length)}
 
 
 def _unscaled_when_short(params: Params, written: Written) -> Params:
     short = written.length is not None and written.length <= int(params["original-max"])
-    return unscaled(params, written) if short else params
+    return changes.unscaled(params, written) if short else params
 
 
 def _short_unscaled(params: Params, written: Written) -> Params:
     """Return a magnitude of 1 with the short list."""
     short = written.length is not None and written.length <= int(params["original-max"])
-    return {**without(params, "max-position"), "attention-factor": "1"} if short else params
+    return {**changes.without(params, "max-position"), "attention-factor": "1"} if short else params
 
 
 STACK = Stack(
-    title="ExLlamaV2",
-    version="0.3.2",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    own_reader=True,
+    title="ExLlamaV2", version="0.3.2",
+    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     rules=(
         Rule(
-            key="rope_parameters",
-            text="reads no rope_parameters: theta is 10000, and the scaling is dropped",
-            source=_PATH,
-            change=old_keys("10000"),
-            where=new_keys,
-            remedies=(OLD_STYLE,),
+            key="rope_parameters", text="reads no rope_parameters: theta is 10000, and the scaling is dropped",
+            source=_PATH, change=changes.old_keys("10000"), where=changes.new_keys, remedies=(OLD_STYLE,),
         ),
         Rule(
-            key=ORIGINAL,
-            scaling=("yarn", "llama3"),
-            text="looks for the original length inside the scaling alone",
-            source=_PATH,
-            error="KeyError: 'original_max_position_embeddings'",
-            where=no_inner_original,
+            key=changes.ORIGINAL, scaling=("yarn", "llama3"),
+            text="looks for the original length inside the scaling alone", source=_PATH,
+            error="KeyError: 'original_max_position_embeddings'", where=changes.no_inner_original,
             remedies=(INNER_ORIGINAL,),
         ),
         Rule(
-            key=ORIGINAL,
-            scaling=("yarn", "llama3"),
-            text="takes the original length inside the scaling before the one at the top level",
-            source=_PATH,
-            change=inner_original,
+            key=changes.ORIGINAL, scaling=("yarn", "llama3"),
+            text="takes the original length inside the scaling before the one at the top level", source=_PATH,
+            change=changes.inner_original,
         ),
         _yarn(
-            key="max_position_embeddings",
-            text="scales only when the longest sequence exceeds the original length",
+            key="max_position_embeddings", text="scales only when the longest sequence exceeds the original length",
             change=_unscaled_when_short,
         ),
         _yarn(
-            key=ORIGINAL,
+            key=changes.ORIGINAL,
             text="computes the ramp's ends from the longest sequence instead of the original length, and reads no "
             "attention_factor, mscale, beta or truncate",
             change=_ramp_of_length,
         ),
         Rule(
-            scaling=("dynamic", "ntk", "proportional"),
-            key="rope_type",
+            scaling=("dynamic", "ntk", "proportional"), key="rope_type",
             text="ignores this rope type: the table is the plain one (its NTK alpha is the user's to give)",
-            source=_PATH,
-            change=unscaled,
+            source=_PATH, change=changes.unscaled,
         ),
         _longrope(
-            key=ORIGINAL,
-            text="looks for the original length at the top level alone",
+            key=changes.ORIGINAL, text="looks for the original length at the top level alone",
             error="TypeError: '>' not supported between instances of 'int' and 'NoneType'",
-            where=lambda written: written.config.get(ORIGINAL) is None,
-            remedies=(INNER_ORIGINAL,),
+            where=lambda written: written.config.get(changes.ORIGINAL) is None, remedies=(INNER_ORIGINAL,),
         ),
         _longrope(
-            key=ORIGINAL,
-            text="takes the long factors at every position when the longest sequence exceeds the original length, else "
-            "the short ones with a magnitude of 1; the magnitude follows the ratio of the lengths alone",
-            change=after(magnitude_by_lengths, by_served_length, _short_unscaled),
+            key=changes.ORIGINAL,
+            text="takes the long factors at every position when the longest sequence exceeds the original length, "
+            "else the short ones with a magnitude of 1; the magnitude follows the ratio of the lengths alone",
+            change=changes.after(changes.magnitude_by_lengths, changes.by_served_length, _short_unscaled),
         ),
     ),
-)
+)  # fmt: skip

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
+from typing import Any
 
-from pecli.models.changes import (
-    ORIGINAL,
-    inner_original,
-    new_keys,
-    no_inner_original,
-    null,
-    old_keys,
-    type_of,
-    unscaled,
-)
+from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS
@@ -48,7 +40,7 @@ def _reversed_ramp(params: Params, written: Written) -> Params:
     divisors = (CONTEXT.divide(factor, factor * share + 1 - share) for share in shares)
     listed = join_list([one.quantize(_DIGITS, context=CONTEXT) for one in divisors], "+")
     lists = {"scaling": "longrope", "short-factor": listed, "long-factor": listed, "original-max": "2"}
-    return {**unscaled(params, written), **lists, "attention-factor": number_text(_magnitude(written, factor))}
+    return {**changes.unscaled(params, written), **lists, "attention-factor": number_text(_magnitude(written, factor))}
 
 
 def _magnitude(written: Written, factor: Decimal) -> Decimal:
@@ -61,6 +53,11 @@ def _magnitude(written: Written, factor: Decimal) -> Decimal:
     return CONTEXT.divide(above, below)
 
 
+def _types(written: Written) -> tuple[Any, Any]:
+    """Return the rope type under either name."""
+    return changes.type_of(written.scaling), written.scaling.get("type")
+
+
 def _none(word: str, scaling: str | tuple[str, ...] = ()) -> Rule:
     return Rule(
         key="rope_type",
@@ -68,53 +65,43 @@ def _none(word: str, scaling: str | tuple[str, ...] = ()) -> Rule:
         source=_PATH,
         scaling=scaling,
         error=f"ValueError: build_rope_cache has no {word} scaling",
-        where=lambda written: not new_keys(written) and word in (type_of(written.scaling), written.scaling.get("type")),
+        where=lambda written: (
+            not changes.new_keys(written) and word in (changes.type_of(written.scaling), written.scaling.get("type"))
+        ),
     )
 
 
 STACK = Stack(
-    title="LitGPT",
-    version="0.5.13",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    own_reader=True,
+    title="LitGPT", version="0.5.13",
+    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     conversion="configs of its own, litgpt/config.py: a config.json's values are taken as its extra_config",
     rules=(
         *(_none(word) for word in ("mrope", "su", "longrope", "dynamic", "xdrope", "proportional")),
         Rule(
             key="rope_parameters",
-            text="has the keys of transformers 4: rope_theta, rope_scaling and the share beside them",
-            source=_PATH,
-            change=old_keys("10000"),
-            where=new_keys,
+            text="has the keys of transformers 4: rope_theta, rope_scaling and the share beside them", source=_PATH,
+            change=changes.old_keys("10000"), where=changes.new_keys,
         ),
         Rule(
-            key=ORIGINAL,
-            text="looks for the original length inside the scaling alone",
-            source=_PATH,
-            scaling=("yarn", "llama3"),
-            error="KeyError: 'original_max_position_embeddings'",
-            where=no_inner_original,
+            key=changes.ORIGINAL, text="looks for the original length inside the scaling alone", source=_PATH,
+            scaling=("yarn", "llama3"), error="KeyError: 'original_max_position_embeddings'",
+            where=changes.no_inner_original,
         ),
         Rule(
-            key=ORIGINAL,
-            text="takes the original length inside the scaling before the one at the top level",
-            source=_PATH,
-            scaling=("yarn", "llama3"),
-            change=inner_original,
+            key=changes.ORIGINAL, text="takes the original length inside the scaling before the one at the top level",
+            source=_PATH, scaling=("yarn", "llama3"), change=changes.inner_original,
         ),
         _yarn(
-            key="beta_fast",
-            text="multiplies by a beta that is null",
+            key="beta_fast", text="multiplies by a beta that is null",
             error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=null("beta_fast", "beta_slow"),
-            remedies=(BETAS,),
+            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
         ),
         _yarn(
             key="rope_type",
-            text="has YaRN's ramp the wrong way round: fast pairs are interpolated, slow ones left; the magnitude is 1 "
-            "unless mscale or mscale_all_dim is given",
+            text="has YaRN's ramp the wrong way round: fast pairs are interpolated, slow ones left; the magnitude "
+            "is 1 unless mscale or mscale_all_dim is given",
             change=_reversed_ramp,
         ),
     ),
-)
+)  # fmt: skip

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import (
-    ORIGINAL,
-    given,
-    honoured_share,
-    inner_original,
-    magnitude_by_lengths,
-    null,
-    type_of,
-    unscaled,
-)
+from pecli.models import changes
 from pecli.models.families import rotary_family
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
@@ -28,7 +19,7 @@ _longrope = partial(Rule, scaling="longrope", source=_PATH)
 def _without_alpha(params: Params, written: Written) -> Params:
     factor = number(written.rope.get("factor"))
     more = {"scaling": "dynamic", "factor": number_text(factor or 1), "max-position": str(written.length)}
-    return {**unscaled(params, written), **more}
+    return {**changes.unscaled(params, written), **more}
 
 
 def _declared(params: Params, written: Written) -> Params:
@@ -40,72 +31,48 @@ def _beside(written: Written) -> bool:
     """Whether the original length stands at the top level of a class that has no such field."""
     family = rotary_family(written.model)
     field = written.model in ("phimoe", "minicpm3") or (family is not None and family.option("original"))
-    return written.scaling.get(ORIGINAL) is None and written.config.get(ORIGINAL) is not None and not field
+    return changes.no_inner_original(written) and not changes.no_original(written) and not field
 
 
 STACK = Stack(
-    title="LMDeploy",
-    version="1263d5cd8 (2026-08-21)",
+    title="LMDeploy", version="1263d5cd8 (2026-08-21)",
     scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
     words={"mrope": "default"},
     rules=(
         Rule(
-            scaling="yarn",
-            key="beta_fast",
-            text="multiplies by a beta that is null",
-            source=_PATH,
+            scaling="yarn", key="beta_fast", text="multiplies by a beta that is null", source=_PATH,
             error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=null("beta_fast", "beta_slow"),
-            remedies=(BETAS,),
+            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
         ),
         Rule(
-            scaling=("yarn", "llama3"),
-            key=ORIGINAL,
-            text="takes the original length inside the scaling before the one at the top level",
-            source=_PATH,
-            change=inner_original,
-            remedies=(INNER_ORIGINAL,),
+            scaling=("yarn", "llama3"), key=changes.ORIGINAL,
+            text="takes the original length inside the scaling before the one at the top level", source=_PATH,
+            change=changes.inner_original, remedies=(INNER_ORIGINAL,),
         ),
         Rule(
-            scaling="ntk",
-            key="alpha",
-            text="reads no alpha: the base follows factor and the longest position of the call",
-            source=_PATH,
-            change=_without_alpha,
-            where=given("alpha"),
+            scaling="ntk", key="alpha",
+            text="reads no alpha: the base follows factor and the longest position of the call", source=_PATH,
+            change=_without_alpha, where=changes.given("alpha"),
         ),
         _longrope(
-            key=ORIGINAL,
+            key=changes.ORIGINAL,
             text="takes max_position_embeddings for an original length that stands at the top level of this model",
-            change=_declared,
-            where=_beside,
-            remedies=(INNER_ORIGINAL,),
+            change=_declared, where=_beside, remedies=(INNER_ORIGINAL,),
         ),
         _longrope(
             key="attention_factor",
-            text="reads no attention_factor, factor, short_mscale or long_mscale: the magnitude follows the ratio of "
-            "the lengths",
-            change=magnitude_by_lengths,
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_FACTOR,
-            ),
+            text="reads no attention_factor, factor, short_mscale or long_mscale: the magnitude follows the ratio "
+            "of the lengths",
+            change=changes.magnitude_by_lengths, remedies=(NO_ATTENTION_FACTOR, NO_FACTOR),
         ),
         Rule(
-            scaling="proportional",
-            key="rope_type",
-            text="has no rope type proportional",
-            source=_PATH,
+            scaling="proportional", key="rope_type", text="has no rope type proportional", source=_PATH,
             error="KeyError: 'proportional'",
         ),
         Rule(
-            scaling="none",
-            key="partial_rotary_factor",
-            text="rotates the given share of a head for every model",
-            source=_PATH,
-            change=honoured_share,
-            where=lambda written: type_of(written.rope) == "default",
-            remedies=(NO_SHARE,),
+            scaling="none", key="partial_rotary_factor", text="rotates the given share of a head for every model",
+            source=_PATH, change=changes.honoured_share,
+            where=lambda written: changes.type_of(written.rope) == "default", remedies=(NO_SHARE,),
         ),
     ),
-)
+)  # fmt: skip

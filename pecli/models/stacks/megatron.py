@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import (
-    DEEPSEEK,
-    ORIGINAL,
-    after,
-    honoured_share,
-    inner_original,
-    no_factor,
-    not_of,
-    of,
-    ratio,
-    ratio_of_both,
-    unscaled,
-    whole_ends,
-    whole_head,
-)
+from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
@@ -39,98 +25,69 @@ def _zero_beta(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="Megatron-core",
-    version="0.19.2",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    encodings=("t5",),
+    title="Megatron-core", version="0.19.2",
+    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"), encodings=("t5",),
     words={"mrope": "default"},
     conversion="Megatron-Bridge 067f987df (2026-08-22); Megatron-LM's own arguments have other defaults",
     rules=(
         Rule(
-            key="model_type",
-            text="has a bridge of its own for this model, which was not run",
-            source=f"{_BRIDGE}, models/gemma, exaone",
-            error="its table is not known",
-            where=of(*_OWN_BRIDGES),
+            key="model_type", text="has a bridge of its own for this model, which was not run",
+            source=f"{_BRIDGE}, models/gemma, exaone", error="its table is not known",
+            where=changes.of(*_OWN_BRIDGES),
         ),
         _yarn(
-            key="beta_slow",
-            text="divides by a beta of 0",
-            source=f"{_CORE}/yarn_rotary_pos_embedding.py",
-            error="ZeroDivisionError: float division by zero",
-            where=_zero_beta,
-            remedies=(BETAS,),
+            key="beta_slow", text="divides by a beta of 0", source=f"{_CORE}/yarn_rotary_pos_embedding.py",
+            error="ZeroDivisionError: float division by zero", where=_zero_beta, remedies=(BETAS,),
         ),
         _yarn(
-            key=ORIGINAL,
-            text="takes the original length inside the scaling before the one at the top level",
-            source=f"{_BRIDGE}/model_bridge.py:600-633",
-            change=inner_original,
-            remedies=(INNER_ORIGINAL,),
+            key=changes.ORIGINAL, text="takes the original length inside the scaling before the one at the top level",
+            source=f"{_BRIDGE}/model_bridge.py:600-633", change=changes.inner_original, remedies=(INNER_ORIGINAL,),
         ),
         _yarn(
             key="mscale",
             text="reads no attention_factor, and takes mscale over mscale_all_dim where both are given, 0 too",
-            source=f"{_CORE}/yarn_rotary_pos_embedding.py:267; gpt_provider.py:156",
-            change=ratio_of_both,
-            where=not_of(*DEEPSEEK),
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_MSCALE,
-            ),
+            source=f"{_CORE}/yarn_rotary_pos_embedding.py:267; gpt_provider.py:156", change=changes.ratio_of_both,
+            where=changes.not_of(*changes.DEEPSEEK), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
         _yarn(
             key="mscale",
-            text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, and reads no attention_factor",
-            source="megatron/core/transformer/transformer_config.py:2948",
-            change=ratio,
-            where=of(*DEEPSEEK),
-            remedies=(NO_MSCALE,),
+            text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, and reads no "
+            "attention_factor",
+            source="megatron/core/transformer/transformer_config.py:2948", change=changes.ratio,
+            where=changes.of(*changes.DEEPSEEK), remedies=(NO_MSCALE,),
         ),
         _yarn(
             key="truncate",
             text="reads truncate for GPT models alone: multi-latent attention rounds the ends of the ramp",
-            source=f"{_BRIDGE}/model_bridge.py:621",
-            change=whole_ends,
-            where=of(*DEEPSEEK),
+            source=f"{_BRIDGE}/model_bridge.py:621", change=changes.whole_ends, where=changes.of(*changes.DEEPSEEK),
         ),
         _yarn(
             key="partial_rotary_factor",
             text="rotates the whole head with YaRN: it ignores the rotary percentage there",
-            source=f"{_CORE}/yarn_rotary_pos_embedding.py:66",
-            change=whole_head,
-            where=not_of(*DEEPSEEK),
+            source=f"{_CORE}/yarn_rotary_pos_embedding.py:66", change=changes.whole_head,
+            where=changes.not_of(*changes.DEEPSEEK),
         ),
         Rule(
-            key="rope_type",
-            text="drops the scaling without a word: the table is the plain one",
-            source=f"{_BRIDGE}/model_bridge.py:600-633",
-            scaling=("ntk", "dynamic", "longrope", "proportional"),
-            change=after(unscaled, whole_head, honoured_share),
+            key="rope_type", text="drops the scaling without a word: the table is the plain one",
+            source=f"{_BRIDGE}/model_bridge.py:600-633", scaling=("ntk", "dynamic", "longrope", "proportional"),
+            change=changes.after(changes.unscaled, changes.whole_head, changes.honoured_share),
         ),
         Rule(
-            scaling="linear",
-            key="factor",
+            scaling="linear", key="factor",
             text="reads a linear scaling in the bridge of Llama alone: the table is the plain one",
-            source=f"{_BRIDGE}, llama_bridge.py:72",
-            change=after(unscaled, no_factor),
-            where=not_of("llama"),
+            source=f"{_BRIDGE}, llama_bridge.py:72", change=changes.after(changes.unscaled, changes.no_factor),
+            where=changes.not_of("llama"),
         ),
         Rule(
-            scaling="llama3",
-            key="low_freq_factor",
-            text="has 1, 4 and 8192 for low_freq_factor, high_freq_factor and the original length, whatever the config "
-            "says",
-            source=f"{_CORE}/rotary_pos_embedding.py:91; llama_bridge.py:69",
-            change=_built_in,
+            scaling="llama3", key="low_freq_factor",
+            text="has 1, 4 and 8192 for low_freq_factor, high_freq_factor and the original length, whatever the "
+            "config says",
+            source=f"{_CORE}/rotary_pos_embedding.py:91; llama_bridge.py:69", change=_built_in,
         ),
         Rule(
-            key="partial_rotary_factor",
-            text="rotates the given share of a head for every model",
-            source=f"{_BRIDGE}/model_bridge.py:477",
-            scaling=("none", "linear", "llama3"),
-            change=honoured_share,
-            remedies=(NO_SHARE,),
+            key="partial_rotary_factor", text="rotates the given share of a head for every model",
+            source=f"{_BRIDGE}/model_bridge.py:477", scaling=("none", "linear", "llama3"),
+            change=changes.honoured_share, remedies=(NO_SHARE,),
         ),
     ),
-)
+)  # fmt: skip

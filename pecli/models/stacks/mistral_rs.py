@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from pecli.models.changes import DEEPSEEK, magnitude_by_lengths, not_of, of, ratio, whole_ends
+from pecli.models import changes
 from pecli.models.stack import Rule, Stack
 
 _PATH = "mistralrs-core/src/layers.rs"
-_YARN = (*DEEPSEEK, "mistral", "mistral3", "ministral3")
+_YARN = (*changes.DEEPSEEK, "mistral", "mistral3", "ministral3")
 
 STACK = Stack(
-    title="mistral.rs",
-    version="9e922623f (2026-08-22)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    own_reader=True,
-    run=False,
+    title="mistral.rs", version="9e922623f (2026-08-22)",
+    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"), own_reader=True, run=False,
     rules=(
         Rule(
-            key="rope_type",
-            text="has YaRN for DeepSeek and Mistral alone, as far as it was read",
-            source=_PATH,
-            scaling="yarn",
-            error="its table is not known",
-            where=not_of(*_YARN),
+            key="rope_type", text="has YaRN for DeepSeek and Mistral alone, as far as it was read", source=_PATH,
+            scaling="yarn", error="its table is not known", where=changes.not_of(*_YARN),
         ),
         Rule(
             key="mscale",
             text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, and rounds the ramp's ends",
-            source=_PATH,
-            scaling="yarn",
-            change=lambda params, written: whole_ends(ratio(params, written), written),
-            where=of(*_YARN),
+            source=_PATH, scaling="yarn",
+            change=lambda params, written: changes.whole_ends(changes.ratio(params, written), written),
+            where=changes.of(*_YARN),
         ),
         Rule(
-            key="rope_type",
-            text="refuses linear and dynamic scalings of DeepSeek models",
-            source=_PATH,
-            scaling=("linear", "dynamic"),
-            error="an error",
-            where=of(*DEEPSEEK),
+            key="rope_type", text="refuses linear and dynamic scalings of DeepSeek models", source=_PATH,
+            scaling=("linear", "dynamic"), error="an error", where=changes.of(*changes.DEEPSEEK),
         ),
         Rule(
-            key="rope_type",
-            text="has no linear or dynamic scaling, as far as it was read",
-            source=_PATH,
-            scaling=("linear", "dynamic"),
-            error="its table is not known",
-            where=not_of(*DEEPSEEK),
+            key="rope_type", text="has no linear or dynamic scaling, as far as it was read", source=_PATH,
+            scaling=("linear", "dynamic"), error="its table is not known", where=changes.not_of(*changes.DEEPSEEK),
         ),
         Rule(
             key="attention_factor",
-            text="takes the long factors where the sequence so far exceeds the original length; the magnitude follows "
-            "the ratio of the lengths",
-            source=_PATH,
-            scaling="longrope",
-            change=magnitude_by_lengths,
+            text="takes the long factors where the sequence so far exceeds the original length; the magnitude "
+            "follows the ratio of the lengths",
+            source=_PATH, scaling="longrope", change=changes.magnitude_by_lengths,
         ),
     ),
-)
+)  # fmt: skip

@@ -14,30 +14,18 @@ def _old_type(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="MLC-LLM",
-    version="79d603f0 (2026-07-23)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    models=("llama", "phi3"),
-    own_reader=True,
-    words={"su": "longrope"},
-    run=False,
-    conversion="mlc_llm convert_weight and gen_config",
+    title="MLC-LLM", version="79d603f0 (2026-07-23)",
+    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"), models=("llama", "phi3"), own_reader=True,
+    words={"su": "longrope"}, run=False, conversion="mlc_llm convert_weight and gen_config",
     rules=(
         Rule(
-            key="type",
-            text="drops a rope_scaling with the old key type: the table is the plain one",
-            source=f"{_PATH}/llama",
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            change=unscaled,
+            key="type", text="drops a rope_scaling with the old key type: the table is the plain one",
+            source=f"{_PATH}/llama", scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), change=unscaled,
             where=both(_old_type, of("llama")),
         ),
         Rule(
-            key="rope_type",
-            text="takes rope type llama3 alone for Llama",
-            source=f"{_PATH}/llama",
-            scaling=("linear", "dynamic", "yarn", "longrope"),
-            error="AssertionError",
-            where=of("llama"),
+            key="rope_type", text="takes rope type llama3 alone for Llama", source=f"{_PATH}/llama",
+            scaling=("linear", "dynamic", "yarn", "longrope"), error="AssertionError", where=of("llama"),
         ),
     ),
-)
+)  # fmt: skip

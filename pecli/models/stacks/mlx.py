@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import (
-    ORIGINAL,
-    always_long,
-    both,
-    inner_original,
-    new_keys,
-    no_inner_original,
-    not_of,
-    null,
-    of,
-    old_keys,
-    original,
-    ratio,
-    type_of,
-    unscaled,
-    whole_ends,
-    whole_head,
-)
+from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import (
@@ -60,7 +43,7 @@ def _reads_new(written: Written) -> bool:
 
 
 def _ignores_new(written: Written) -> bool:
-    return new_keys(written) and not _reads_new(written)
+    return changes.new_keys(written) and not _reads_new(written)
 
 
 def _without_known_base(written: Written) -> bool:
@@ -71,8 +54,8 @@ def _without_known_base(written: Written) -> bool:
 def _class_defaults(params: Params, written: Written) -> Params:
     if written.model == "gemma3_text":
         sliding = written.kind == "sliding_attention"
-        return {**unscaled(params, written), "base": "10000" if sliding else "1000000"}
-    return old_keys(_BASES.get(written.model, "10000"))(params, written)
+        return {**changes.unscaled(params, written), "base": "10000" if sliding else "1000000"}
+    return changes.old_keys(_BASES.get(written.model, "10000"))(params, written)
 
 
 def _own_base(params: Params, written: Written) -> Params:
@@ -81,7 +64,7 @@ def _own_base(params: Params, written: Written) -> Params:
 
 def _by_long_mscale(params: Params, written: Written) -> Params:
     value = number(written.rope.get("long_mscale"))
-    found = always_long(params, written)
+    found = changes.always_long(params, written)
     if value is None:
         return found
     return {name: text for name, text in found.items() if name != "max-position"} | {
@@ -95,11 +78,7 @@ def _odd_share(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="mlx-lm",
-    version="0.32.2",
-    scalings=("none", *_SCALINGS),
-    encodings=("alibi",),
-    own_reader=True,
+    title="mlx-lm", version="0.32.2", scalings=("none", *_SCALINGS), encodings=("alibi",), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     rules=(
         Rule(
@@ -111,152 +90,98 @@ STACK = Stack(
             remedies=(OLD_STYLE,),
         ),
         Rule(
-            key="rope_parameters",
-            text="reads no rope_parameters for this model",
-            source=f"{_PATH}/llama.py:30",
-            error="what its class takes for rope_theta is not known",
-            where=_without_known_base,
+            key="rope_parameters", text="reads no rope_parameters for this model", source=f"{_PATH}/llama.py:30",
+            error="what its class takes for rope_theta is not known", where=_without_known_base,
             remedies=(OLD_STYLE,),
         ),
         Rule(
             key="rope_parameters",
             text="turns an even number of columns only, and reads no rope_parameters for this model",
-            source="mlx fast.rope",
-            error="ValueError: [rope] dims must be even but got an odd width",
+            source="mlx fast.rope", error="ValueError: [rope] dims must be even but got an odd width",
             where=_odd_share,
         ),
         Rule(
             key="rope_parameters",
             text="reads no rope_parameters for this model: theta is the class's default, and the scaling is dropped",
-            source=f"{_PATH}/llama.py:30",
-            change=_class_defaults,
-            where=_ignores_new,
-            remedies=(OLD_STYLE,),
+            source=f"{_PATH}/llama.py:30", change=_class_defaults, where=_ignores_new, remedies=(OLD_STYLE,),
         ),
         Rule(
-            key="rope_theta",
-            text="has a default of its own for a rope_theta that is absent",
-            source=f"{_PATH}/minicpm3.py:33",
-            change=_own_base,
+            key="rope_theta", text="has a default of its own for a rope_theta that is absent",
+            source=f"{_PATH}/minicpm3.py:33", change=_own_base,
             where=lambda w: w.model in _BASES and "rope_theta" not in w.config and "rope_theta" not in w.scaling,
         ),
         Rule(
-            key="rope_scaling",
-            text="has no scaling for this model: the table is the plain one",
-            source=f"{_PATH}, nn.RoPE",
-            scaling=_SCALINGS,
-            change=unscaled,
-            where=of(*_UNSCALED),
+            key="rope_scaling", text="has no scaling for this model: the table is the plain one",
+            source=f"{_PATH}, nn.RoPE", scaling=_SCALINGS, change=changes.unscaled, where=changes.of(*_UNSCALED),
         ),
         Rule(
-            key="rope_scaling",
-            text="takes the linear type alone for Qwen2-MoE",
-            source=f"{_PATH}/qwen2_moe.py:42",
+            key="rope_scaling", text="takes the linear type alone for Qwen2-MoE", source=f"{_PATH}/qwen2_moe.py:42",
             scaling=("ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-            error="ValueError: rope_scaling 'type' currently only supports 'linear'",
-            where=of("qwen2_moe"),
+            error="ValueError: rope_scaling 'type' currently only supports 'linear'", where=changes.of("qwen2_moe"),
         ),
         Rule(
             key="partial_rotary_factor",
             text="turns the whole head of this model, whatever partial_rotary_factor says",
-            source=f"{_PATH}/llama.py",
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            change=whole_head,
-            where=of("llama", "qwen2"),
-            remedies=(NO_SHARE,),
+            source=f"{_PATH}/llama.py", scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
+            change=changes.whole_head, where=changes.of("llama", "qwen2"), remedies=(NO_SHARE,),
         ),
         _yarn(
-            key="beta_fast",
-            text="multiplies by a beta that is null",
+            key="beta_fast", text="multiplies by a beta that is null",
             error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=both(null("beta_fast", "beta_slow"), not_of(*_UNSCALED)),
-            remedies=(BETAS,),
+            where=changes.both(changes.null("beta_fast", "beta_slow"), changes.not_of(*_UNSCALED)), remedies=(BETAS,),
         ),
         _yarn(
             key="attention_factor",
             text="drops attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source=f"{_UTILS}:169, 328-337; pull request 1507, closed",
-            change=ratio,
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_MSCALE,
-            ),
+            source=f"{_UTILS}:169, 328-337; pull request 1507, closed", change=changes.ratio,
+            remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
         _yarn(
-            key="truncate",
-            text="rounds the ends of the ramp to whole indices, whatever truncate says",
-            source=f"{_UTILS}:154",
-            change=whole_ends,
-            remedies=(NO_TRUNCATE,),
+            key="truncate", text="rounds the ends of the ramp to whole indices, whatever truncate says",
+            source=f"{_UTILS}:154", change=changes.whole_ends, remedies=(NO_TRUNCATE,),
         ),
         Rule(
-            scaling=("yarn", "llama3", "longrope"),
-            source=_UTILS,
-            key=ORIGINAL,
+            scaling=("yarn", "llama3", "longrope"), source=_UTILS, key=changes.ORIGINAL,
             text="takes the original length inside the scaling before the one at the top level",
-            change=inner_original,
-            where=not_of(*_OWN_LISTS),
-            remedies=(INNER_ORIGINAL,),
+            change=changes.inner_original, where=changes.not_of(*_OWN_LISTS), remedies=(INNER_ORIGINAL,),
         ),
         _yarn(
-            key=ORIGINAL,
-            text="takes 4096 for an original length that does not stand inside the scaling",
-            source=f"{_UTILS}:134",
-            change=original(4096),
-            where=no_inner_original,
+            key=changes.ORIGINAL, text="takes 4096 for an original length that does not stand inside the scaling",
+            source=f"{_UTILS}:134", change=changes.original(4096), where=changes.no_inner_original,
             remedies=(INNER_ORIGINAL,),
         ),
         Rule(
-            scaling="dynamic",
-            key="rope_type",
-            text="has no rope type dynamic",
-            source=_UTILS,
-            error="ValueError: Unsupported RoPE type dynamic",
-            until="0.32.0",
-            checked="0.31.3",
+            scaling="dynamic", key="rope_type", text="has no rope type dynamic", source=_UTILS,
+            error="ValueError: Unsupported RoPE type dynamic", until="0.32.0", checked="0.31.3",
         ),
         Rule(
-            scaling="dynamic",
-            key="rope_type",
+            scaling="dynamic", key="rope_type",
             text="raises the base at each call by the length so far: cached keys keep the base of their own step",
-            source=f"{_UTILS}:234, 309",
-            since="0.32.0",
+            source=f"{_UTILS}:234, 309", since="0.32.0",
         ),
         _longrope(
-            key=ORIGINAL,
-            text="looks for the original length inside the scaling alone",
+            key=changes.ORIGINAL, text="looks for the original length inside the scaling alone",
             error="KeyError: 'original_max_position_embeddings'",
-            where=lambda w: w.model not in _OWN_LISTS and no_inner_original(w),
-            remedies=(INNER_ORIGINAL,),
+            where=lambda w: w.model not in _OWN_LISTS and changes.no_inner_original(w), remedies=(INNER_ORIGINAL,),
         ),
         _longrope(
-            key="type",
-            text="knows the type su in Phi-3, PhiMoE and MiniCPM3 alone",
+            key="type", text="knows the type su in Phi-3, PhiMoE and MiniCPM3 alone",
             error="ValueError: Unsupported RoPE type su",
-            where=lambda w: w.model not in _OWN_LISTS and "su" in (type_of(w.scaling), w.scaling.get("type")),
+            where=lambda w: w.model not in _OWN_LISTS and "su" in (changes.type_of(w.scaling), w.scaling.get("type")),
         ),
         _longrope(
-            key="long_mscale",
-            text="takes the long factors at every length, and long_mscale as the magnitude",
-            source=f"{_PATH}/phimoe.py:53",
-            change=_by_long_mscale,
-            where=of("phimoe"),
+            key="long_mscale", text="takes the long factors at every length, and long_mscale as the magnitude",
+            source=f"{_PATH}/phimoe.py:53", change=_by_long_mscale, where=changes.of("phimoe"),
         ),
         _longrope(
             key="long_factor",
             text="takes the long factors at every length; the magnitude follows the ratio of the lengths alone",
-            source=f"{_UTILS}:10-60; phi3.py:67",
-            change=always_long,
-            where=not_of("phimoe"),
+            source=f"{_UTILS}:10-60; phi3.py:67", change=changes.always_long, where=changes.not_of("phimoe"),
         ),
         Rule(
-            scaling="llama3",
-            key=ORIGINAL,
-            text="takes 8192 for an original length that does not stand inside the scaling",
-            source=f"{_UTILS}:85",
-            change=original(8192),
-            where=no_inner_original,
-            remedies=(INNER_ORIGINAL,),
+            scaling="llama3", key=changes.ORIGINAL,
+            text="takes 8192 for an original length that does not stand inside the scaling", source=f"{_UTILS}:85",
+            change=changes.original(8192), where=changes.no_inner_original, remedies=(INNER_ORIGINAL,),
         ),
     ),
-)
+)  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pecli.models.changes import DEEPSEEK, magnitude_of_one, of, plain_magnitude, unscaled, whole_ends
+from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS
@@ -13,60 +13,47 @@ _PATH = "convert"
 
 def _deepseek(params: Params, written: Written) -> Params:
     scaled = number(written.rope.get("mscale_all_dim"))
-    return whole_ends((magnitude_of_one if scaled else plain_magnitude)(params, written), written)
+    magnitude = changes.magnitude_of_one if scaled else changes.plain_magnitude
+    return changes.whole_ends(magnitude(params, written), written)
 
 
 STACK = Stack(
-    title="Ollama",
-    version="fb3076099 (2026-08-21)",
+    title="Ollama", version="fb3076099 (2026-08-21)",
     scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    models=("llama", "gpt_oss", "gemma3_text", "mistral3", "ministral3", *DEEPSEEK),
-    own_reader=True,
-    run=False,
-    conversion="a GGUF file by its own converter, ollama create",
+    models=("llama", "gpt_oss", "gemma3_text", "mistral3", "ministral3", *changes.DEEPSEEK), own_reader=True,
+    run=False, conversion="a GGUF file by its own converter, ollama create",
     rules=(
         Rule(
             key="rope_type",
             text="reads linear (by the key type) and llama3 alone for Llama: the table is the plain one",
-            source=f"{_PATH}/convert_llama.go",
-            scaling=("dynamic", "yarn", "longrope"),
-            change=unscaled,
-            where=of("llama"),
+            source=f"{_PATH}/convert_llama.go", scaling=("dynamic", "yarn", "longrope"), change=changes.unscaled,
+            where=changes.of("llama"),
         ),
         Rule(
-            key="rope_type",
-            text="reads a linear scaling by the key type alone: the table is the plain one",
-            source=f"{_PATH}/convert_llama.go",
-            scaling="linear",
-            change=unscaled,
+            key="rope_type", text="reads a linear scaling by the key type alone: the table is the plain one",
+            source=f"{_PATH}/convert_llama.go", scaling="linear", change=changes.unscaled,
             where=lambda written: written.model == "llama" and "type" not in written.scaling,
         ),
         Rule(
             key="mscale_all_dim",
-            text="leaves cos and sin of DeepSeek models unscaled where mscale_all_dim is given, and rounds the ramp's "
-            "ends, as llama.cpp does",
-            source=f"{_PATH}/convert_deepseek2.go",
-            scaling="yarn",
-            change=_deepseek,
-            where=of(*DEEPSEEK),
+            text="leaves cos and sin of DeepSeek models unscaled where mscale_all_dim is given, and rounds the "
+            "ramp's ends, as llama.cpp does",
+            source=f"{_PATH}/convert_deepseek2.go", scaling="yarn", change=_deepseek,
+            where=changes.of(*changes.DEEPSEEK),
         ),
         Rule(
             key="attention_factor",
             text="hands on factor, original length and betas alone: the magnitude is 0.1 ln(factor) + 1, and the "
             "ramp's ends are rounded",
-            source=f"{_PATH}/convert_gptoss.go",
-            scaling="yarn",
-            change=lambda params, written: whole_ends(plain_magnitude(params, written), written),
-            where=of("gpt_oss", "gemma3_text"),
+            source=f"{_PATH}/convert_gptoss.go", scaling="yarn",
+            change=lambda params, written: changes.whole_ends(changes.plain_magnitude(params, written), written),
+            where=changes.of("gpt_oss", "gemma3_text"),
         ),
         Rule(
-            key="beta_fast",
-            text="takes 64 for a beta_fast of Gemma 3 that is absent",
-            source=f"{_PATH}/convert_gemma3.go",
-            scaling="yarn",
+            key="beta_fast", text="takes 64 for a beta_fast of Gemma 3 that is absent",
+            source=f"{_PATH}/convert_gemma3.go", scaling="yarn",
             change=lambda params, written: {**params, "beta-fast": params.get("beta-fast", "64")},
-            where=of("gemma3_text"),
-            remedies=(BETAS,),
+            where=changes.of("gemma3_text"), remedies=(BETAS,),
         ),
     ),
-)
+)  # fmt: skip

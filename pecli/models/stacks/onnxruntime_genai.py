@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import MAGNITUDE, foreign_mrope, fractional_ends, null, ratio, without
+from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
@@ -20,8 +20,8 @@ def _magnitude(params: Params, written: Written) -> Params:
     """Return both as a ratio, mscale alone as the magnitude itself, else 0.1 ln(factor) + 1."""
     alone, other = (number(written.rope.get(name)) for name in ("mscale", "mscale_all_dim"))
     if alone is not None and other is None:
-        return {**without(params, *MAGNITUDE), "attention-factor": number_text(alone)}
-    return ratio(params, written) if alone is not None else without(params, *MAGNITUDE)
+        return {**changes.without(params, *changes.MAGNITUDE), "attention-factor": number_text(alone)}
+    return changes.ratio(params, written) if alone is not None else changes.without(params, *changes.MAGNITUDE)
 
 
 def _no_betas(written: Written) -> bool:
@@ -37,8 +37,7 @@ def _unsupported(style: str, scaling: str | tuple[str, ...] = ()) -> Rule:
 
 
 STACK = Stack(
-    title="ONNX Runtime GenAI",
-    version="0.18.0",
+    title="ONNX Runtime GenAI", version="0.18.0",
     scalings=("none", "linear", "yarn", "llama3", "ntk", "dynamic", "longrope", "proportional"),
     words={"mrope": "default"},
     conversion="its model builder; of LongRoPE the builders of Phi-3's ONNX models have caches of their own",
@@ -46,38 +45,25 @@ STACK = Stack(
         _refused(
             text="supports no mrope here",
             error="NotImplementedError: The mrope RoPE style is not currently supported.",
-            where=foreign_mrope,
+            where=changes.foreign_mrope,
         ),
         _unsupported("dynamic", ("dynamic", "ntk")),
         _unsupported("longrope"),
         _unsupported("proportional"),
         _yarn(
-            key="beta_fast",
-            text="multiplies by a beta that is null",
+            key="beta_fast", text="multiplies by a beta that is null",
             error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=null("beta_fast", "beta_slow"),
-            remedies=(BETAS,),
+            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
         ),
         _yarn(
-            key="beta_fast",
-            text="has no defaults for the betas",
-            error="ZeroDivisionError: float division by zero",
-            where=_no_betas,
-            remedies=(BETAS,),
+            key="beta_fast", text="has no defaults for the betas", error="ZeroDivisionError: float division by zero",
+            where=_no_betas, remedies=(BETAS,),
         ),
-        _yarn(
-            key="truncate",
-            text="never rounds the ends of the ramp",
-            change=fractional_ends,
-        ),
+        _yarn(key="truncate", text="never rounds the ends of the ramp", change=changes.fractional_ends),
         _yarn(
             key="mscale",
             text="reads no attention_factor, takes mscale alone as the magnitude itself, and both as a ratio",
-            change=_magnitude,
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_MSCALE,
-            ),
+            change=_magnitude, remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
     ),
-)
+)  # fmt: skip

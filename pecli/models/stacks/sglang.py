@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import (
-    DEEPSEEK,
-    foreign_mrope,
-    given,
-    magnitude_by_mscales,
-    no_factor,
-    not_of,
-    null,
-    of,
-    plain_magnitude,
-    ratio,
-    ratio_of_both,
-    sections,
-    stretched_once,
-    whole_factor,
-)
+from pecli.models import changes
 from pecli.models.remedies import BETAS, FLOAT_FACTOR, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE
 from pecli.models.stack import Rule, Stack
 
@@ -27,93 +12,65 @@ _PATH = "sglang/srt/layers/rotary_embedding"
 _yarn = partial(Rule, scaling="yarn", source=f"{_PATH}/factory.py:310-390, yarn.py:122")
 
 STACK = Stack(
-    title="SGLang",
-    version="0.5.23",
+    title="SGLang", version="0.5.23",
     scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
     words={"mrope": "default"},
     rules=(
         Rule(
-            key="type",
-            text="knows no rope type mrope where transformers does not read it as default",
-            source=f"{_PATH}/factory.py",
-            error="ValueError: Unknown RoPE scaling type mrope",
-            where=foreign_mrope,
+            key="type", text="knows no rope type mrope where transformers does not read it as default",
+            source=f"{_PATH}/factory.py", error="ValueError: Unknown RoPE scaling type mrope",
+            where=changes.foreign_mrope,
         ),
         _yarn(
             key="attention_factor",
             text="drops attention_factor, and takes mscale over mscale_all_dim where both are given, 0 too",
-            change=ratio_of_both,
-            where=lambda written: not_of(*DEEPSEEK)(written) and not sections(written),
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_MSCALE,
-            ),
+            change=changes.ratio_of_both,
+            where=lambda written: changes.not_of(*changes.DEEPSEEK)(written) and not changes.sections(written),
+            remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
         _yarn(
             key="mrope_section",
             text="reads no mscale where position streams share the frequencies: the magnitude is 0.1 ln(factor) + 1",
-            change=plain_magnitude,
-            where=sections,
-            remedies=(NO_MSCALE,),
+            change=changes.plain_magnitude, where=changes.sections, remedies=(NO_MSCALE,),
         ),
         _yarn(
             key="mscale",
             text="scales DeepSeek models by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source="sglang/srt/models/deepseek_v2.py:2066",
-            change=ratio,
-            where=of(*DEEPSEEK),
+            source="sglang/srt/models/deepseek_v2.py:2066", change=changes.ratio, where=changes.of(*changes.DEEPSEEK),
             remedies=(NO_MSCALE,),
         ),
         _yarn(
-            key="beta_fast",
-            text="multiplies by a beta that is null",
+            key="beta_fast", text="multiplies by a beta that is null",
             error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=null("beta_fast", "beta_slow"),
-            remedies=(BETAS,),
+            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
         ),
         Rule(
-            scaling="dynamic",
-            key="factor",
+            scaling="dynamic", key="factor",
             text="computes one base for max_position_embeddings times the factor, at every length",
-            source=f"{_PATH}/rope_variant.py:881",
-            change=stretched_once,
-            where=lambda written: not given("alpha")(written),
+            source=f"{_PATH}/rope_variant.py:881", change=changes.stretched_once,
+            where=lambda written: not changes.given("alpha")(written),
         ),
         Rule(
-            scaling="linear",
-            key="factor",
-            text="takes no whole number as a factor: only a float becomes a list",
-            source=f"{_PATH}/base.py:640",
-            error="TypeError: 'int' object is not iterable",
-            where=whole_factor,
-            remedies=(FLOAT_FACTOR,),
+            scaling="linear", key="factor", text="takes no whole number as a factor: only a float becomes a list",
+            source=f"{_PATH}/base.py:640", error="TypeError: 'int' object is not iterable",
+            where=changes.whole_factor, remedies=(FLOAT_FACTOR,),
         ),
         Rule(
-            scaling="longrope",
-            key="attention_factor",
-            text="takes the long factors for a whole batch as soon as one position exceeds the original length; the "
-            "magnitude follows the ratio of the lengths, or short_mscale and long_mscale",
-            source=f"{_PATH}/rope_variant.py:69-150",
-            change=magnitude_by_mscales,
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_FACTOR,
-            ),
+            scaling="longrope", key="attention_factor",
+            text="takes the long factors for a whole batch as soon as one position exceeds the original length; "
+            "the magnitude follows the ratio of the lengths, or short_mscale and long_mscale",
+            source=f"{_PATH}/rope_variant.py:69-150", change=changes.magnitude_by_mscales,
+            remedies=(NO_ATTENTION_FACTOR, NO_FACTOR),
         ),
         Rule(
-            scaling="proportional",
-            key="factor",
-            text="divides by no factor with rope type proportional",
-            source=f"{_PATH}/factory.py",
-            change=no_factor,
-            remedies=(NO_FACTOR,),
+            scaling="proportional", key="factor", text="divides by no factor with rope type proportional",
+            source=f"{_PATH}/factory.py", change=changes.no_factor, remedies=(NO_FACTOR,),
         ),
         Rule(
             key="rope_scaling",
             text="drops the scaling of Gemma 3's global layers on a CPU (AMX); a GPU runs transformers' functions",
             source="sglang/srt/models/gemma3_causal.py:216, 418-441",
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            where=of("gemma3_text"),
+            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), where=changes.of("gemma3_text"),
         ),
     ),
-)
+)  # fmt: skip

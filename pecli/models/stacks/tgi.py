@@ -9,37 +9,24 @@ from pecli.models.stack import Rule, Stack
 _PATH = "server/text_generation_server/layers/rotary.py"
 
 STACK = Stack(
-    title="Text Generation Inference",
-    version="db931fcf (2026-01-08, archived)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    run=False,
+    title="Text Generation Inference", version="db931fcf (2026-01-08, archived)",
+    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"), run=False,
     conversion="config.json; ROPE_SCALING and ROPE_FACTOR of the environment override it",
     rules=(
         Rule(
-            key="attention_factor",
-            scaling="yarn",
-            text="reads no attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source=_PATH,
-            change=ratio,
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_MSCALE,
-            ),
+            key="attention_factor", scaling="yarn",
+            text="reads no attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is "
+            "absent",
+            source=_PATH, change=ratio, remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
         Rule(
-            key="original_max_position_embeddings",
-            scaling="llama3",
-            text="has no default for the original length",
-            source=_PATH,
-            error="KeyError: 'original_max_position_embeddings'",
-            where=no_original,
+            key="original_max_position_embeddings", scaling="llama3", text="has no default for the original length",
+            source=_PATH, error="KeyError: 'original_max_position_embeddings'", where=no_original,
         ),
         Rule(
-            key="short_factor",
-            scaling="longrope",
+            key="short_factor", scaling="longrope",
             text="takes rows below the original length from the short list and the others from the long one",
-            source=_PATH,
-            error="two tables in one, which no recipe gives",
+            source=_PATH, error="two tables in one, which no recipe gives",
         ),
     ),
-)
+)  # fmt: skip

@@ -7,26 +7,20 @@ from pecli.models.stack import Rule, Stack
 _BUILT_IN = {"low-freq-factor": "1", "high-freq-factor": "4", "original-max": "8192"}
 
 STACK = Stack(
-    title="torchtune",
-    version="0.6.1",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    own_reader=True,
-    run=False,
+    title="torchtune", version="0.6.1",
+    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"), own_reader=True, run=False,
     conversion="arguments of its model builders, not config.json",
     rules=(
         Rule(
-            key="rope_type",
-            text="has plain and Llama 3 tables alone",
+            key="rope_type", text="has plain and Llama 3 tables alone",
             source="torchtune/modules/position_embeddings.py, models/llama3_1/_position_embeddings.py",
-            scaling=("linear", "dynamic", "yarn", "longrope", "proportional"),
-            error="no such table",
+            scaling=("linear", "dynamic", "yarn", "longrope", "proportional"), error="no such table",
         ),
         Rule(
             key="low_freq_factor",
             text="has 1, 4 and 8192 for low_freq_factor, high_freq_factor and the original length",
-            source="torchtune/models/llama3_1/_position_embeddings.py",
-            scaling="llama3",
+            source="torchtune/models/llama3_1/_position_embeddings.py", scaling="llama3",
             change=lambda params, written: {**params, **_BUILT_IN},
         ),
     ),
-)
+)  # fmt: skip

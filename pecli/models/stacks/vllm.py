@@ -4,25 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import (
-    DEEPSEEK,
-    after,
-    by_served_length,
-    given,
-    honoured_share,
-    magnitude_by_mscales,
-    no_factor,
-    not_of,
-    null,
-    of,
-    plain_magnitude,
-    ratio,
-    sections,
-    stretched_once,
-    type_of,
-    unscaled,
-    whole_factor,
-)
+from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, FLOAT_FACTOR, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_SHARE, NO_TRUNCATE
@@ -43,14 +25,14 @@ def _trained(params: Params, written: Written) -> Params:
     """Return dynamic NTK for the served length over the trained one; plain where no key says what that was."""
     trained = number(written.rope.get("max_trained_positions"))
     if trained is None or written.length is None:
-        return unscaled(params, written)
+        return changes.unscaled(params, written)
     return {**params, "max-position": str(int(trained)), "seq-len": str(written.length)}
 
 
 def _alpha(params: Params, written: Written) -> Params:
     alpha = number(written.rope["alpha"])
     assert alpha is not None
-    return {**unscaled(params, written), "scaling": "ntk", "factor": number_text(alpha)}
+    return {**changes.unscaled(params, written), "scaling": "ntk", "factor": number_text(alpha)}
 
 
 def _nested_truncate(params: Params, written: Written) -> Params:
@@ -65,145 +47,103 @@ def _names_differ(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="vLLM",
-    version="0.33.0",
+    title="vLLM", version="0.33.0",
     scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
     words={"mrope": "default"},
     rules=(
         Rule(
-            key="type",
-            text="refuses a type and a rope_type that differ",
+            key="type", text="refuses a type and a rope_type that differ",
             source="vllm/transformers_utils/config.py, patch_legacy_rope_type",
-            error="ValueError: Found conflicts between 'rope_type' and 'type'",
-            where=_names_differ,
+            error="ValueError: Found conflicts between 'rope_type' and 'type'", where=_names_differ,
         ),
         _yarn(
             key="attention_factor",
             text="computes the magnitude as 0.1 ln(factor) + 1, whatever attention_factor and mscale say",
             source=f"{_PATH}/yarn_scaling_rope.py; issues 46280, 48351, pull request 56446",
-            change=plain_magnitude,
-            where=not_of(*DEEPSEEK, "gpt_oss"),
-            until="0.30.0",
+            change=changes.plain_magnitude, where=changes.not_of(*changes.DEEPSEEK, "gpt_oss"), until="0.30.0",
             checked="0.29.0",
         ),
         _yarn(
             key="mscale",
             text="scales DeepSeek models by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source="vllm/model_executor/models/deepseek_v2.py:542; deepseek_scaling_rope.py",
-            change=ratio,
-            where=of(*DEEPSEEK),
-            remedies=(NO_MSCALE,),
+            source="vllm/model_executor/models/deepseek_v2.py:542; deepseek_scaling_rope.py", change=changes.ratio,
+            where=changes.of(*changes.DEEPSEEK), remedies=(NO_MSCALE,),
         ),
         _yarn(
             key="attention_factor",
             text="hands no attention_factor and no mscale on to gpt-oss: the magnitude is 0.1 ln(factor) + 1",
-            source="vllm/model_executor/models/gpt_oss.py:115",
-            change=plain_magnitude,
-            where=of("gpt_oss"),
-            remedies=(
-                NO_ATTENTION_FACTOR,
-                NO_MSCALE,
-            ),
+            source="vllm/model_executor/models/gpt_oss.py:115", change=changes.plain_magnitude,
+            where=changes.of("gpt_oss"), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
         _yarn(
-            key="beta_fast",
-            text="multiplies by a beta that is null",
-            source=f"{_PATH}/yarn_scaling_rope.py:60-70",
+            key="beta_fast", text="multiplies by a beta that is null", source=f"{_PATH}/yarn_scaling_rope.py:60-70",
             error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=null("beta_fast", "beta_slow"),
-            remedies=(BETAS,),
+            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
         ),
         _yarn(
-            key="factor",
-            text="takes no factor that is null",
-            source=f"{_PATH}/yarn_scaling_rope.py",
-            error="TypeError",
-            where=null("factor"),
+            key="factor", text="takes no factor that is null", source=f"{_PATH}/yarn_scaling_rope.py",
+            error="TypeError", where=changes.null("factor"),
         ),
         _yarn(
             key="mrope_section",
             text="computes the ramp's ends from four times the original length where position streams share it",
-            source=f"{_PATH}/mrope.py:351-355, 369",
-            change=_four_times,
-            where=lambda written: sections(written) and not written.model.startswith("qwen3_5"),
+            source=f"{_PATH}/mrope.py:351-355, 369", change=_four_times,
+            where=lambda written: changes.sections(written) and not written.model.startswith("qwen3_5"),
         ),
         _yarn(
-            key="truncate",
-            text="reads truncate beside the other keys of a kind of layer",
-            source=f"{_PATH}/__init__.py, get_rope",
-            change=_nested_truncate,
-            where=not_of(*DEEPSEEK),
+            key="truncate", text="reads truncate beside the other keys of a kind of layer",
+            source=f"{_PATH}/__init__.py, get_rope", change=_nested_truncate, where=changes.not_of(*changes.DEEPSEEK),
             remedies=(NO_TRUNCATE,),
         ),
         _dynamic(
-            key="alpha",
-            text="takes alpha before factor: one base at every length",
-            change=_alpha,
-            where=given("alpha"),
+            key="alpha", text="takes alpha before factor: one base at every length", change=_alpha,
+            where=changes.given("alpha"),
         ),
         _dynamic(
             key="factor",
-            text="raises the base by max_trained_positions, which is max_position_embeddings where it is not given: "
-            "then the table is the plain one",
-            change=_trained,
-            since="0.22.1",
+            text="raises the base by max_trained_positions, which is max_position_embeddings where it is not "
+            "given: then the table is the plain one",
+            change=_trained, since="0.22.1",
         ),
         _dynamic(
-            key="factor",
-            text="computes one base for max_position_embeddings times the factor, at every length",
-            change=stretched_once,
-            until="0.22.1",
-            checked="0.22.0",
+            key="factor", text="computes one base for max_position_embeddings times the factor, at every length",
+            change=changes.stretched_once, until="0.22.1", checked="0.22.0",
         ),
         Rule(
-            scaling="linear",
-            key="factor",
-            text="takes no whole number as a factor: only a float becomes a list",
-            source=f"{_PATH}/linear_scaling_rope.py:70",
-            error="TypeError: 'int' object is not iterable",
-            where=whole_factor,
-            remedies=(FLOAT_FACTOR,),
+            scaling="linear", key="factor", text="takes no whole number as a factor: only a float becomes a list",
+            source=f"{_PATH}/linear_scaling_rope.py:70", error="TypeError: 'int' object is not iterable",
+            where=changes.whole_factor, remedies=(FLOAT_FACTOR,),
         ),
         Rule(
-            scaling="longrope",
-            key="original_max_position_embeddings",
+            scaling="longrope", key="original_max_position_embeddings",
             text="takes the long factors at every position when it serves more than the original length, else the "
             "short ones; the magnitude follows the ratio of the lengths, or short_mscale and long_mscale",
             source=f"{_PATH}/phi3_long_rope_scaled_rope.py:54-78",
-            change=after(magnitude_by_mscales, by_served_length),
+            change=changes.after(changes.magnitude_by_mscales, changes.by_served_length),
         ),
         Rule(
-            scaling="longrope",
-            key="original_max_position_embeddings",
-            text="serves the top-level original length alone, with the short factors, unless --max-model-len asks for "
-            "more: the table here is that of --max-model-len max_position_embeddings",
+            scaling="longrope", key="original_max_position_embeddings",
+            text="serves the top-level original length alone, with the short factors, unless --max-model-len asks "
+            "for more: the table here is that of --max-model-len max_position_embeddings",
             source="vllm/config/model.py:2643-2650",
             where=lambda written: "original_max_position_embeddings" in written.config,
         ),
         Rule(
-            scaling="none",
-            key="partial_rotary_factor",
+            scaling="none", key="partial_rotary_factor",
             text="rotates the given share of a head for the unscaled type of every model",
-            source=f"{_PATH}/__init__.py, get_rope",
-            change=honoured_share,
-            where=lambda written: type_of(written.rope) == "default",
-            remedies=(NO_SHARE,),
+            source=f"{_PATH}/__init__.py, get_rope", change=changes.honoured_share,
+            where=lambda written: changes.type_of(written.rope) == "default", remedies=(NO_SHARE,),
         ),
         Rule(
             key="model_type",
-            text="has no class of its own for this model and runs transformers' code: then the table is transformers', "
-            "and the one here is what vLLM's own layers make of the config",
+            text="has no class of its own for this model and runs transformers' code: then the table is "
+            "transformers', and the one here is what vLLM's own layers make of the config",
             source="vllm/model_executor/models/registry.py:752-764",
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            where=of(*_OWN),
+            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), where=changes.of(*_OWN),
         ),
         Rule(
-            scaling="proportional",
-            key="factor",
-            text="divides by no factor with rope type proportional",
-            source=f"{_PATH}/gemma4_rope.py",
-            change=no_factor,
-            remedies=(NO_FACTOR,),
+            scaling="proportional", key="factor", text="divides by no factor with rope type proportional",
+            source=f"{_PATH}/gemma4_rope.py", change=changes.no_factor, remedies=(NO_FACTOR,),
         ),
     ),
-)
+)  # fmt: skip
