@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.stack import Rule, Stack
 
 _PATH = "candle-transformers/src/models"
@@ -22,10 +22,7 @@ STACK = Stack(
             key="rope_type", text="has llama3 and default alone for Llama", source=f"{_PATH}/llama.rs",
             scaling=("linear", "dynamic", "yarn", "longrope"), error="no such rope type", where=changes.of("llama"),
         ),
-        Rule(
-            key="mscale", text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source=f"{_PATH}/deepseek2.rs", scaling="yarn", change=changes.ratio, where=changes.of(*changes.DEEPSEEK),
-        ),
+        usual.ratio(f"{_PATH}/deepseek2.rs", where=changes.of(*changes.DEEPSEEK)),
         Rule(
             key="short_factor",
             text="multiplies the frequencies by the lists instead of dividing, with no magnitude, and takes rows "

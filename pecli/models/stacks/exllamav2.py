@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE
 from pecli.models.stack import Rule, Stack
@@ -48,11 +48,7 @@ STACK = Stack(
             error="KeyError: 'original_max_position_embeddings'", where=changes.no_inner_original,
             remedies=(INNER_ORIGINAL,),
         ),
-        Rule(
-            key=changes.ORIGINAL, scaling=("yarn", "llama3"),
-            text="takes the original length inside the scaling before the one at the top level", source=_PATH,
-            change=changes.inner_original,
-        ),
+        usual.inner_original(_PATH, ("yarn", "llama3")),
         _yarn(
             key="max_position_embeddings", text="scales only when the longest sequence exceeds the original length",
             change=_unscaled_when_short,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_MSCALE, NO_SHARE
+from pecli.models.remedies import NO_MSCALE, NO_SHARE
 from pecli.models.stack import Rule, Stack
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
@@ -60,15 +60,10 @@ STACK = Stack(
             key="rope_parameters", text="reads no parameters by kind of layer: the table is the plain one",
             source=_PATH, change=_plain, where=_nested,
         ),
-        _yarn(
-            key="beta_fast", text="makes a number of a beta that is null",
-            error="TypeError: float() argument must be a string or a real number, not 'NoneType'",
-            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
+        usual.null_betas(
+            f"{_PATH}:284-330", "TypeError: float() argument must be a string or a real number, not 'NoneType'"
         ),
-        _yarn(
-            key=changes.ORIGINAL, text="takes the original length inside the scaling before the one at the top level",
-            change=changes.inner_original, remedies=(INNER_ORIGINAL,),
-        ),
+        usual.inner_original(f"{_PATH}:284-330", "yarn"),
         _yarn(
             key="factor",
             text="takes max_position_embeddings over the original length for the factor, whatever the key says",
@@ -91,14 +86,8 @@ STACK = Stack(
             "else the short ones; the magnitude follows the ratio of the lengths alone",
             source=_PATH, change=changes.after(changes.magnitude_by_lengths, changes.by_served_length),
         ),
-        Rule(
-            scaling="llama3", key=changes.ORIGINAL, text="takes 8192 for an original length that is absent",
-            source=_PATH, change=changes.original(8192), where=changes.no_original, remedies=(INNER_ORIGINAL,),
-        ),
-        Rule(
-            scaling="none", key="partial_rotary_factor", text="rotates the given share of a head for every model",
-            source=_PATH, change=changes.honoured_share, remedies=(NO_SHARE,),
-        ),
+        usual.absent_original(8192, _PATH, "llama3"),
+        usual.honoured_share(_PATH),
         Rule(
             key="partial_rotary_factor",
             text="takes partial_rotary_factor at the top level before the one in rope_parameters", source=_PATH,

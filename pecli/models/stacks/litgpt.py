@@ -6,10 +6,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
 from typing import Any
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS
 from pecli.models.stack import Rule, Stack
 from pecli.numbers.decimals import CONTEXT, TAU
 from pecli.numbers.text import join_list, number_text
@@ -88,15 +87,8 @@ STACK = Stack(
             scaling=("yarn", "llama3"), error="KeyError: 'original_max_position_embeddings'",
             where=changes.no_inner_original,
         ),
-        Rule(
-            key=changes.ORIGINAL, text="takes the original length inside the scaling before the one at the top level",
-            source=_PATH, scaling=("yarn", "llama3"), change=changes.inner_original,
-        ),
-        _yarn(
-            key="beta_fast", text="multiplies by a beta that is null",
-            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
-        ),
+        usual.inner_original(_PATH, ("yarn", "llama3")),
+        usual.null_betas(_PATH),
         _yarn(
             key="rope_type",
             text="has YaRN's ramp the wrong way round: fast pairs are interpolated, slow ones left; the magnitude "

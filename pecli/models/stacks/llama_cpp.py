@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE, NO_TRUNCATE
+from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
 from pecli.models.stack import Rule, Stack
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
@@ -70,11 +70,7 @@ STACK = Stack(
             key="factor", text="writes no scaling where the factor is null: the table is the plain one",
             source=f"{_CONVERTER}/base.py:1470", change=changes.unscaled, where=changes.null("factor"),
         ),
-        Rule(
-            key=changes.ORIGINAL, text="takes the original length inside the scaling before the one at the top level",
-            source=f"{_CONVERTER}/base.py:1376", scaling=("yarn", "llama3", "longrope"),
-            change=changes.inner_original, remedies=(INNER_ORIGINAL,),
-        ),
+        usual.inner_original(f"{_CONVERTER}/base.py:1376", ("yarn", "llama3", "longrope")),
         _yarn(
             key="mscale_all_dim",
             text="leaves cos and sin of DeepSeek models unscaled: the magnitudes of mscale and mscale_all_dim "
@@ -82,11 +78,7 @@ STACK = Stack(
             source="llama.cpp src/llama-context.cpp:185-198; pull request 17945", change=changes.magnitude_of_one,
             where=_scales_all,
         ),
-        _yarn(
-            key="mscale_all_dim", text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source="llama.cpp src/llama-context.cpp:194; src/models/mistral3.cpp:9", change=changes.ratio,
-            where=changes.of(*_RATIO),
-        ),
+        usual.ratio("llama.cpp src/llama-context.cpp:194; src/models/mistral3.cpp:9", where=changes.of(*_RATIO)),
         _yarn(
             key="attention_factor",
             text="computes the magnitude as 0.1 ln(factor) + 1, whatever attention_factor and mscale say",
@@ -95,11 +87,7 @@ STACK = Stack(
             where=lambda written: not _scales_all(written) and written.model not in _RATIO,
             remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
-        _yarn(
-            key="truncate", text="rounds the ends of the ramp to whole indices, whatever truncate says",
-            source="ggml/src/ggml.c:4486, ggml_rope_yarn_corr_dims", change=changes.whole_ends,
-            remedies=(NO_TRUNCATE,),
-        ),
+        usual.whole_ends("ggml/src/ggml.c:4486, ggml_rope_yarn_corr_dims"),
         _yarn(
             key="beta_slow", text="takes a beta_slow of 0 as it is: the ramp ends at the last index",
             source=f"{_CONVERTER}/base.py:1479; ggml/src/ggml.c:4486", change=_endless,
@@ -110,11 +98,7 @@ STACK = Stack(
             text="writes nothing of a dynamic scaling: the table is the plain one",
             source=f"{_CONVERTER}/base.py:1487", change=changes.unscaled,
         ),
-        Rule(
-            scaling="llama3", key=changes.ORIGINAL, text="takes 8192 for an original length that is absent",
-            source=f"{_CONVERTER}/llama.py:306-309", change=changes.original(8192), where=changes.no_original,
-            remedies=(INNER_ORIGINAL,),
-        ),
+        usual.absent_original(8192, f"{_CONVERTER}/llama.py:306-309", "llama3"),
         Rule(
             scaling="longrope", key="rope_type",
             text="writes the lists of Phi-3, PhiMoE, MiniCPM and MiniCPM3 alone: the table is the plain one",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.families import rotary_family
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR, NO_SHARE
+from pecli.models.remedies import INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR
 from pecli.models.stack import Rule, Stack
 from pecli.numbers.text import number_text
 
@@ -39,16 +39,8 @@ STACK = Stack(
     scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
     words={"mrope": "default"},
     rules=(
-        Rule(
-            scaling="yarn", key="beta_fast", text="multiplies by a beta that is null", source=_PATH,
-            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
-        ),
-        Rule(
-            scaling=("yarn", "llama3"), key=changes.ORIGINAL,
-            text="takes the original length inside the scaling before the one at the top level", source=_PATH,
-            change=changes.inner_original, remedies=(INNER_ORIGINAL,),
-        ),
+        usual.null_betas(_PATH),
+        usual.inner_original(_PATH, ("yarn", "llama3")),
         Rule(
             scaling="ntk", key="alpha",
             text="reads no alpha: the base follows factor and the longest position of the call", source=_PATH,
@@ -69,10 +61,6 @@ STACK = Stack(
             scaling="proportional", key="rope_type", text="has no rope type proportional", source=_PATH,
             error="KeyError: 'proportional'",
         ),
-        Rule(
-            scaling="none", key="partial_rotary_factor", text="rotates the given share of a head for every model",
-            source=_PATH, change=changes.honoured_share,
-            where=lambda written: changes.type_of(written.rope) == "default", remedies=(NO_SHARE,),
-        ),
+        usual.honoured_share(_PATH, where=lambda written: changes.type_of(written.rope) == "default"),
     ),
 )  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
+from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
 from pecli.models.stack import Rule, Stack
 
 _CORE = "megatron/core/models/common/embeddings"
@@ -39,28 +39,15 @@ STACK = Stack(
             key="beta_slow", text="divides by a beta of 0", source=f"{_CORE}/yarn_rotary_pos_embedding.py",
             error="ZeroDivisionError: float division by zero", where=_zero_beta, remedies=(BETAS,),
         ),
-        _yarn(
-            key=changes.ORIGINAL, text="takes the original length inside the scaling before the one at the top level",
-            source=f"{_BRIDGE}/model_bridge.py:600-633", change=changes.inner_original, remedies=(INNER_ORIGINAL,),
-        ),
+        usual.inner_original(f"{_BRIDGE}/model_bridge.py:600-633", "yarn"),
         _yarn(
             key="mscale",
             text="reads no attention_factor, and takes mscale over mscale_all_dim where both are given, 0 too",
             source=f"{_CORE}/yarn_rotary_pos_embedding.py:267; gpt_provider.py:156", change=changes.ratio_of_both,
             where=changes.not_of(*changes.DEEPSEEK), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
-        _yarn(
-            key="mscale",
-            text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, and reads no "
-            "attention_factor",
-            source="megatron/core/transformer/transformer_config.py:2948", change=changes.ratio,
-            where=changes.of(*changes.DEEPSEEK), remedies=(NO_MSCALE,),
-        ),
-        _yarn(
-            key="truncate",
-            text="reads truncate for GPT models alone: multi-latent attention rounds the ends of the ramp",
-            source=f"{_BRIDGE}/model_bridge.py:621", change=changes.whole_ends, where=changes.of(*changes.DEEPSEEK),
-        ),
+        usual.ratio("megatron/core/transformer/transformer_config.py:2948", where=changes.of(*changes.DEEPSEEK)),
+        usual.whole_ends(f"{_BRIDGE}/model_bridge.py:621", where=changes.of(*changes.DEEPSEEK)),
         _yarn(
             key="partial_rotary_factor",
             text="rotates the whole head with YaRN: it ignores the rotary percentage there",
@@ -84,10 +71,6 @@ STACK = Stack(
             "config says",
             source=f"{_CORE}/rotary_pos_embedding.py:91; llama_bridge.py:69", change=_built_in,
         ),
-        Rule(
-            key="partial_rotary_factor", text="rotates the given share of a head for every model",
-            source=f"{_BRIDGE}/model_bridge.py:477", scaling=("none", "linear", "llama3"),
-            change=changes.honoured_share, remedies=(NO_SHARE,),
-        ),
+        usual.honoured_share(f"{_BRIDGE}/model_bridge.py:477", ("none", "linear", "llama3")),
     ),
 )  # fmt: skip

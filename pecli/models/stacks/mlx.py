@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import (
-    BETAS,
     INNER_ORIGINAL,
-    NO_ATTENTION_FACTOR,
-    NO_MSCALE,
     NO_SHARE,
-    NO_TRUNCATE,
     OLD_STYLE,
 )
 from pecli.models.stack import Rule, Stack
@@ -125,31 +121,11 @@ STACK = Stack(
             source=f"{_PATH}/llama.py", scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
             change=changes.whole_head, where=changes.of("llama", "qwen2"), remedies=(NO_SHARE,),
         ),
-        _yarn(
-            key="beta_fast", text="multiplies by a beta that is null",
-            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=changes.both(changes.null("beta_fast", "beta_slow"), changes.not_of(*_UNSCALED)), remedies=(BETAS,),
-        ),
-        _yarn(
-            key="attention_factor",
-            text="drops attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source=f"{_UTILS}:169, 328-337; pull request 1507, closed", change=changes.ratio,
-            remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
-        ),
-        _yarn(
-            key="truncate", text="rounds the ends of the ramp to whole indices, whatever truncate says",
-            source=f"{_UTILS}:154", change=changes.whole_ends, remedies=(NO_TRUNCATE,),
-        ),
-        Rule(
-            scaling=("yarn", "llama3", "longrope"), source=_UTILS, key=changes.ORIGINAL,
-            text="takes the original length inside the scaling before the one at the top level",
-            change=changes.inner_original, where=changes.not_of(*_OWN_LISTS), remedies=(INNER_ORIGINAL,),
-        ),
-        _yarn(
-            key=changes.ORIGINAL, text="takes 4096 for an original length that does not stand inside the scaling",
-            source=f"{_UTILS}:134", change=changes.original(4096), where=changes.no_inner_original,
-            remedies=(INNER_ORIGINAL,),
-        ),
+        usual.null_betas(_UTILS, where=changes.not_of(*_UNSCALED)),
+        usual.ratio(f"{_UTILS}:169, 328-337; pull request 1507, closed"),
+        usual.whole_ends(f"{_UTILS}:154"),
+        usual.inner_original(_UTILS, ("yarn", "llama3", "longrope"), where=changes.not_of(*_OWN_LISTS)),
+        usual.absent_original(4096, f"{_UTILS}:134", "yarn", where=changes.no_inner_original),
         Rule(
             scaling="dynamic", key="rope_type", text="has no rope type dynamic", source=_UTILS,
             error="ValueError: Unsupported RoPE type dynamic", until="0.32.0", checked="0.31.3",
@@ -178,10 +154,6 @@ STACK = Stack(
             text="takes the long factors at every length; the magnitude follows the ratio of the lengths alone",
             source=f"{_UTILS}:10-60; phi3.py:67", change=changes.always_long, where=changes.not_of("phimoe"),
         ),
-        Rule(
-            scaling="llama3", key=changes.ORIGINAL,
-            text="takes 8192 for an original length that does not stand inside the scaling", source=f"{_UTILS}:85",
-            change=changes.original(8192), where=changes.no_inner_original, remedies=(INNER_ORIGINAL,),
-        ),
+        usual.absent_original(8192, f"{_UTILS}:85", "llama3", where=changes.no_inner_original),
     ),
 )  # fmt: skip

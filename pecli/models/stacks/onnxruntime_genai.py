@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
@@ -50,11 +50,7 @@ STACK = Stack(
         _unsupported("dynamic", ("dynamic", "ntk")),
         _unsupported("longrope"),
         _unsupported("proportional"),
-        _yarn(
-            key="beta_fast", text="multiplies by a beta that is null",
-            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
-        ),
+        usual.null_betas(_PATH),
         _yarn(
             key="beta_fast", text="has no defaults for the betas", error="ZeroDivisionError: float division by zero",
             where=_no_betas, remedies=(BETAS,),

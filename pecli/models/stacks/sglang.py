@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
-from pecli.models.remedies import BETAS, FLOAT_FACTOR, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE
+from pecli.models import changes, usual
+from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE
 from pecli.models.stack import Rule, Stack
 
 _PATH = "sglang/srt/layers/rotary_embedding"
@@ -33,28 +33,15 @@ STACK = Stack(
             text="reads no mscale where position streams share the frequencies: the magnitude is 0.1 ln(factor) + 1",
             change=changes.plain_magnitude, where=changes.sections, remedies=(NO_MSCALE,),
         ),
-        _yarn(
-            key="mscale",
-            text="scales DeepSeek models by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source="sglang/srt/models/deepseek_v2.py:2066", change=changes.ratio, where=changes.of(*changes.DEEPSEEK),
-            remedies=(NO_MSCALE,),
-        ),
-        _yarn(
-            key="beta_fast", text="multiplies by a beta that is null",
-            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
-        ),
+        usual.ratio("sglang/srt/models/deepseek_v2.py:2066", where=changes.of(*changes.DEEPSEEK)),
+        usual.null_betas(f"{_PATH}/factory.py:310-390, yarn.py:122"),
         Rule(
             scaling="dynamic", key="factor",
             text="computes one base for max_position_embeddings times the factor, at every length",
             source=f"{_PATH}/rope_variant.py:881", change=changes.stretched_once,
             where=lambda written: not changes.given("alpha")(written),
         ),
-        Rule(
-            scaling="linear", key="factor", text="takes no whole number as a factor: only a float becomes a list",
-            source=f"{_PATH}/base.py:640", error="TypeError: 'int' object is not iterable",
-            where=changes.whole_factor, remedies=(FLOAT_FACTOR,),
-        ),
+        usual.whole_factor(f"{_PATH}/base.py:640"),
         Rule(
             scaling="longrope", key="attention_factor",
             text="takes the long factors for a whole batch as soon as one position exceeds the original length; "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pecli.models.changes import no_original, ratio
-from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_MSCALE
+from pecli.models import usual
+from pecli.models.changes import no_original
 from pecli.models.stack import Rule, Stack
 
 _PATH = "server/text_generation_server/layers/rotary.py"
@@ -13,12 +13,7 @@ STACK = Stack(
     scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"), run=False,
     conversion="config.json; ROPE_SCALING and ROPE_FACTOR of the environment override it",
     rules=(
-        Rule(
-            key="attention_factor", scaling="yarn",
-            text="reads no attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is "
-            "absent",
-            source=_PATH, change=ratio, remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
-        ),
+        usual.ratio(_PATH),
         Rule(
             key="original_max_position_embeddings", scaling="llama3", text="has no default for the original length",
             source=_PATH, error="KeyError: 'original_max_position_embeddings'", where=no_original,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes
+from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, FLOAT_FACTOR, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_SHARE, NO_TRUNCATE
+from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE
 from pecli.models.stack import Rule, Stack
 from pecli.numbers.text import number_text
 
@@ -63,11 +63,9 @@ STACK = Stack(
             change=changes.plain_magnitude, where=changes.not_of(*changes.DEEPSEEK, "gpt_oss"), until="0.30.0",
             checked="0.29.0",
         ),
-        _yarn(
-            key="mscale",
-            text="scales DeepSeek models by mscale over mscale_all_dim, with 1 and 0 for what is absent",
-            source="vllm/model_executor/models/deepseek_v2.py:542; deepseek_scaling_rope.py", change=changes.ratio,
-            where=changes.of(*changes.DEEPSEEK), remedies=(NO_MSCALE,),
+        usual.ratio(
+            "vllm/model_executor/models/deepseek_v2.py:542; deepseek_scaling_rope.py",
+            where=changes.of(*changes.DEEPSEEK),
         ),
         _yarn(
             key="attention_factor",
@@ -75,11 +73,7 @@ STACK = Stack(
             source="vllm/model_executor/models/gpt_oss.py:115", change=changes.plain_magnitude,
             where=changes.of("gpt_oss"), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
-        _yarn(
-            key="beta_fast", text="multiplies by a beta that is null", source=f"{_PATH}/yarn_scaling_rope.py:60-70",
-            error="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-            where=changes.null("beta_fast", "beta_slow"), remedies=(BETAS,),
-        ),
+        usual.null_betas(f"{_PATH}/yarn_scaling_rope.py:60-70"),
         _yarn(
             key="factor", text="takes no factor that is null", source=f"{_PATH}/yarn_scaling_rope.py",
             error="TypeError", where=changes.null("factor"),
@@ -109,11 +103,7 @@ STACK = Stack(
             key="factor", text="computes one base for max_position_embeddings times the factor, at every length",
             change=changes.stretched_once, until="0.22.1", checked="0.22.0",
         ),
-        Rule(
-            scaling="linear", key="factor", text="takes no whole number as a factor: only a float becomes a list",
-            source=f"{_PATH}/linear_scaling_rope.py:70", error="TypeError: 'int' object is not iterable",
-            where=changes.whole_factor, remedies=(FLOAT_FACTOR,),
-        ),
+        usual.whole_factor(f"{_PATH}/linear_scaling_rope.py:70"),
         Rule(
             scaling="longrope", key="original_max_position_embeddings",
             text="takes the long factors at every position when it serves more than the original length, else the "
@@ -128,11 +118,8 @@ STACK = Stack(
             source="vllm/config/model.py:2643-2650",
             where=lambda written: "original_max_position_embeddings" in written.config,
         ),
-        Rule(
-            scaling="none", key="partial_rotary_factor",
-            text="rotates the given share of a head for the unscaled type of every model",
-            source=f"{_PATH}/__init__.py, get_rope", change=changes.honoured_share,
-            where=lambda written: changes.type_of(written.rope) == "default", remedies=(NO_SHARE,),
+        usual.honoured_share(
+            f"{_PATH}/__init__.py, get_rope", where=lambda written: changes.type_of(written.rope) == "default"
         ),
         Rule(
             key="model_type",
