@@ -20,9 +20,13 @@ from pecli.tables.selection import InMemory
 RNG = np.random.default_rng(7)
 
 
-def applied(text, *values, names=("q", "k"), axes=None, **wish):
+def application(text, *values, names=("q", "k"), axes=None, **wish):
     tensors = [tensor_of(InMemory({n: v}), n, axes) for n, v in zip(names, values, strict=False)]
-    return apply(read_source(text), tensors, Wish(**wish)).outputs
+    return apply(read_source(text), tensors, Wish(**wish))
+
+
+def applied(text, *values, **wish):
+    return application(text, *values, **wish).outputs
 
 
 def nearest(value, dtype):
@@ -208,3 +212,36 @@ def test_refusals_leave_nothing(refuses, tmp_path):
     refuses("apply", "rope:dim=8", "-o", "o.npy", "--pairs", "half", says="needs inputs")
     refuses("apply", "rope:dim=8", "q.npy", "--pairs", "half", says="-o PATH")
     refuses("apply", "rope:dim=8", "--random", "2x3x4", "--pairs", "half", "-o", "o.npz", says="four sides")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_framework_rounds_every_step(dtype):
+    from pecli.numbers.rounding import narrow
+    from pecli.tables.table import Table
+
+    x = RNG.normal(size=(1, 2, 50, 8)).astype(np.float32)
+    made = application("rope:dim=8", x, pairs="half", arithmetic=dtype)
+    table = Table.parse("rope:dim=8", length=50, dtype=dtype, arithmetic="float32")
+
+    def r(values):
+        return widen(narrow(values, None, dtype), dtype)
+
+    cos, sin = (np.concatenate([widen(table.read(n), dtype)] * 2, -1) for n in ("cos", "sin"))
+    wide = r(x.astype(np.float64))
+    half = np.concatenate([-wide[..., 4:], wide[..., :4]], -1)
+    expected = r(r(wide * cos) + r(half * sin))
+    np.testing.assert_array_equal(made.outputs.read("q"), expected.astype(np.float32))
+    exact = applied("rope:dim=8", x.astype(np.float64), pairs="half").read("q")
+    norm = np.tile(np.hypot(exact[..., :4], exact[..., 4:]), 2)
+    unit = 2.0 ** (np.floor(np.log2(norm)) - (7 if dtype == "bfloat16" else 23))
+    assert made.worst() == (abs(expected - exact) / unit).max()
+    assert 0.5 < made.worst() < 20
+
+
+def test_what_stands_beside_drawn_tensors_is_what_turned_them(tmp_path, pecli):
+    pecli("apply", "rope:dim=8", "--random", "2x4x5x8", "--start", "7", "--pairs", "half", "-o", "g.npz")
+    found = np.load(tmp_path / "g.npz")
+    assert found["positions"].tolist() == [7, 8, 9, 10, 11]
+    np.testing.assert_allclose(found["cos"][:, 0], np.cos(np.arange(7, 12)), rtol=1e-7)
+    np.testing.assert_allclose(found["sin"][:, 1], np.sin(np.arange(7, 12) / 10), rtol=1e-7)
+    assert b'"applied":"rope:dim=8,' in found["recipe.json"]

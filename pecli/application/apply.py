@@ -9,12 +9,14 @@ from pecli.application.addition import AddedRows
 from pecli.application.attention import scored
 from pecli.application.biased import biased
 from pecli.application.conditioned import conditioned
+from pecli.application.framework import FrameworkRows, adding_steps
 from pecli.application.reals import InputScale, Reals, StoredRows, rows_of
 from pecli.application.rotated import rotated
 from pecli.application.tensors import Tensor
 from pecli.application.wishes import Application, Wish, axes_notes, places, the_one
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Family
+from pecli.declare.tabular import Tabular
 from pecli.encodings import find
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
@@ -57,6 +59,8 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
     ):
         if value and family is not Family.ROTARY:
             raise BadParameter(name, value if name == "pairs" else "true", "is for rotary tables")
+    if wish.arithmetic != "exact" and (wish.scores or family not in (Family.ABSOLUTE, Family.ROTARY)):
+        raise BadParameter("arithmetic", wish.arithmetic, "is for rotations, and for rows added to embeddings")
     if wish.scores:
         return scored(source, tensors, wish, family, effect)
     if family is Family.BIAS:
@@ -113,14 +117,19 @@ def _added(source: NamedSource, tensor: Tensor, wish: Wish) -> Application:
     if rows is not None:
         raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")
     if source.recipe is not None:
-        table = source.open(**options, dtype="float64")
+        table: Tabular = source.open(**options, dtype="float64")
         assert isinstance(table, Table)
         if table.array("pe").dtype not in DTYPES:
             rule = "has complex rows, and tensors are real: use sinusoidal, which holds their parts"
             raise BadParameter("SOURCE", shorten(source.text), rule)
         reals: Reals = rows_of(table)
     else:
-        reals = StoredRows(source.open())
+        table = source.open()
+        reals = StoredRows(table)
     scale = InputScale.root(tensor.width) if wish.scale == "sqrt" else InputScale.of(Decimal(wish.scale or 1))
-    made = AddedRows(reals, tensor, wish.dtype or tensor.dtype, scale)
-    return Application(made, tuple(axes_notes([tensor])))
+    notes, dtype = tuple(axes_notes([tensor])), wish.dtype or tensor.dtype
+    if wish.arithmetic == "exact":
+        return Application(AddedRows(reals, tensor, dtype, scale), notes)
+    steps = adding_steps(tensor, table, float(scale.doubled.hi), wish.arithmetic)
+    made = FrameworkRows(AddedRows(reals, tensor, "float64", scale), {tensor.name: steps}, wish.arithmetic, dtype)
+    return Application(made, notes, worst=lambda: made.worst)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.application.framework import FrameworkRows, turning_steps
 from pecli.application.inverse import Undone
 from pecli.application.joined import Joined
 from pecli.application.pairing import OF_LAYOUT, OF_MODEL, HeadPairs
@@ -25,6 +26,7 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.conversion import convert
+from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
 
@@ -38,20 +40,59 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
     back = wish.way != "forward"
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
     pairing = pairing.back() if back else pairing
+    facts = {"applied": table.recipe or source.text, "pairs": str(pairing), "way": wish.way}
+    options = {"back": back, "rows": rows, "parts": parts_of, "metadata": facts}
+    notes, beside = (said, *axes_notes(tensors)), _beside(table, rows, wish.dtype or tensors[0].dtype)
+    if wish.arithmetic != "exact":
+        _emulable(wish, effect, parts_of)
+        turned = [Turned(tensor, tensor.name, "float64") for tensor in tensors]
+        exact = RotatedTensors(turns, turned, pairing, **options)
+        emulated = _emulated(source, table, wish, places(source, tensors, wish)[0])
+        steps = {t.name: turning_steps(t, emulated, pairing, rows, wish.arithmetic) for t in tensors}
+        made = FrameworkRows(exact, steps, wish.arithmetic, wish.dtype or tensors[0].dtype)
+        return Application(
+            made, notes, worst=lambda: made.worst, beside=_beside(table, rows, wish.dtype or tensors[0].dtype)
+        )
+    if not effect.factor:
+        turns = Undone(turns) if wish.way == "inverse" else turns
+        turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype) for tensor in tensors]
+        return Application(
+            RotatedTensors(turns, turned, pairing, **options),
+            notes,
+            beside=_beside(table, rows, wish.dtype or tensors[0].dtype),
+        )
     parts: list[tuple[str, Tabular, str]] = []
     keys = keys_of(tensors)
-    groups = [[t for t in tensors if t not in keys], keys] if effect.factor else [tensors]
-    for key, group in enumerate(groups):
-        mine = _scaled(turns, table, effect, bool(key)) if effect.factor else turns
+    for tensor in tensors:
+        mine = _scaled(turns, table, effect, tensor in keys)
         mine = Undone(mine) if wish.way == "inverse" else mine
-        turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype) for tensor in group]
-        made = RotatedTensors(mine, turned, pairing, back=back, rows=rows, parts=parts_of)
-        if not effect.factor:
-            return Application(made, (said, *axes_notes(tensors)))
-        parts += [(one.name, made, one.name) for one in turned]
-    order = {tensor.name: place for place, tensor in enumerate(tensors)}
-    joined = Joined(sorted(parts, key=lambda part: order[part[0]]))
-    return Application(joined, (said, effect.note, roles_note(tensors), *axes_notes(tensors)))
+        turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype)]
+        parts.append((tensor.name, RotatedTensors(mine, turned, pairing, **options), tensor.name))
+    notes = (said, effect.note, roles_note(tensors), *axes_notes(tensors))
+    return Application(Joined(parts, facts), notes, beside=beside)
+
+
+def _beside(table: Tabular, rows: NDArray[np.int64] | None, dtype: str) -> Tabular:
+    """Return positions, cosines and sines: of every row, or of every row of every batch."""
+    if rows is None:
+        return table.as_type(dtype) if isinstance(table, Table) else table
+    count = table.array("cos").rows
+    held = {name: table.read_rows([name], 0, count)[name][rows] for name in ("cos", "sin")}
+    where = table.position(0, count)
+    return InMemory({"positions": rows if where is None else where[rows], **held})
+
+
+def _emulable(wish: Wish, effect: Effect, parts: tuple[int, ...]) -> None:
+    """Raise BadParameter where a framework's steps are not known."""
+    if effect.factor or wish.way != "forward" or len(parts) > 1:
+        raise BadParameter("arithmetic", wish.arithmetic, "is for plain rotations of queries and keys")
+
+
+def _emulated(source: NamedSource, table: Tabular, wish: Wish, options: dict[str, Any]) -> Tabular:
+    """Return cos and sin as a framework has them: computed in float32, rounded to the type of its arithmetic."""
+    if source.recipe is None:
+        return table
+    return source.open(**options, dtype=wish.arithmetic, layout="split", arithmetic="float32")
 
 
 def _scaled(turns: Turns, table: Tabular, effect: Effect, key: bool) -> Turns:

@@ -64,6 +64,8 @@ class RotatedTensors(Tabular):
         Which row of the table each position of each batch has; by default row s for position s.
     parts : tuple of int
         Pairs of blocks of columns that have halves of their own; empty for one block.
+    metadata : mapping, optional
+        What a file of them says.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class RotatedTensors(Tabular):
         back: bool = False,
         rows: NDArray[np.int64] | None = None,
         parts: tuple[int, ...] = (),
+        metadata: Mapping[str, str] | None = None,
     ) -> None:
         self.turns, self.pairing, self.back, self.rows = turns, pairing, back, rows
         self.order = block_order(parts) if len(parts) > 1 else None
@@ -85,7 +88,7 @@ class RotatedTensors(Tabular):
                 rule = f"has vectors of {one.tensor.width}, and the table turns {self.width} columns"
                 raise BadParameter("input", one.tensor.name, rule)
         self.arrays: tuple[Array, ...] = tuple(one.tensor.like(one.name, one.dtype) for one in turned)
-        self.recipe, self.metadata = None, {}
+        self.recipe, self.metadata = None, metadata or {}
         self._run = lru_cache(maxsize=KEPT)(self._computed)
 
     def _computed(self, number: int) -> tuple[Floats, Floats, Floats, float]:

@@ -41,6 +41,8 @@ class Wish:
         Whether keys after the query get minus infinity.
     softmax : bool
         Whether logits or scores become weights.
+    arithmetic : {"exact", "float32", "bfloat16"}
+        Of a rotation or an addition: the real values, or what a framework's steps make of them.
     """
 
     pairs: str | None = None
@@ -52,6 +54,7 @@ class Wish:
     scores: bool = False
     causal: bool = False
     softmax: bool = False
+    arithmetic: str = "exact"
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,17 @@ class Application:
         What was taken for granted, a sentence each: axes, pairing, positions.
     bound : callable, optional
         Of scores and weights: how far from the real numbers what was read so far may be.
+    worst : callable, optional
+        Of a framework's arithmetic: its largest error so far, in units in the last place.
+    beside : Tabular, optional
+        Of a rotation: positions, and their cosines and sines.
     """
 
     outputs: Tabular
     notes: tuple[str, ...] = field(default=())
     bound: Callable[[], float] | None = None
+    worst: Callable[[], float] | None = None
+    beside: Tabular | None = None
 
 
 def longest(tensors: Sequence[Tensor]) -> int:

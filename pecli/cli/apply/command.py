@@ -25,9 +25,11 @@ from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
     from pecli.application.tensors import Tensor
+    from pecli.application.wishes import Application
     from pecli.declare.tabular import Tabular
 
 AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
+ARITHMETICS = ("exact", "float32", "bfloat16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +76,9 @@ class ApplyOptions(Writing):
     seed: Annotated[
         int | None, Option("Seed of what is drawn (default 0).", "N", TABLE, check=whole(0, (1 << 64) - 1))
     ] = None
+    arithmetic: Annotated[
+        str | None, Option("Exact, or what a framework's steps in float32 or bfloat16 give.", "A", TABLE, ARITHMETICS)
+    ] = None
     dtype: Dtype = None
     layer_type: LayerType = None
     stack: Stack = None
@@ -103,16 +108,18 @@ def command(options: ApplyOptions) -> int:
     if len(set(names)) < len(names):
         raise BadParameter("input", ", ".join(names), "must have names of their own: they name the outputs")
     made = apply(source, tensors, _wish(options))
-    outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made.outputs)
+    outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made)
     if not options.quiet and options.output != "-":
         for note in made.notes:
             tell(clean(f"pecli: {note}"))
-    more = {} if made.bound is None else {"error_bound": made.bound}
+    facts = {"error_bound": made.bound, "worst_ulp": made.worst}
+    more = {name: fact for name, fact in facts.items() if fact is not None}
     status = deliver(outputs, options.source, options, more)
-    if made.bound is not None and not options.quiet and not options.json and options.output != "-":
-        tell(
-            clean(f"pecli: computed in float64, within {made.bound():.1e} of the real numbers before the last rounding")
-        )
+    if not options.quiet and not options.json and options.output != "-":
+        if made.bound is not None:
+            tell(f"pecli: computed in float64, within {made.bound():.1e} of the real numbers")
+        if made.worst is not None:
+            tell(f"pecli: {options.arithmetic} arithmetic errs by at most {made.worst():.3g} ulp here")
     return status
 
 
@@ -127,11 +134,13 @@ def _wish(options: ApplyOptions) -> Any:
 
         scale = parse_number("input-scale", scale)
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
+    if options.arithmetic is not None and options.arithmetic not in ARITHMETICS:
+        raise BadParameter("arithmetic", options.arithmetic, f"must be one of {', '.join(ARITHMETICS)}")
     if options.mask not in (None, "causal"):
         raise BadParameter("mask", options.mask, "must be causal")
     return Wish(
         options.pairs, options.start, _positions(options.positions), scale, way, options.dtype,
-        options.scores, options.mask == "causal", options.softmax,
+        options.scores, options.mask == "causal", options.softmax, options.arithmetic or "exact",
     )  # fmt: skip
 
 
@@ -198,10 +207,21 @@ def _drawn(options: ApplyOptions) -> list[Tensor] | None:
     return [tensor_of(table, table.arrays[0].name, "bhsd") for table in tables]
 
 
-def _golden(drawn: list[Tensor], rotated: Tabular) -> Tabular:
-    """Return inputs and outputs in one file."""
-    from pecli.application.joined import Joined
+def _golden(drawn: list[Tensor], made: Application) -> Tabular:
+    """Return inputs, positions, cosines and sines, and outputs in one file."""
+    import numpy as np
 
-    inputs = [(tensor.name, tensor.lane.table, tensor.lane.array.name) for tensor in drawn]
-    outputs = [(f"{array.name}_rotated", rotated, array.name) for array in rotated.arrays]
-    return Joined([*inputs, *outputs], rotated.metadata)
+    from pecli.application.joined import Joined
+    from pecli.tables.selection import InMemory
+
+    parts = [(tensor.name, tensor.lane.table, tensor.lane.array.name) for tensor in drawn]
+    if made.beside is not None:
+        where = made.beside
+        if "positions" not in where:
+            found = where.position(0, where.arrays[0].rows)
+            where = InMemory({"positions": np.arange(where.arrays[0].rows) if found is None else found})
+        parts += [("positions", where, "positions"), *((name, made.beside, name) for name in ("cos", "sin"))]
+    outputs = made.outputs
+    moved = "scores" not in outputs
+    parts += [(f"{array.name}_rotated" if moved else array.name, outputs, array.name) for array in outputs.arrays]
+    return Joined(parts, outputs.metadata)

@@ -1,0 +1,154 @@
+"""What a framework's arithmetic gives: every product and sum rounded to a type, and how far that is from the truth.
+
+Rotation, as the modules have it: q cos + rotate_half(q) sin, cos and sin computed in float32 (the arithmetic that
+``generate --arithmetic float32`` gives) and rounded to the type.  Addition: the scaled input, then the sum, with rows
+rounded to the type.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.application.pairing import HeadPairs, members
+from pecli.application.products import Floats
+from pecli.application.tensors import Tensor
+from pecli.declare.tabular import Tabular
+from pecli.numbers.rounding import narrow, widen
+from pecli.numbers.types import GRIDS
+
+Integers = NDArray[np.int64]
+Computed = tuple[Floats, Floats]
+"""Values of some vectors, and the sizes whose last places count."""
+
+FRAMEWORKS = ("float32", "bfloat16")
+
+
+def rounded(values: Floats, dtype: str) -> Floats:
+    """Return values rounded to a type, as float64."""
+    with np.errstate(all="ignore"):
+        return widen(narrow(values, None, dtype), dtype)
+
+
+def last_place(sizes: Floats, dtype: str) -> Floats:
+    """Return a unit in the last place of numbers of these sizes."""
+    grid = GRIDS[dtype]
+    exponent = np.frexp(sizes)[1] - 1
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent, grid.lowest) - grid.precision + 1))
+
+
+class FrameworkRows(Tabular):
+    """Tensors as a framework's arithmetic gives them.
+
+    Parameters
+    ----------
+    exact : Tabular
+        The real values, rounded to float64, of the same names and shapes.
+    compute : mapping of str to callable
+        For each name, of vectors `start` to `stop` gives (n, width) in the arithmetic; and of exact values, what
+        their last places are counted in.
+    arithmetic : {"float32", "bfloat16"}
+        Of every step.
+    dtype : str
+        Of the outputs.
+
+    Attributes
+    ----------
+    worst : float
+        The largest error so far, in units in the last place of the arithmetic.
+    """
+
+    def __init__(
+        self,
+        exact: Tabular,
+        compute: Mapping[str, tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]],
+        arithmetic: str,
+        dtype: str,
+    ) -> None:
+        self.exact, self.compute, self.arithmetic, self.dtype = exact, compute, arithmetic, dtype
+        self.arrays = tuple(replace(array, dtype=dtype) for array in exact.arrays)
+        self.recipe, self.metadata = None, exact.metadata
+        self.worst, self._lock = 0.0, threading.Lock()
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for name, target in out.items():
+            steps, sizes = self.compute[name]
+            values = steps(start, stop)
+            truth = self.exact.read_rows([name], start, stop)[name]
+            with np.errstate(all="ignore"):
+                units = np.abs(values - truth) / last_place(sizes(truth), self.arithmetic)
+            worst = float(np.max(units, initial=0.0, where=np.isfinite(units)))
+            with self._lock:
+                self.worst = max(self.worst, worst)
+            narrow(values, None, self.dtype, target)
+
+
+def turning_steps(
+    tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Integers | None, arithmetic: str
+) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
+    """Return how a framework turns a tensor, and the norms of its pairs.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Queries or keys.
+    table : Tabular
+        cos and sin (n, pairs), of the type of the arithmetic.
+    pairing : HeadPairs
+        Which columns turn together.
+    rows : (b, n) int64 ndarray, optional
+        Which row of the table each position of each batch has.
+    arithmetic : str
+        The type of every step.
+    """
+    width = 2 * table.array("cos").shape[1]
+
+    def steps(start: int, stop: int) -> Floats:
+        numbers = np.arange(start, stop, dtype=np.int64)
+        where = tensor.places(numbers, "s")
+        if rows is not None:
+            where = rows[tensor.places(numbers, "b") % len(rows), where]
+        low = int(where.min())
+        held = table.read_rows(["cos", "sin"], low, int(where.max()) + 1)
+        cos, sin = (widen(held[name], table.array(name).dtype)[where - low] for name in ("cos", "sin"))
+        given = rounded(tensor.read(start, stop), arithmetic)
+        out = given.copy()
+        x, y = members(given, width, pairing.taken)
+        first, second = members(out, width, pairing.given)
+        with np.errstate(all="ignore"):
+            first[...] = rounded(rounded(x * cos, arithmetic) + rounded(-y * sin, arithmetic), arithmetic)
+            second[...] = rounded(rounded(y * cos, arithmetic) + rounded(x * sin, arithmetic), arithmetic)
+        return out
+
+    def sizes(exact: Floats) -> Floats:
+        out = np.abs(exact)
+        first, second = members(out, width, pairing.given)
+        norm = np.hypot(first, second)
+        first[...], second[...] = norm, norm
+        return out
+
+    return steps, sizes
+
+
+def adding_steps(
+    tensor: Tensor, table: Tabular, factor: float, arithmetic: str
+) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
+    """Return how a framework adds a table's rows (n, width) to a tensor that a factor multiplies first."""
+    name = table.arrays[0].name
+
+    def steps(start: int, stop: int) -> Floats:
+        where = tensor.places(np.arange(start, stop, dtype=np.int64), "s")
+        low = int(where.min())
+        held = widen(table.read_rows([name], low, int(where.max()) + 1)[name], table.array(name).dtype)[where - low]
+        given = rounded(tensor.read(start, stop), arithmetic)
+        with np.errstate(all="ignore"):
+            scaled = rounded(given * rounded(np.array([factor]), arithmetic), arithmetic)
+            return rounded(scaled + rounded(held, arithmetic), arithmetic)
+
+    return steps, np.abs
