@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick exhaustive check format docs docs-check pictures bench dist clean
+.PHONY: help install dev test quick readers exhaustive check format docs docs-check pictures bench dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -42,6 +42,10 @@ test: .venv/.dev ## Run the tests
 
 quick: .venv/.dev ## Run the tests that take seconds: those without child processes or long tables
 	$(VENV_PYTHON) -m pytest --quick
+
+readers: .venv/.dev ## Install other programs' readers and read every format with them
+	@$(VENV_PYTHON) -m pip install --quiet --group readers
+	$(VENV_PYTHON) -m pytest tests/test_readers.py -rs
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

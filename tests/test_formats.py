@@ -143,10 +143,11 @@ def test_numpy_reads_npz(compress, tmp_path):
     table = unequal()
     path = write(table, tmp_path, "npz", compress=compress)
     with np.load(path, allow_pickle=False) as found:
-        assert found.files == ["vector", "index", "recipe.json"]
+        assert found.files == ["vector", "index", "recipe"]
+        assert {name: found[name].shape for name in found.files} == {"vector": (9, 4), "index": (5, 5), "recipe": ()}
         np.testing.assert_array_equal(found["vector"], table.values["vector"])
         np.testing.assert_array_equal(found["index"], table.values["index"])
-        assert json.loads(found["recipe.json"])["recipe"] == RECIPE
+        assert json.loads(str(found["recipe"]))["recipe"] == RECIPE
     with zipfile.ZipFile(path) as archive:
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert archive.testzip() is None
@@ -162,8 +163,8 @@ def test_h5py_reads_hdf5(compress, tmp_path):
         np.testing.assert_array_equal(dataset[...], table.values["bias"])
         assert dataset.dtype == "<f4"
         assert [dimension.label for dimension in dataset.dims] == ["head", "query", "key"]
-        assert dataset.dims[1][0].name == "/position"
-        np.testing.assert_array_equal(file["position"][...], table.positions)
+        assert [dimension[0].name for dimension in dataset.dims] == ["/head", "/query", "/key"]
+        np.testing.assert_array_equal(file["query"][...], table.positions)
         assert dict(file.attrs) == {"pecli_recipe": RECIPE, **FACTS}
         assert (dataset.compression, dataset.shuffle) == (("gzip", True) if compress else (None, False))
         assert (dataset.chunks is not None) == compress
@@ -270,13 +271,41 @@ def test_duckdb_reads_parquet(tmp_path):
     assert json.loads(value)["formula"] == "θ = p ω"
 
 
+def test_an_npz_of_an_earlier_version_keeps_its_recipe(tmp_path):
+    table, path = unequal(), tmp_path / "former.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, values in table.values.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, values)
+        archive.writestr("recipe.json", json.dumps({"recipe": RECIPE, "formula": "θ"}))
+    with open_table(path) as found:
+        assert (found.recipe, found.metadata, found.keys()) == (RECIPE, {"formula": "θ"}, ("vector", "index"))
+
+
+def test_an_npz_with_words_beside_its_numbers_is_read(tmp_path):
+    np.savez(tmp_path / "a.npz", pe=np.ones((3, 2)), names=np.array(["a", "bc"]), recipe=np.array("no json"))
+    with open_table(tmp_path / "a.npz") as found:
+        assert (found.keys(), found.recipe) == (("pe",), None)
+
+
+def test_wide_parquet_of_an_earlier_version_is_read(tmp_path):
+    import pyarrow.parquet as pq
+
+    table = absolute(rows=5, width=3)
+    held = pq.read_table(write(table, tmp_path, "parquet", wide=True))
+    pq.write_table(held.rename_columns(["position", "d0", "d1", "d2"]), tmp_path / "former.parquet")
+    with open_table(tmp_path / "former.parquet") as found:
+        np.testing.assert_array_equal(found.read("pe"), table.values["pe"])
+        assert found.arrays[0].name == "pe"
+
+
 def test_duckdb_reads_wide_parquet(tmp_path):
     import duckdb
 
     table = absolute(rows=50, width=4)
     path = write(table, tmp_path, "parquet", wide=True)
-    assert duckdb.sql(f"select * from '{path}'").columns == ["position", "d0", "d1", "d2", "d3"]
-    column = duckdb.sql(f"select d2 from '{path}' order by position").fetchall()
+    assert duckdb.sql(f"select * from '{path}'").columns == ["position", "pe0", "pe1", "pe2", "pe3"]
+    column = duckdb.sql(f"select pe2 from '{path}' order by position").fetchall()
     np.testing.assert_array_equal(np.array(column, np.float32)[:, 0], table.values["pe"][:, 2])
 
 

@@ -104,6 +104,10 @@ class Tabular(ABC):
         """Return the positions of rows `start` to `stop`, int64 or (fractional) float64; None where unknown."""
         return None
 
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys `start` to `stop` of a bias, as `position` does of its queries."""
+        return None
+
     def array(self, name: str) -> Array:
         """Return the description of the array of this name.
 

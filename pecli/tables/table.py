@@ -214,6 +214,12 @@ class Table(Tabular):
         """Return positions `start` to `stop` of its rows, int64, or float64 where fractional; distances likewise."""
         return self.filler.position(start, stop)
 
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys `start` to `stop`, where there are so many; of pairs alone."""
+        if not self.source.encoding.family.pairs or stop > self.positions.count:
+            return None
+        return self.positions.numbers(start, stop)
+
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
         """Write rows into `out`, computed by so many threads; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         if out:

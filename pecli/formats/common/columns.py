@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
 SCALARS = 65_536  # rows of a group where a row is one value
-STEMS = {"pe": "d", "bias": "b"}  # of the names of single values
+STEMS = {"bias": "b"}  # of the names of single values; others have the array's own name
+FORMER_STEMS = {"pe": "d", "bias": "b"}  # of files that earlier versions wrote
 
 
 class TableColumns:
@@ -133,9 +134,11 @@ def schema(columns: TableColumns, wide: bool = False) -> pa.Schema:
     return pa.schema(fields, {KEY: facts})
 
 
-def wide_names(array: Array, stem: str | None = None) -> list[str]:
-    """Return a name for each value of a row: d0, d1 .. for ``pe``, cos0, cos1 .. for ``cos``; _re, _im for parts."""
-    names = [stem or STEMS.get(array.name, array.name)]
+def wide_names(array: Array, stems: Mapping[str, str] = STEMS) -> list[str]:
+    """Return a name for each value of a row: pe0, pe1 .. for ``pe``, b0, b1 .. for ``bias``; _re, _im for parts."""
+    if not array.row_shape and array.dtype not in REAL:
+        return [array.name]
+    names = [stems.get(array.name, array.name)]
     for level, size in enumerate(array.row_shape):
         names = [f"{name}{'_' if level else ''}{index}" for name in names for index in range(size)]
     if array.dtype in REAL:

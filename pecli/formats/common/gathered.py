@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
-from pecli.formats.common.columns import STEMS, wide_names
+from pecli.formats.common.columns import FORMER_STEMS, STEMS, wide_names
 from pecli.formats.common.stored import safe_shape, stored_array
 from pecli.numbers.types import COMPLEX, REAL, real_type
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KEYS = ("position", "head", "query", "distance")
 MORE_LABELS = ("key", "row", "bucket")
-ARRAYS = {stem: name for name, stem in STEMS.items()}
+ARRAYS = {stem: name for name, stem in FORMER_STEMS.items()}
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 
 
@@ -140,9 +140,10 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
         return None
     if math.prod(shape[lead:]) > len(free):
         return None
-    names = wide_names(Array(name, shape, dtype, (), lead))
-    if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
-        return ColumnArray(stored_array(name, shape, dtype, axes, lead), tuple(names))
+    for stems in (STEMS, FORMER_STEMS):
+        names = wide_names(Array(name, shape, dtype, (), lead), stems)
+        if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
+            return ColumnArray(stored_array(name, shape, dtype, axes, lead), tuple(names))
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,19 +92,36 @@ def _merged(literals: tuple[tuple[int, bytes], ...]) -> list[tuple[int, bytes]]:
     return merged
 
 
-class Positioned(Tabular):
-    """A table with one array more, ``position``: the positions of its rows."""
+@dataclass(frozen=True)
+class Scale:
+    """What numbers an axis.
 
-    def __init__(self, table: Tabular, rows: int, dtype: str) -> None:
-        self.table, self.recipe, self.metadata = table, table.recipe, table.metadata
-        self.arrays = (*table.arrays, Array("position", (rows,), dtype, ("position",)))
+    Parameters
+    ----------
+    size : int
+    dtype : str
+        int64, or float64 where it is fractional.
+    values : callable
+        Of a start and a stop, the numbers from the one to the other.
+    """
+
+    size: int
+    dtype: str
+    values: Callable[[int, int], NDArray[Any] | None]
+
+
+class Numbered(Tabular):
+    """A table with one array more for each scale, under the name of the axis that it numbers."""
+
+    def __init__(self, table: Tabular, scales: Mapping[str, Scale]) -> None:
+        self.table, self.scales, self.recipe, self.metadata = table, scales, table.recipe, table.metadata
+        self.arrays = (*table.arrays, *(Array(name, (s.size,), s.dtype, (name,)) for name, s in scales.items()))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         rest = dict(out)
-        place = rest.pop("position", None)
-        if place is not None:
-            place[...] = self.table.position(start, stop)
+        for name in rest.keys() & self.scales.keys():
+            rest.pop(name)[...] = self.scales[name].values(start, stop)
         if rest:
             self.table.fill(start, stop, rest)
 
@@ -131,4 +148,4 @@ def with_positions(table: Tabular) -> Tabular:
     found = numbered(table)
     if found is None or any(array.name == "position" for array in table.arrays):
         return table
-    return Positioned(table, *found)
+    return Numbered(table, {"position": Scale(*found, table.position)})

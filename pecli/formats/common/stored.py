@@ -7,7 +7,7 @@ file before any memory is taken, and nothing in a file is ever executed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from pecli.declare.tabular import Array, Tabular
@@ -51,6 +51,7 @@ class StoredTable(Tabular):
     ) -> None:
         self.source, self.path, self.format = source, source.name, form
         self._positions: Array | None = None
+        self._scales: tuple[Array, ...] = ()
         self.arrays, self.metadata = tuple(arrays), plain_facts(metadata or {})
         self.recipe = None if recipe is None else plain(recipe)
         if not self.arrays:
@@ -58,8 +59,9 @@ class StoredTable(Tabular):
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""
+        self.arrays += tuple(scale for scale in self._scales if scale.name == name)
         if self._positions is not None and self._positions.name == name:
-            self.arrays, self._positions = (self._positions,), None
+            self._positions = None
         if all(array.name != name for array in self.arrays):
             raise UnknownName(f"array in {self.path}", name, [array.name for array in self.arrays])
         self.arrays = (self.array(name),)
@@ -73,14 +75,24 @@ class StoredTable(Tabular):
         """Read rows `start` to `stop` of one array into `out`."""
         raise NotImplementedError
 
-    def take_positions(self, name: str) -> None:
-        """Read the array `name`, if it numbers the rows of another, as their positions."""
-        found = next((array for array in self.arrays if array.name == name), None)
-        rest = tuple(array for array in self.arrays if array is not found)
-        if found is None or len(found.shape) != 1 or found.dtype not in ("int64", "int32", "float64"):
-            return
-        if any(array.lead and array.shape[array.lead - 1] == found.shape[0] for array in rest):
-            self._positions, self.arrays = found, rest
+    def take_scales(self, positions: Iterable[str] = ("position",), scales: Iterable[str] = ()) -> None:
+        """Set apart the arrays that number the axes of others; the first in `positions` that fits numbers the rows."""
+        for name in positions:
+            found = next((array for array in self.arrays if array.name == name), None)
+            if found is not None and self._numbers(found):
+                self._positions = found
+                break
+        names = {*scales, *([] if self._positions is None else [self._positions.name])}
+        if any(array.name not in names for array in self.arrays):
+            self._scales = tuple(array for array in self.arrays if array.name in names)
+            self.arrays = tuple(array for array in self.arrays if array.name not in names)
+
+    def _numbers(self, found: Array) -> bool:
+        """Whether an array can be the positions of the rows of another."""
+        if len(found.shape) != 1 or found.dtype not in ("int64", "int32", "float64"):
+            return False
+        rest = (array for array in self.arrays if array is not found)
+        return any(array.lead and array.shape[array.lead - 1] == found.shape[0] for array in rest)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions that the file gives to rows `start` to `stop`; None where it gives none."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 
-from pecli.declare.tabular import Array, Tabular
+from pecli.declare.tabular import Tabular
 from pecli.formats.common.columns import TableColumns, wide_names
 from pecli.formats.common.decimals import shortest
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.pump import Buffer, Task, fill, in_turn, tasks
-from pecli.numbers.types import REAL, real_pairs
+from pecli.numbers.types import real_pairs
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
@@ -23,17 +23,10 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
     return Draft(lambda output: _write(columns, output, options), None, 2 * values)
 
 
-def value_names(array: Array) -> list[str]:
-    """Return the columns of an array: pe0, pe1 ..; b0, b1 .. for a bias."""
-    if not array.row_shape and array.dtype not in REAL:
-        return [array.name]
-    return wide_names(array, None if array.name == "bias" else array.name)
-
-
 def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
     names = [name for name, _ in columns.keys]
     for array in columns.arrays:
-        names += value_names(array)
+        names += wide_names(array)
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(names)
     output.write(head.getvalue().encode())

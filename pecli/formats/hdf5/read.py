@@ -11,6 +11,7 @@ from pecli.declare.tabular import Array
 from pecli.formats.common.facts import plain
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
 from pecli.formats.common.stored import StoredTable, stored_array
+from pecli.formats.hdf5.scales import POSITIONS
 from pecli.formats.hdf5.types import file_type, stored_type
 from pecli.numbers.types import ITEM_BYTES, storage
 
@@ -43,7 +44,7 @@ class Hdf5Table(StoredTable):
                 self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
                 recipe, metadata = _facts(self._file)
             super().__init__(source, "hdf5", arrays, recipe, metadata)
-        self.take_positions("position")
+        self.take_scales(POSITIONS, [name for name in self._datasets if _is_scale(self._datasets[name])])
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
@@ -72,6 +73,17 @@ class Hdf5Table(StoredTable):
             dataset.id.read(h5s.create_simple((values.size,)), space, values.reshape(-1), file_type(array.dtype))
         if values is not out:
             out[...] = values
+
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys, as the scale of this name has them."""
+        import numpy as np
+
+        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
+        if keys is None or keys.dtype not in ("int64", "float64"):
+            return None
+        out = np.empty(stop - start, storage(keys.dtype))
+        self.fill_array(keys, start, stop, out)
+        return out
 
     def close(self) -> None:
         """Close the file."""
@@ -153,6 +165,18 @@ def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | N
     array = stored_array(name, shape, dtype, _labels(dataset))
     _check_storage(source, name, dataset.id, array)
     return array
+
+
+def _is_scale(dataset: h5py.Dataset) -> bool:
+    """Whether a dataset numbers an axis of others; as with labels, the library's own way would crash on damage."""
+    from h5py import h5a, h5t
+
+    if len(dataset.shape) != 1 or not h5a.exists(dataset.id, b"CLASS"):
+        return False
+    held = h5a.open(dataset.id, b"CLASS")
+    kind = held.get_type()
+    fixed = isinstance(kind, h5t.TypeStringID) and not kind.is_variable_str() and held.shape == ()
+    return fixed and kind.get_size() < LONGEST_FACT and _text(dataset.attrs["CLASS"]) == "DIMENSION_SCALE"
 
 
 def _labels(dataset: h5py.Dataset) -> list[str]:

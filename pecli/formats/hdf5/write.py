@@ -1,4 +1,4 @@
-"""Writing HDF5: one dataset per array, a dimension scale of positions, the recipe as an attribute.
+"""Writing HDF5: one dataset per array, a dimension scale for every axis, the recipe as an attribute.
 
 A plain file is planned by the library itself: it writes its structures into
 memory, with the datasets allocated but empty, and tells where their values
@@ -18,9 +18,10 @@ from pecli.engine.team import apart
 from pecli.formats.common.facts import plain
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
-from pecli.formats.common.places import FileLayout, Positioned, with_positions
+from pecli.formats.common.places import FileLayout, Numbered
 from pecli.formats.hdf5.chunks import chunk_shape, chunks
 from pecli.formats.hdf5.images import Image, Shielded, spooled
+from pecli.formats.hdf5.scales import Places, with_scales
 from pecli.formats.hdf5.types import file_type
 
 if TYPE_CHECKING:
@@ -31,21 +32,21 @@ PAGE = 4096  # larger datasets begin at a page, which suits writing and memory m
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Plan a contiguous file, or a compressed one."""
-    table = with_positions(table)
+    scaled, places = with_scales(table)
     if options.compress:
         least = sum(array.bytes for array in table.arrays) // 1100  # no deflate does better than 1 : 1032
-        return Draft(lambda output: _write_compressed(table, output, options), None, least)
-    return plain_layout(table).draft(table, options)
+        return Draft(lambda output: _write_compressed(scaled, places, output, options), None, least)
+    return plain_layout(scaled, places).draft(scaled, options)
 
 
-def plain_layout(table: Tabular) -> FileLayout:
+def plain_layout(table: Numbered, places: Places) -> FileLayout:
     """Return the places of everything in an uncompressed file, as the library chooses them."""
     image = Image()
 
     def build() -> dict[str, int | None]:
         with _open(image) as file:
             datasets = {array.name: _create(file, array, compress=False) for array in table.arrays}
-            _describe(table, file, datasets)
+            _describe(table, places, file, datasets)
             return {name: dataset.id.get_offset() for name, dataset in datasets.items()}
 
     offsets = apart(build, lambda: None)
@@ -81,37 +82,33 @@ def _create(file: h5py.File, array: Array, *, compress: bool) -> h5py.Dataset:
     return h5py.Dataset(h5d.create(parent.id, name.encode(), file_type(array.dtype), space, plan))
 
 
-def _describe(table: Tabular, file: h5py.File, datasets: Mapping[str, h5py.Dataset]) -> None:
-    """Write attributes and labels, and attach the positions to the axis that they number."""
+def _describe(table: Numbered, places: Places, file: h5py.File, datasets: Mapping[str, h5py.Dataset]) -> None:
+    """Write attributes and labels, and attach to every axis the scale that numbers it."""
     facts = {"pecli_recipe": table.recipe, **table.metadata}
     for key, value in facts.items():
         if value is not None:
             file.attrs[plain(key)] = plain(value)
-    positions = datasets.get("position") if isinstance(table, Positioned) else None
-    if positions is not None:
-        positions.make_scale("position")
-    numbered = table.arrays[0].axes[table.arrays[0].lead - 1] if table.arrays[0].lead else None
-    for array in table.arrays:
-        dataset = datasets[array.name]
-        if dataset is positions:
-            continue
+    for name in table.scales:
+        datasets[name].make_scale(plain(name))
+    for array in table.table.arrays:
         for axis, label in enumerate(array.axes):
-            dataset.dims[axis].label = label
-            if positions is not None and label == numbered and array.shape[axis] == positions.shape[0]:
-                dataset.dims[axis].attach_scale(positions)
+            dimension = datasets[array.name].dims[axis]
+            dimension.label = label
+            if (array.name, axis) in places:
+                dimension.attach_scale(datasets[places[array.name, axis]])
 
 
-def _write_compressed(table: Tabular, output: Output, options: WriteOptions) -> None:
+def _write_compressed(table: Numbered, places: Places, output: Output, options: WriteOptions) -> None:
     if not output.regular:
         with spooled(output) as local:
-            _write_compressed(table, local, options)
+            _write_compressed(table, places, local, options)
         return
     shielded = Shielded(output)
 
     def write() -> None:
         with _open(shielded) as file:
             datasets = {array.name: _create(file, array, compress=True) for array in table.arrays}
-            _describe(table, file, datasets)
+            _describe(table, places, file, datasets)
             for array in table.arrays:
                 if not array.shape:
                     datasets[array.name][()] = table.read(array.name)  # one value, no chunk

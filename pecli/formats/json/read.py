@@ -47,7 +47,7 @@ class JsonTable(StoredTable):
             recipe if isinstance(recipe, str) else None,
             {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {},
         )
-        self.take_positions("position")
+        self.take_scales()
 
     def _array(self, source: InputFile, name: str, value: Any) -> Iterator[Array]:
         about = value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""npz: a zip of npy files, one for each array, stored or deflated, dated 1980; the recipe is the member recipe.json."""
+"""npz: a zip of npy files, one for each array, stored or deflated, dated 1980; the recipe is an array of text."""
 
 from pecli.formats.common.format import Format
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pecli.formats.common.facts import axes_of, parse_object, texts
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
 from pecli.formats.common.stored import StoredTable, dtype_name, stored_array
 from pecli.formats.npy.read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
-from pecli.formats.npz.write import RECIPE
+from pecli.formats.npz.write import FORMER_RECIPE, RECIPE
 from pecli.numbers.types import raw_bytes
 
 if TYPE_CHECKING:
@@ -25,10 +26,19 @@ LOCAL_HEADER = 30
 END_RECORD = 22  # bytes, without the comment
 LARGEST_TURNED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
 PIECE = 1 << 20
+LONGEST_TEXT = 4 << 20  # bytes of the recipe, four for each character
+_TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  # the beginning of an array of text
+
+
+def _text(member: bytes) -> str:
+    """Return the text of an array of no axes as NumPy writes it; nothing where it is another."""
+    match = re.match(rb"\x93NUMPY\x01\0(..)\{'descr': '<U\d+', 'fortran_order': False, 'shape': \(\)", member, re.DOTALL)
+    start = 10 + int.from_bytes(match[1], "little") if match else len(member)
+    return member[start:].decode("utf-32-le", errors="replace").rstrip("\0")
 
 
 class NpzTable(StoredTable):
-    """An open npz file; members that are no npy are left alone."""
+    """An open npz file; members that are no npy, or hold text, are left alone."""
 
     def __init__(self, source: InputFile) -> None:
         self._raw = RawFile(source)
@@ -39,10 +49,16 @@ class NpzTable(StoredTable):
             if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
                 raise source.bad("goes on behind the end of its archive: it is damaged; make it again")
             members = self._archive.infolist()
-            facts = next((self._facts(source, info) for info in members if info.filename == RECIPE), {})
+            facts: dict[str, Any] = {}
             for info in members:
-                if info.filename.endswith(".npy") and not info.is_dir():
-                    self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
+                if info.filename == FORMER_RECIPE:
+                    facts = parse_object(self._small(source, info)) or facts
+                elif info.filename.endswith(".npy") and not info.is_dir():
+                    head = self._small(source, info, LONGEST_HEADER)
+                    if not _TEXT.match(head):
+                        self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
+                    elif info.filename.removesuffix(".npy").rstrip("_") == RECIPE:
+                        facts = parse_object(_text(self._small(source, info))) or facts
             self._refuse_pickles(source)
             arrays = [
                 stored_array(name, member.array.shape, member.array.dtype, axes_of(facts, name))
@@ -51,7 +67,7 @@ class NpzTable(StoredTable):
             metadata = texts(facts)
             super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
         self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
-        self.take_positions("position")
+        self.take_scales()
 
     def _open(self, source: InputFile, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
         name = info.filename.removesuffix(".npy")
@@ -68,11 +84,14 @@ class NpzTable(StoredTable):
         start = info.header_offset + LOCAL_HEADER + lengths
         return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
 
-    def _facts(self, source: InputFile, info: zipfile.ZipInfo) -> dict[str, Any]:
-        if info.file_size > PIECE or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            return {}
-        with reading(source, f"cannot be read at '{RECIPE}'"):
-            return parse_object(self._archive.read(info))
+    def _small(self, source: InputFile, info: zipfile.ZipInfo, most: int | None = None) -> bytes:
+        """Return a small member, or the beginning of any; nothing where that cannot be had."""
+        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            return b""
+        if most is None and info.file_size > LONGEST_TEXT:
+            return b""
+        with reading(source, f"cannot be read at '{info.filename}'"), self._archive.open(info) as member:
+            return member.read(LONGEST_TEXT if most is None else most)
 
     def _refuse_pickles(self, source: InputFile) -> None:
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
