@@ -32,7 +32,9 @@ _TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  #
 
 def _text(member: bytes) -> str:
     """Return the text of an array of no axes as NumPy writes it; nothing where it is another."""
-    match = re.match(rb"\x93NUMPY\x01\0(..)\{'descr': '<U\d+', 'fortran_order': False, 'shape': \(\)", member, re.DOTALL)
+    match = re.match(
+        rb"\x93NUMPY\x01\0(..)\{'descr': '<U\d+', 'fortran_order': False, 'shape': \(\)", member, re.DOTALL
+    )
     start = 10 + int.from_bytes(match[1], "little") if match else len(member)
     return member[start:].decode("utf-32-le", errors="replace").rstrip("\0")
 

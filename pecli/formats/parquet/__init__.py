@@ -1,6 +1,7 @@
 """Parquet: one row per position (of a bias: head and query), values as lists of fixed size.
 
-Split into byte streams, but for float16, and compressed in any case; the recipe stands as JSON under the key ``pecli`` of the file's metadata.
+Split into byte streams, but for float16, and compressed in any case; the recipe stands as JSON under the
+key ``pecli`` of the file's metadata.
 """
 
 from pecli.formats.common.format import Format
