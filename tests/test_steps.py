@@ -314,3 +314,20 @@ def test_the_magnitude_and_the_ramp_of_yarn_stand_on_the_board():
     # d ln(L / (32 2 pi)) / (2 ln base), as the authors' code has it
     low = 64 * math.log(4096 / (32 * 2 * math.pi)) / (2 * math.log(10000))
     assert f"= {low:.6g}, floor {math.floor(low)}" in shown
+
+
+@pytest.mark.parametrize(
+    ("recipe", "count"),
+    [
+        ("shaw:dim=4,clip=3,right=1", 20),
+        ("window:grid=3x4,heads=2", 5 * 7 * 2),
+        ("window:grid=3x4,heads=2,cls=true", (5 * 7 + 3) * 2),
+        ("window:grid=3x4,heads=2,version=2,hidden=8", 2 * 8 + 8 + 8 * 2),
+        ('cpe:content="learned:dim=4,max-len=512",channels=4', 4 * 3 + 4),
+        ('cpe:content="learned:dim=4,max-len=12",channels=4,grid=3x4', 4 * 9 + 4),
+        ("deberta:buckets=8,max-distance=16,dim=4", 16 * 4),
+    ],
+)
+def test_the_trained_numbers_are_those_that_the_table_has(recipe, count):
+    shown = " ".join(board(recipe, length=12 if recipe.startswith("cpe") else None).split())
+    assert f" {count:,} numbers" in shown or f" {count:,} trained numbers" in shown, shown[-300:]

@@ -59,8 +59,9 @@ def formula_value(formula: str, values: Mapping[str, Any]) -> int:
                 return number
             case ast.Name(id=name):
                 return int(values[name] or 0)  # a parameter that is not given counts nothing
-            case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=name), other]):  # "right or clip": where it is not given
-                return value(other) if values[name] is None else int(values[name])
+            case ast.BoolOp(op=ast.Or(), values=[first, other]):  # what is given, or else the other
+                given, then = (first.values[0], first.values[1]) if isinstance(first, ast.BoolOp) else (first, first)
+                return value(other if values[ast.unparse(given)] is None else then)
             case ast.BinOp(left=left, op=op, right=right):
                 result: int = operators[type(op)](value(left), value(right))
                 return result

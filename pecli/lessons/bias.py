@@ -16,6 +16,7 @@ from pecli.encodings.shared.lessons import (
     Exercise,
     matrix_table,
 )
+from pecli.lessons.small import trained_step
 from pecli.numbers.positions import Positions
 from pecli.tables.table import Table
 
@@ -41,7 +42,7 @@ def steps(exercise: Exercise) -> list[Step]:
         elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
             title = f"Step {len(found) + 1}: {array.name}, for each query and key"
             found.append(Step(title, [matrix_table(at, table.read(array.name))]))
-    return found
+    return [*found, *trained_step(table, len(found) + 1)]
 
 
 def _distance_line(plan: Bias, values: NDArray[Any], at: Sequence[Fraction]) -> list[Item]:

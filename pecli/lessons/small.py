@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 
+from pecli.declare.board import Step
+from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import (
     COLUMNS,
+    LENGTH,
     Exercise,
 )
+from pecli.errors import BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.tables.table import Table
 
@@ -30,4 +35,25 @@ def small_table(exercise: Exercise) -> Table:
         return table_at(recipe, exercise.asked, exercise.length)
     if recipe.rows is not None:
         return Table.make(recipe, dtype="float64")
-    return Table.make(recipe, length=min(exercise.length or 5, COLUMNS), dtype="float64")
+    if not recipe.open_parameters and isinstance(recipe.plan, Conditional):
+        try:
+            return Table.make(recipe, dtype="float64")  # as many rows as its content has
+        except BadRecipe:
+            return Table.make(recipe, length=exercise.length or LENGTH, dtype="float64")
+    return Table.make(recipe, length=min(exercise.length or LENGTH, COLUMNS), dtype="float64")
+
+
+def trained_step(table: Table, number: int) -> list[Step]:
+    """Return how many values are trained: of the plan's own arrays, or else by the declared formula."""
+    from pecli.inspection.facts import formula_value
+
+    held = [fixed for fixed in table.plan.fixed if fixed.role in ("parameter", "vector")]
+    formula = table.source.encoding.facts.parameters
+    if held:
+        sides = [f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held]
+        count, said = sum(prod(fixed.shape) for fixed in held), ", ".join(sides)
+        line = f"{said}: {count:,} numbers"
+    else:
+        count = formula_value(formula, table.source.values) if formula != "0" else 0
+        line = f"{formula} = {count:,} numbers"
+    return [Step(f"Step {number}: what is trained", [line])] if count else []

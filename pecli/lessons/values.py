@@ -8,8 +8,7 @@ from pecli.encodings.shared.lessons import (
     Exercise,
     rows_table,
 )
-from pecli.lessons.small import small_table
-from pecli.tables.table import Table
+from pecli.lessons.small import small_table, trained_step
 
 
 def steps(exercise: Exercise) -> list[Step]:
@@ -29,13 +28,4 @@ def steps(exercise: Exercise) -> list[Step]:
         rows_word = f"a row for each {' and '.join(array.axes[: array.lead])}" if axis != "row" else "its rows"
         title = f"Step {len(found) + 1}: {array.name} ({sides}), {rows_word}"
         found.append(Step(title, [rows_table(f"{axis} \\ {across}", names, values)]))
-    return [*found, *_count(table, len(found) + 1)]
-
-
-def _count(table: Table, number: int) -> list[Step]:
-    """Return how many values are trained."""
-    from pecli.inspection.facts import formula_value
-
-    formula = table.source.encoding.facts.parameters
-    count = formula_value(formula, table.source.values) if formula != "0" else 0
-    return [Step(f"Step {number}: what is trained", [f"{formula} = {count:,} numbers"])] if count else []
+    return [*found, *trained_step(table, len(found) + 1)]

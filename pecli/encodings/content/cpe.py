@@ -33,7 +33,12 @@ def effect(recipe: Recipe) -> Effect:
         on a grid the kernel is square; the first cls rows stay as they are
     """,
     source=Source("Chu et al. 2021", "arXiv:2102.10882", "section 3.3 and the authors' PosCNN"),
-    facts=Facts(learned=True, multi_scale=False, parameters="channels * kernel + channels", cost="n * channels"),
+    facts=Facts(
+        learned=True,
+        multi_scale=False,
+        parameters="channels * (grid and kernel * kernel or kernel) + channels",
+        cost="n * channels",
+    ),
     users="CPVT, Twins, Conformer-like stems",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
     guidance=Guidance(
@@ -43,7 +48,7 @@ def effect(recipe: Recipe) -> Effect:
     place=2,
     hooks={"extend": "pecli.encodings.shared.reaches:content", "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
-)
+)  # fmt: skip
 def cpe(
     *,
     content: Content,
