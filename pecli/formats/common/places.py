@@ -93,7 +93,7 @@ def _merged(literals: tuple[tuple[int, bytes], ...]) -> list[tuple[int, bytes]]:
 
 
 @dataclass(frozen=True)
-class Scale:
+class DimensionScale:
     """What numbers an axis.
 
     Parameters
@@ -113,7 +113,7 @@ class Scale:
 class Numbered(Tabular):
     """A table with one array more for each scale, under the name of the axis that it numbers."""
 
-    def __init__(self, table: Tabular, scales: Mapping[str, Scale]) -> None:
+    def __init__(self, table: Tabular, scales: Mapping[str, DimensionScale]) -> None:
         self.table, self.scales, self.recipe, self.metadata = table, scales, table.recipe, table.metadata
         self.arrays = (*table.arrays, *(Array(name, (s.size,), s.dtype, (name,)) for name, s in scales.items()))
 
@@ -148,4 +148,4 @@ def with_positions(table: Tabular) -> Tabular:
     found = numbered(table)
     if found is None or any(array.name == "position" for array in table.arrays):
         return table
-    return Numbered(table, {"position": Scale(*found, table.position)})
+    return Numbered(table, {"position": DimensionScale(*found, table.position)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.formats.common.places import Numbered, Scale, numbered
+from pecli.formats.common.places import Numbered, DimensionScale, numbered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def with_scales(table: Tabular) -> tuple[Numbered, Places]:
     known = numbered(table)
     rows = table.arrays[0]
     taken = {array.name for array in table.arrays}
-    scales: dict[str, Scale] = {}
+    scales: dict[str, DimensionScale] = {}
     places: Places = {}
     by_size: dict[tuple[str, int], str] = {}
     for array in table.arrays if len(table.arrays) <= MOST_ARRAYS else ():
@@ -36,7 +36,9 @@ def with_scales(table: Tabular) -> tuple[Numbered, Places]:
                 name = by_size[label, size] = _free_name(label, array, taken)
                 taken.add(name)
                 numbers = known is not None and label == rows.axes[rows.lead - 1] and size == known[0]
-                scales[name] = Scale(*known, table.position) if known and numbers else _scale(table, label, size)
+                scales[name] = (
+                    DimensionScale(*known, table.position) if known and numbers else _scale(table, label, size)
+                )
             places[array.name, axis] = name
     return Numbered(table, scales), places
 
@@ -51,11 +53,11 @@ def _free_name(label: str, array: Array, taken: set[str]) -> str:
     return name
 
 
-def _scale(table: Tabular, label: str, size: int) -> Scale:
+def _scale(table: Tabular, label: str, size: int) -> DimensionScale:
     first = table.key_position(size - 1, size) if label == "key" else None
     if first is not None:
-        return Scale(size, "float64" if first.dtype.kind == "f" else "int64", table.key_position)
-    return Scale(size, "int64", _count)
+        return DimensionScale(size, "float64" if first.dtype.kind == "f" else "int64", table.key_position)
+    return DimensionScale(size, "int64", _count)
 
 
 def _count(start: int, stop: int) -> NDArray[Any]:
