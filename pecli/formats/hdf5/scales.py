@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.formats.common.places import Numbered, DimensionScale, numbered
+from pecli.formats.common.places import DimensionScale, Numbered, numbered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
