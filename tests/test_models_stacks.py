@@ -214,6 +214,34 @@ def test_vllm_computes_a_multimodal_ramp_from_four_times_the_length():
     assert (found["transformers"].params["original-max"], found["vllm"].params["original-max"]) == ("1024", "4096")
 
 
+def test_a_stack_departs_with_several_streams_as_with_one():
+    config = {**LLAMA, "model_type": "qwen2_vl", "rope_scaling": {**YARN, "factor": 4.0, "mrope_section": [8, 12, 12]}}
+    own = read_data(config, "config.json")
+    other = as_stack(own, "vllm")
+    assert own.select(None, "mrope").params["original-max"] == "1024"
+    assert other.select(None, "mrope").params["original-max"] == "4096"
+    assert other.select(None, "mrope").params["sections"] == "8+12+12"
+
+
+def test_an_odd_head_turns_whole():
+    config = {
+        **LLAMA,
+        "head_dim": 33,
+        "partial_rotary_factor": 0.5,
+        "rope_scaling": {"rope_type": "linear", "factor": 2},
+    }
+    layer = read_data(config, "config.json").select()
+    assert layer.params["rotary-dim"] == "16"
+    assert read_as(layer, "llama.cpp").params["rotary-dim"] == "33"
+
+
+def test_a_stack_of_its_own_models_is_silent_on_others():
+    layer = read_data({"model_type": "gpt_oss"}, "config.json").select()
+    found = read_as(layer, "gpt-oss")
+    assert not found.differences  # its ramp is fractional in the config too
+    assert not stack_of("gpt-oss").knows("llama")
+
+
 def test_the_change_that_makes_most_stacks_agree_was_tried(tmp_path):
     file = tmp_path / "config.json"
     file.write_text(json.dumps({**LLAMA, "rope_scaling": {"rope_type": "linear", "factor": 8}}))

@@ -16,7 +16,7 @@ from pecli.formats import open_table
 from pecli.inspection.config_report import ConfigReport, report
 from pecli.inspection.stacks import compare_stacks
 from pecli.models.reader import read_config
-from pecli.models.reading import LayerReading, Reading
+from pecli.models.reading import ConfigReading, LayerReading
 from pecli.sources.configs import of_layer
 from pecli.tables.table import Table
 
@@ -93,7 +93,7 @@ def inspect_checkpoint(path: str, stack: str = "transformers") -> Checkpoint:
     return Checkpoint(path, report(reading), tables, tuple(_otherwise(config, reading)))
 
 
-def _otherwise(config: str, reading: Reading) -> Iterator[str]:
+def _otherwise(config: str, reading: ConfigReading) -> Iterator[str]:
     """Yield the stacks whose table is another one, or that make none."""
     if not any(layer.encoding != "none" for layer in reading.layers.values()):
         return
@@ -104,7 +104,7 @@ def _otherwise(config: str, reading: Reading) -> Iterator[str]:
             yield f"{', '.join(names)} would make another table{where}, or none: pecli compare {config} --stacks"
 
 
-def _stored(folder: Path, reading: Reading) -> Iterator[StoredPositions]:
+def _stored(folder: Path, reading: ConfigReading) -> Iterator[StoredPositions]:
     """Yield the tables of every file, by their names; only their headers and these tables are read."""
     for file in sorted(folder.glob("*.safetensors")):
         with open_table(file) as table:
@@ -115,7 +115,7 @@ def _stored(folder: Path, reading: Reading) -> Iterator[StoredPositions]:
                     yield StoredPositions(file.name, array.name, 1, array.shape, array.dtype, what, equal, text)
 
 
-def _judged(what: str, table: StoredTable, name: str, reading: Reading) -> tuple[bool | None, str]:
+def _judged(what: str, table: StoredTable, name: str, reading: ConfigReading) -> tuple[bool | None, str]:
     """Return whether a stored table is the config's, and how that was found."""
     layers = [*reading.layers.values(), *(one for part in reading.parts.values() for one in part.layers.values())]
     try:
@@ -138,7 +138,7 @@ def _values(table: StoredTable, name: str) -> NDArray[Any]:
 
 
 def _frequencies(
-    stored: NDArray[Any], dtype: str, reading: Reading, layers: list[LayerReading]
+    stored: NDArray[Any], dtype: str, reading: ConfigReading, layers: list[LayerReading]
 ) -> tuple[bool | None, str]:
     import numpy as np
 
@@ -157,7 +157,9 @@ def _frequencies(
     return False, f"not the config's: a frequency is {100 * nearest:.3g} % off"
 
 
-def _vectors(table: StoredTable, name: str, reading: Reading, layers: list[LayerReading]) -> tuple[bool | None, str]:
+def _vectors(
+    table: StoredTable, name: str, reading: ConfigReading, layers: list[LayerReading]
+) -> tuple[bool | None, str]:
     import numpy as np
 
     shape = tuple(side for side in table.array(name).shape if side != 1)
@@ -173,7 +175,7 @@ def _vectors(table: StoredTable, name: str, reading: Reading, layers: list[Layer
     return None, "trained: no config gives its values"
 
 
-def _resolved(reading: Reading, layer: LayerReading) -> Recipe | None:
+def _resolved(reading: ConfigReading, layer: LayerReading) -> Recipe | None:
     """Return the recipe of a layer, at the length that the model declares; None where a parameter is the image's."""
     try:
         recipe = of_layer(reading, layer, {}).recipe

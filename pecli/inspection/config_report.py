@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pecli.declare.plan import Waves
 from pecli.errors import BadRecipe
-from pecli.models import Key, Reading
+from pecli.models import ConfigReading, Key
 from pecli.sources.configs import of_layer
 
 
@@ -65,7 +65,7 @@ class ConfigReport:
     parts: tuple[ConfigReport, ...] = ()
 
 
-def report(reading: Reading) -> ConfigReport:
+def report(reading: ConfigReading) -> ConfigReport:
     """Return the report of a reading, kind of layer by kind of layer.
 
     Layers of one recipe stand together, by all their names.
@@ -80,7 +80,7 @@ def report(reading: Reading) -> ConfigReport:
     )  # fmt: skip
 
 
-def _layer(reading: Reading, name: str, key: str) -> LayerReport:
+def _layer(reading: ConfigReading, name: str, key: str) -> LayerReport:
     layer = reading.layers[key]
     try:
         recipe = of_layer(reading, layer, {}).recipe

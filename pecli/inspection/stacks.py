@@ -12,7 +12,7 @@ from pecli.errors import BadFile, PecliError
 from pecli.models.departures import StackReading, read_as, said
 from pecli.models.keys import load_config
 from pecli.models.reader import read_for
-from pecli.models.reading import VERSION, LayerReading, Reading
+from pecli.models.reading import VERSION, ConfigReading, LayerReading
 from pecli.models.remedies import Remedy
 from pecli.models.stack import TRANSFORMERS
 from pecli.models.stacks import STACKS, stack_of
@@ -105,13 +105,13 @@ def compare_stacks(path: str, layer_type: str | None = None) -> Mapping[str, tup
 
 
 def _compared(data: Mapping[str, Any], path: str, layer_type: str | None) -> dict[str, tuple[StackRow, ...]]:
-    readings: dict[str, Reading | PecliError] = {}
+    readings: dict[str, ConfigReading | PecliError] = {}
     for name in STACKS:
         try:
             readings[name] = read_for(data, path, name)
         except PecliError as error:
             readings[name] = error
-    first = next((one for one in readings.values() if isinstance(one, Reading)), None)
+    first = next((one for one in readings.values() if isinstance(one, ConfigReading)), None)
     if first is None:
         refusal = readings[TRANSFORMERS]
         raise refusal if isinstance(refusal, PecliError) else BadFile(path, "is read by no stack")
@@ -126,7 +126,7 @@ def _compared(data: Mapping[str, Any], path: str, layer_type: str | None) -> dic
     return found
 
 
-def _rows(layer: LayerReading, kind: str, readings: Mapping[str, Reading | PecliError]) -> tuple[StackRow, ...]:
+def _rows(layer: LayerReading, kind: str, readings: Mapping[str, ConfigReading | PecliError]) -> tuple[StackRow, ...]:
     length = layer.length or DEFAULT_LENGTH
     refusal = readings[TRANSFORMERS]
     own: Recipe | None = None

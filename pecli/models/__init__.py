@@ -13,17 +13,17 @@ from pecli.models.stacks import STACKS as STACKS
 
 if TYPE_CHECKING:
     from pecli.models.reader import read_config as read_config
+    from pecli.models.reading import ConfigReading as ConfigReading
     from pecli.models.reading import Key as Key
     from pecli.models.reading import LayerReading as LayerReading
-    from pecli.models.reading import Reading as Reading
 
 _PUBLIC = {
     "Key": "pecli.models.reading",
     "LayerReading": "pecli.models.reading",
-    "Reading": "pecli.models.reading",
+    "ConfigReading": "pecli.models.reading",
     "read_config": "pecli.models.reader",
 }
-__all__ = ["STACKS", "Key", "LayerReading", "Reading", "read_config"]
+__all__ = ["STACKS", "ConfigReading", "Key", "LayerReading", "read_config"]
 
 
 def __getattr__(name: str) -> Any:

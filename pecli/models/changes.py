@@ -55,7 +55,8 @@ def honoured_share(params: Params, written: Written) -> Params:
 
 def whole_head(params: Params, written: Written) -> Params:
     """Return the table of a whole head, whatever share is given."""
-    return without(params, "rotary-dim")
+    odd = {"rotary-dim": params["dim"]} if int(params["dim"]) % 2 else {}
+    return {**without(params, "rotary-dim"), **odd}
 
 
 def no_factor(params: Params, written: Written) -> Params:
@@ -230,7 +231,14 @@ def old_keys(base: str) -> Change:
         share = number(written.config.get("partial_rotary_factor"))
         width = rotating_or_none(written.head, 1 if share is None else share)
         found = {"dim": params["dim"], "base": base if theta is None else number_text(theta)}
-        return found if width in (None, written.head) else {**found, "rotary-dim": str(width)}
+        return (
+            found
+            if width in (None, written.head) and not written.head % 2
+            else {
+                **found,
+                "rotary-dim": str(width or written.head),
+            }
+        )
 
     return change
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
-from pecli.models.reading import LayerReading, Params, Reading
+from pecli.models.reading import ConfigReading, LayerReading, Params
 from pecli.models.remedies import HOLDERS
 from pecli.models.stack import Rule, Stack
 from pecli.models.stacks import STACKS, stack_of
@@ -128,7 +128,7 @@ def said(rule: Rule, name: str, version: str, stack: Stack) -> str:
     return f"{name} {version} {rule.text}{refusal} ({'; '.join(places)})"
 
 
-def as_stack(reading: Reading, word: str) -> Reading:
+def as_stack(reading: ConfigReading, word: str) -> ConfigReading:
     """Return a config's reading as another stack's, with its departures as notes.
 
     Raises
@@ -145,12 +145,18 @@ def as_stack(reading: Reading, word: str) -> Reading:
         if other.params is None:
             last = said(other.differences[-1], name, version, stack)
             raise BadFile(reading.path, f"has no table in {name}: {last}")
-        layers[kind] = replace(layer, params=other.params, notes=(*layer.notes, *notes))
+        also = {word: {**_beyond(more, layer.params), **other.params} for word, more in layer.also.items()}
+        layers[kind] = replace(layer, params=other.params, also=also, notes=(*layer.notes, *notes))
     known = "" if stack.run else ", whose code was read, not run"
     through = f"; a config reaches it by {stack.conversion}" if stack.conversion else ""
     whose = f"this is the table of {stack.title} {version}{known}{through}"
     warnings = (whose, *reading.warnings)
     return replace(reading, layers=layers, stack=name, version=version, warnings=warnings)
+
+
+def _beyond(params: Params, own: Params) -> dict[str, str]:
+    """Return what another encoding of the same keys has beside a layer's own parameters."""
+    return {name: text for name, text in params.items() if name not in own}
 
 
 def renamed(data: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading
@@ -12,7 +12,9 @@ from pecli.models.reading import LayerReading
 DEEPEST = 1 << 16
 
 
-def with_extras(layers: dict[str, LayerReading], keys: Keys, family: Family, notes: Notes) -> dict[str, LayerReading]:
+def with_extras(
+    layers: dict[str, LayerReading], keys: Keys, family: ModelFamily, notes: Notes
+) -> dict[str, LayerReading]:
     """Return the layers with what else the keys describe."""
     if family.option("mrope"):
         layers = {name: _multimodal(one, name, keys, family) for name, one in layers.items()}
@@ -34,7 +36,7 @@ def _doubling(one: LayerReading) -> dict[str, str]:
     return {**one.params, "scaling": "ntk-doubling", "max-position": str(one.length)}
 
 
-def _multimodal(one: LayerReading, name: str, keys: Keys, family: Family) -> LayerReading:
+def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -> LayerReading:
     """Add the table of several position streams, whose sections share these frequencies."""
     if one.encoding != "rope":
         return one
@@ -63,7 +65,7 @@ def _multimodal(one: LayerReading, name: str, keys: Keys, family: Family) -> Lay
     return replace(one, also={**one.also, **also}, notes=(*one.notes, note))
 
 
-def _without_positions(keys: Keys, family: Family) -> list[int]:
+def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
     """Return the layers that rotate nothing."""
     rule = family.option("nope")
     if not rule:
@@ -90,7 +92,7 @@ def _without_positions(keys: Keys, family: Family) -> list[int]:
     return [i for i in range(depth) if (i + 1) % every == 0]
 
 
-def _faults(keys: Keys, family: Family, notes: Notes) -> None:
+def _faults(keys: Keys, family: ModelFamily, notes: Notes) -> None:
     """Report where a class does not read what its config says."""
     inner = keys.data.get("attn_config")
     if family.name == "dbrx" and isinstance(inner, dict):

@@ -13,7 +13,7 @@ DATA = Path(__file__).parent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Family:
+class ModelFamily:
     """How one model type reads its config; the columns of families.txt.
 
     Parameters
@@ -93,7 +93,7 @@ def lines(name: str) -> dict[str, str]:
 
 
 @cache
-def rotary_family(name: str) -> Family | None:
+def rotary_family(name: str) -> ModelFamily | None:
     """Return the family of a model type; None where it is not a rotary one that is known."""
     text = lines("families.txt").get(name)
     if text is None:
@@ -107,7 +107,7 @@ def rotary_family(name: str) -> Family | None:
         return replace(kin, name=name, options={**kin.options, **options, **({"names": names} if names else {})})
     theta, width, heads, head, length, depth, share, layout, pairs, *rest = words
     number = share.removeprefix("=")
-    return Family(
+    return ModelFamily(
         name=name,
         theta=None if theta == "-" else Decimal(theta),
         width=_integer(width),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
 from pecli.numbers.text import number_text
@@ -23,7 +23,7 @@ class Head(NamedTuple):
     set: bool = True
 
 
-def head_of(keys: Keys, family: Family, notes: Notes, kind: str = "all") -> Head:
+def head_of(keys: Keys, family: ModelFamily, notes: Notes, kind: str = "all") -> Head:
     """Return the width of a head for one kind of layer."""
     special = family.option("heads")
     if special.startswith(f"{kind}:"):
@@ -69,7 +69,7 @@ def _named(keys: Keys, item: str, notes: Notes) -> int:
     return keys.needed(name, int(default))
 
 
-def _null(keys: Keys, family: Family, notes: Notes, spec: str) -> Head:
+def _null(keys: Keys, family: ModelFamily, notes: Notes, spec: str) -> Head:
     """Return what an explicit null means."""
     if spec.startswith("2*"):
         return Head(_derived(keys, family, notes))
@@ -78,7 +78,7 @@ def _null(keys: Keys, family: Family, notes: Notes, spec: str) -> Head:
     return Head(_derived(keys, family, notes), spec == "fill" or spec.endswith("?fill"))
 
 
-def _derived(keys: Keys, family: Family, notes: Notes) -> int:
+def _derived(keys: Keys, family: ModelFamily, notes: Notes) -> int:
     """Return hidden_size // num_attention_heads."""
     width = keys.needed("hidden_size", family.width)
     heads = keys.needed("num_attention_heads", family.heads)

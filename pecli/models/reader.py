@@ -1,4 +1,4 @@
-"""config.json -> Reading: which part, which family, which encoding."""
+"""config.json -> ConfigReading: which part, which family, which encoding."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
-from pecli.models.families import Family, known_types, lines, pairs_of, rotary_family
+from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
 from pecli.models.keys import Keys, load_config, shown
 from pecli.models.notes import Notes
-from pecli.models.reading import LayerReading, Reading
+from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
 from pecli.models.stacks import STACKS, stack_of
 
@@ -34,7 +34,7 @@ SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", 
 SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
 
 
-def read_config(path: str | Path, *, layer_type: str | None = None, stack: str = "transformers") -> Reading:
+def read_config(path: str | Path, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:
     """Return what a model's config.json says about positions.
 
     Parameters
@@ -70,7 +70,7 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
     return reading
 
 
-def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> Reading:
+def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> ConfigReading:
     """Return what transformers reads; of a rope type that it refuses, what it means to this stack.
 
     Raises
@@ -90,7 +90,7 @@ def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> Reading:
         return read_data(other, path)
 
 
-def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: str = "") -> Reading:
+def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: str = "") -> ConfigReading:
     """Return the reading of a JSON object; `kind` is its model type where it does not say one."""
     model_type = str(data.get("model_type") or kind)
     parts = pairs_of(lines("composites.txt").get(model_type, "").replace(" ", ","))
@@ -106,7 +106,7 @@ def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: 
 
 def _composite(
     data: Mapping[str, Any], path: str | Path, where: str, model_type: str, parts: Mapping[str, str]
-) -> Reading:
+) -> ConfigReading:
     """Return the reading of the first part, with the others beside it."""
     main, *further = parts
     word = parts[main]
@@ -126,7 +126,7 @@ def _composite(
 
 def _further(
     data: Mapping[str, Any], path: str | Path, where: str, words: Mapping[str, str], outer: str, main: str = ""
-) -> dict[str, Reading]:
+) -> dict[str, ConfigReading]:
     """Return the readings of further parts: those that the type is known to have, and any other that says its type."""
     named = {name: "" for name in data if name.endswith("_config") and name != main}
     found = {}
@@ -153,7 +153,7 @@ def _typed(inside: Mapping[str, Any], word: str, outer: str) -> dict[str, Any]:
     return {**inside, "model_type": own if known or not word else word}
 
 
-def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: str) -> Reading:
+def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: str) -> ConfigReading:
     """Return the reading of a config of one part."""
     notes = Notes()
     family = rotary_family(model_type)
@@ -166,7 +166,7 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
     used, ignored = notes.keys()
     parts = _further(data, path, where, {}, model_type)
     default = next(iter(layers)) if len(layers) > 1 and "encoder" in layers else ""
-    return Reading(
+    return ConfigReading(
         path=str(path),
         model_type=model_type,
         layers=layers,
@@ -179,7 +179,7 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
     )
 
 
-def _layers(keys: Keys, model_type: str, family: Family | None, notes: Notes) -> dict[str, LayerReading]:
+def _layers(keys: Keys, model_type: str, family: ModelFamily | None, notes: Notes) -> dict[str, LayerReading]:
     """Return the layers: rotary, or another encoding, or one with the other beside it."""
     if family is None or _switched_off(keys, family, notes):
         from pecli.models.others import other_layers
@@ -195,7 +195,7 @@ def _layers(keys: Keys, model_type: str, family: Family | None, notes: Notes) ->
     return with_extras(rotary_layers(keys, family, notes), keys, family, notes)
 
 
-def _with_rotary(found: dict[str, LayerReading], keys: Keys, family: Family) -> dict[str, LayerReading]:
+def _with_rotary(found: dict[str, LayerReading], keys: Keys, family: ModelFamily) -> dict[str, LayerReading]:
     """Return the layers with the rotary table that the model would have, were it switched on."""
     rotary = rotary_layers(keys, family, Notes())["all"]
     return {
@@ -210,7 +210,7 @@ def _with_rotary(found: dict[str, LayerReading], keys: Keys, family: Family) -> 
     }
 
 
-def _switched_off(keys: Keys, family: Family, notes: Notes) -> bool:
+def _switched_off(keys: Keys, family: ModelFamily, notes: Notes) -> bool:
     """Whether a setting says that the model is not rotary."""
     only = family.option("only")
     if only:
@@ -232,7 +232,7 @@ def _switched_off(keys: Keys, family: Family, notes: Notes) -> bool:
     return False
 
 
-def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: str, notes: Notes) -> Family:
+def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: str, notes: Notes) -> ModelFamily:
     """Return a stand-in for a model type that no data file knows, if its keys look rotary.
 
     Raises
@@ -251,7 +251,7 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
         hint = f"did you mean {near[0]}?" if near else "name a model type that pecli knows, or give the parameters"
         raise BadFile(path, f"{place}has {named} and no key that says which positions it has: {hint}")
     notes.warn(f"{place}has {named.rstrip(',')}: its keys are read as Llama's, partial_rotary_factor included")
-    return Family(model_type, honours=True)
+    return ModelFamily(model_type, honours=True)
 
 
 def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, LayerReading]) -> None:

@@ -106,7 +106,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ConfigReading:
     """Everything a config says about positions.
 
     Parameters
@@ -119,7 +119,7 @@ class Reading:
         Key of the part that was read ("text_config"), "" for the whole.
     layers : mapping of str to LayerReading
         By kind of layer; "all" where there is one table.
-    parts : mapping of str to Reading
+    parts : mapping of str to ConfigReading
         Further parts that have positions: a vision tower, an audio encoder.
     used, ignored : tuple of Key
         Keys that were read, with their meaning; keys without effect, with the reason.
@@ -138,7 +138,7 @@ class Reading:
     model_type: str
     layers: Mapping[str, LayerReading]
     part: str = ""
-    parts: Mapping[str, Reading] = field(default_factory=dict)
+    parts: Mapping[str, ConfigReading] = field(default_factory=dict)
     used: tuple[Key, ...] = ()
     ignored: tuple[Key, ...] = ()
     warnings: tuple[str, ...] = ()

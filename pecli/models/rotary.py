@@ -7,7 +7,7 @@ from typing import Any
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.encodings.rotary.rope.types import RopeType
 from pecli.errors import UnknownName
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.folding import FOLDS, fold
 from pecli.models.heads import Head, head_of, rotating
 from pecli.models.keys import Keys, Number, number, shown
@@ -25,7 +25,7 @@ MEANS = {
 }
 
 
-def rotary_layers(keys: Keys, family: Family, notes: Notes) -> dict[str, LayerReading]:
+def rotary_layers(keys: Keys, family: ModelFamily, notes: Notes) -> dict[str, LayerReading]:
     """Return the readings of a rotary family, by kind of layer."""
     folded = fold(keys, family, notes)
     layers = {}

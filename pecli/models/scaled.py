@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pecli.errors import PecliError
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.folding import Folded, Parameters
 from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
@@ -18,7 +18,7 @@ class Rope:
     """One kind of layer on its way to a recipe: a `pecli.encodings.rotary.rope.types.Reader`."""
 
     keys: Keys
-    family: Family
+    family: ModelFamily
     notes: Notes
     params: Parameters
     where: str

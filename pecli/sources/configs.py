@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile
-from pecli.models import LayerReading, Reading, read_config
+from pecli.models import ConfigReading, LayerReading, read_config
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Configured:
         The encoding with the config's parameters, and the user's over them.
     layer : LayerReading
         What the config says of this kind of layer: layout, length, first position.
-    reading : Reading
+    reading : ConfigReading
         Everything the config says: keys used and ignored, warnings.
     """
 
     recipe: Recipe
     layer: LayerReading
-    reading: Reading
+    reading: ConfigReading
 
 
 def configured(
@@ -61,7 +61,7 @@ def configured(
     return of_layer(reading, reading.select(layer_type, encoding), given or {})
 
 
-def of_layer(reading: Reading, layer: LayerReading, given: Mapping[str, object]) -> Configured:
+def of_layer(reading: ConfigReading, layer: LayerReading, given: Mapping[str, object]) -> Configured:
     """Return the recipe of one kind of layer."""
     return Configured(Recipe.over(layer.encoding, given, layer.params), layer, reading)
 

@@ -7,7 +7,7 @@ configuration classes.  A ``fold`` of families.txt names one of the functions he
 
 from __future__ import annotations
 
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.folding.common import Fold as Fold
 from pecli.models.folding.common import Folded as Folded
 from pecli.models.folding.common import Parameters as Parameters
@@ -21,6 +21,6 @@ FOLDS: dict[str, Fold] = {"flat": flat, "pair": pair, "kept": kept}
 """The folds of many classes; those of single ones are in SINGLE."""
 
 
-def fold(keys: Keys, family: Family, notes: Notes) -> Folded:
+def fold(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Return the rope parameters of a config, as the family folds them."""
     return (FOLDS | SINGLE)[family.option("fold", "flat")](keys, family, notes)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.heads import head_of
 from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
@@ -28,7 +28,7 @@ class Folded(NamedTuple):
     key: str = "rope_parameters"
 
 
-Fold = Callable[[Keys, Family, Notes], Folded]
+Fold = Callable[[Keys, ModelFamily, Notes], Folded]
 
 
 def dictionary(keys: Keys, name: str) -> Parameters | None:
@@ -41,7 +41,7 @@ def dictionary(keys: Keys, name: str) -> Parameters | None:
     return {name: dict(inner) if isinstance(inner, dict) else inner for name, inner in value.items()}
 
 
-def kinds_of(keys: Keys, family: Family) -> tuple[str, ...]:
+def kinds_of(keys: Keys, family: ModelFamily) -> tuple[str, ...]:
     """Return the kinds of layers that the model has."""
     given = keys.get("layer_types")
     if isinstance(given, list) and given:
@@ -49,7 +49,7 @@ def kinds_of(keys: Keys, family: Family) -> tuple[str, ...]:
     return family.labels
 
 
-def theta_beside(keys: Keys, family: Family, notes: Notes, inner: Any, key: str) -> Any:
+def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
     """Return the base beside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
     default = family.theta
@@ -64,7 +64,7 @@ def theta_beside(keys: Keys, family: Family, notes: Notes, inner: Any, key: str)
     return keys.get(name)
 
 
-def share_beside(keys: Keys, family: Family, notes: Notes, inner: Any, key: str) -> Any:
+def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
     """Return the rotating share beside the dictionary, or the class's default; None for none."""
     name = family.option("partial-key", "partial_rotary_factor")
     if family.forced:
@@ -90,7 +90,13 @@ def share_beside(keys: Keys, family: Family, notes: Notes, inner: Any, key: str)
 
 
 def complete_kinds(
-    keys: Keys, family: Family, notes: Notes, params: Parameters, kinds: Iterable[str], key: str, share: bool = True
+    keys: Keys,
+    family: ModelFamily,
+    notes: Notes,
+    params: Parameters,
+    kinds: Iterable[str],
+    key: str,
+    share: bool = True,
 ) -> Folded:
     """Complete nested dictionaries, one for each kind of layer.
 

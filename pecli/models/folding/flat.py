@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pecli.models.families import Family, pairs_of
+from pecli.models.families import ModelFamily, pairs_of
 from pecli.models.folding.common import (
     WITH_ORIGINAL,
     Folded,
@@ -17,7 +17,7 @@ from pecli.models.keys import Keys, shown
 from pecli.models.notes import Notes
 
 
-def flat(keys: Keys, family: Family, notes: Notes) -> Folded:
+def flat(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """One dictionary for every layer; keys beside it fill in what it lacks."""
     params, key = _legacy(keys, family, notes)
     known = (*family.labels, *family.option("kinds").split("+"))
@@ -34,7 +34,7 @@ def flat(keys: Keys, family: Family, notes: Notes) -> Folded:
     return Folded({"all": _one(keys, family, notes, params, key)}, params.get("truncate", True), key)
 
 
-def _refuse_kinds(keys: Keys, family: Family, notes: Notes, nested: list[str], key: str) -> None:
+def _refuse_kinds(keys: Keys, family: ModelFamily, notes: Notes, nested: list[str], key: str) -> None:
     """Refuse parameters by kind of layer where the class has one table; a class that knows no kinds ignores them."""
     listed = keys.get("layer_types")
     kinds = listed if isinstance(listed, list) else family.option("kinds").split("+")
@@ -48,7 +48,7 @@ def _refuse_kinds(keys: Keys, family: Family, notes: Notes, nested: list[str], k
     notes.fault(f"transformers builds {family.name} with its defaults where {key} is given by kind of layer ({names})")
 
 
-def _one(keys: Keys, family: Family, notes: Notes, params: Parameters, key: str) -> Parameters:
+def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key: str) -> Parameters:
     """Complete one flat dictionary."""
     theta = theta_beside(keys, family, notes, params.get("rope_theta"), key)
     params.setdefault("rope_theta", theta)
@@ -76,7 +76,7 @@ def _one(keys: Keys, family: Family, notes: Notes, params: Parameters, key: str)
     return params
 
 
-def _legacy(keys: Keys, family: Family, notes: Notes) -> tuple[Parameters, str]:
+def _legacy(keys: Keys, family: ModelFamily, notes: Notes) -> tuple[Parameters, str]:
     """Return rope_scaling where it says anything, else rope_parameters, else the class's own."""
     new, old = dictionary(keys, "rope_parameters"), dictionary(keys, "rope_scaling")
     if family.option("ignores") == "rope_scaling":
@@ -99,7 +99,7 @@ def _legacy(keys: Keys, family: Family, notes: Notes) -> tuple[Parameters, str]:
     return default, "rope_parameters"
 
 
-def _taken_as_it_stands(keys: Keys, family: Family, notes: Notes, new: Parameters | None) -> None:
+def _taken_as_it_stands(keys: Keys, family: ModelFamily, notes: Notes, new: Parameters | None) -> None:
     """Check a class that sets rope_parameters unseen, and whose field rope_scaling hides the old key (Cohere 2 MoE)."""
     if keys.data.get("rope_scaling"):
         notes.ignore("rope_scaling", f"{family.name} does not read it")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pecli.models.families import Family, load_json
+from pecli.models.families import ModelFamily, load_json
 from pecli.models.folding.common import FULL, SLIDING, WITH_ORIGINAL, Folded, complete_kinds, dictionary, kinds_of
 from pecli.models.keys import Keys, shown
 from pecli.models.notes import Notes
 
 
-def pair(keys: Keys, family: Family, notes: Notes) -> Folded:
+def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Full and sliding attention with bases of their own (Gemma 3, ModernBERT, OLMo 3)."""
     full, sliding, reach = family.option("thetas").split("/")
     params = dictionary(keys, "rope_parameters")
@@ -50,7 +50,7 @@ def pair(keys: Keys, family: Family, notes: Notes) -> Folded:
     return complete_kinds(keys, family, notes, params, kinds_of(keys, family), key)
 
 
-def kept(keys: Keys, family: Family, notes: Notes) -> Folded:
+def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Parameters by kind of layer as they stand; no old keys (Gemma 4, Laguna, MiMo)."""
     scaling = dictionary(keys, "rope_scaling")
     if scaling and not any(isinstance(value, dict) for value in scaling.values()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pecli.models.families import Family
+from pecli.models.families import ModelFamily
 from pecli.models.folding.common import (
     FULL,
     SLIDING,
@@ -31,7 +31,7 @@ REQUIRED = {
 """Keys of a rope type that transformers wants of every class, in the dictionary or beside it."""
 
 
-def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
+def _deepseek_v4(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Fold DeepSeek-V4: a plain table for sliding layers, one of its own base for the compressed ones."""
     params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters") or {}
     notes.use("rope_scaling", "scaling of the compressed layers")
@@ -70,7 +70,7 @@ def _deepseek_v4(keys: Keys, family: Family, notes: Notes) -> Folded:
     return Folded({"main": main, "compress": compress}, True, "rope_scaling")
 
 
-def _by_layer(keys: Keys, family: Family, notes: Notes) -> Folded:
+def _by_layer(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Bases and shares listed layer by layer (Step 3.5)."""
     kinds = kinds_of(keys, family)
     given_kinds = keys.get("layer_types")
@@ -110,7 +110,7 @@ def _of_layer(keys: Keys, name: str, values: Any, layer: int) -> Any:
     return values[layer]
 
 
-def _zipped(keys: Keys, family: Family, notes: Notes) -> Folded:
+def _zipped(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """One base per layer in rope_theta (UltraBERT)."""
     params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters")
     theta = keys.get("rope_theta")
@@ -125,7 +125,7 @@ def _zipped(keys: Keys, family: Family, notes: Notes) -> Folded:
     return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
 
 
-def _shares_by_kind(keys: Keys, family: Family, notes: Notes) -> Folded:
+def _shares_by_kind(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Fold NeoMME: a base and a share for each kind of layer, completed one by one."""
     params = dictionary(keys, "rope_scaling") or dictionary(keys, "rope_parameters") or {}
     if any(name in params for name in ("rope_type", "type")):
@@ -143,7 +143,7 @@ def _shares_by_kind(keys: Keys, family: Family, notes: Notes) -> Folded:
     return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
 
 
-def _fixed(keys: Keys, family: Family, notes: Notes) -> Folded:
+def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Classes with a formula of their own: a base, a width, no scaling."""
     name = family.option("theta-key")
     base = number(keys.get(name, family.theta)) if name else family.theta
@@ -183,7 +183,7 @@ def _complete(keys: Keys, key: str) -> None:
             raise keys.bad(f"has no {key}.{name}, which rope type {kind} requires")
 
 
-def _dots3(keys: Keys, family: Family, notes: Notes) -> Folded:
+def _dots3(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     """Indexed and sliding layers with head widths of their own (dots3 note)."""
     params = dictionary(keys, "rope_parameters")
     theta = keys.get("rope_theta", 80000000)
