@@ -15,7 +15,31 @@ import numpy as np
 from . import unknown_tables as u
 
 BASES = (10000.0, 10000.0, 500000.0, 1e6, 100.0, 10007.0, 1771.0, 123456.7, 20000.0, 5e6, 333.0)
-LENGTHS = (17, 32, 48, 64, 95, 96, 97, 100, 128, 191, 192, 193, 255, 256, 257, 384, 511, 512, 513, 600, 1000, 1024, 1025)
+LENGTHS = (
+    17,
+    32,
+    48,
+    64,
+    95,
+    96,
+    97,
+    100,
+    128,
+    191,
+    192,
+    193,
+    255,
+    256,
+    257,
+    384,
+    511,
+    512,
+    513,
+    600,
+    1000,
+    1024,
+    1025,
+)
 LONG = (2048, 4095, 4096, 4097, 8192)
 TYPES = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
 
@@ -65,7 +89,7 @@ def computed(w: np.ndarray, base: float, d: int, p: np.ndarray, how: str) -> tup
             if how == "cut":
                 return cut(cos), cut(sin)
             if how == "twice":
-                return tuple(u.bf16(v.astype(np.float16).astype(np.float32)) for v in (cos, sin))  # type: ignore
+                cos, sin = (u.bf16(v.astype(np.float16).astype(np.float32)) for v in (cos, sin))
             return cos, sin
     angle = angle.astype(np.float64)
     return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
@@ -111,7 +135,11 @@ def rotary(rng: np.random.Generator) -> Case:
 
 def sinusoid(rng: np.random.Generator) -> Case:
     d, base, order = int(rng.choice([32, 64, 128, 256])), float(rng.choice(BASES)), str(rng.choice(["in", "sc", "cs"]))
-    shift, dtype, how = int(rng.choice([0, 0, 1])), str(rng.choice(TYPES)), str(rng.choice(["exact", "exact", "float32"]))
+    shift, dtype, how = (
+        int(rng.choice([0, 0, 1])),
+        str(rng.choice(TYPES)),
+        str(rng.choice(["exact", "exact", "float32"])),
+    )
     n, start = length(rng, d), int(rng.choice([0, 0, 0, 2, 1000]))
     step = float(rng.choice([1, 1, 1, 0.5, 10]))
     dtype = dtype if how == "exact" else "float32"
@@ -135,7 +163,9 @@ def part(rng: np.random.Generator) -> Case:
     kind = str(rng.choice(["cos", "sin", "cos half", "sin half", "cached", "cos turn", "inv_freq"]))
     if kind == "inv_freq":
         w = (1 / np.power(np.float32(base), np.arange(0, d, 2, dtype=np.float32) / np.float32(d))).astype(np.float32)
-        return Case(f"inv_freq d={d} base={base:g}", {"rotary_emb.inv_freq": w}, None, "", 0.0, {"base": base, "dim": d})
+        return Case(
+            f"inv_freq d={d} base={base:g}", {"rotary_emb.inv_freq": w}, None, "", 0.0, {"base": base, "dim": d}
+        )
     values = {"cos": cos, "sin": sin}[kind[:3]] if kind != "cached" else cos
     if kind.endswith("half"):
         values = np.concatenate([values, values], 1)
@@ -150,7 +180,9 @@ def part(rng: np.random.Generator) -> Case:
 
 def bias(rng: np.random.Generator) -> Case:
     heads, n = int(rng.choice([2, 4, 8, 12, 16])), int(rng.choice([17, 33, 48, 64]))
-    kind = str(rng.choice(["alibi", "causal", "slopes", "distance", "key", "last", "log", "power", "gaussian", "sandwich"]))
+    kind = str(
+        rng.choice(["alibi", "causal", "slopes", "distance", "key", "last", "log", "power", "gaussian", "sandwich"])
+    )
     dtype, m, d = str(rng.choice(TYPES)), u.alibi_slopes(heads), u.distances(n)
     size = np.abs(d).astype(np.float64)
     a, b = np.round(rng.uniform(0.1, 2, heads), 2), np.round(rng.uniform(0.1, 1.9, heads), 2)
@@ -233,7 +265,7 @@ def nothing(rng: np.random.Generator) -> Case:
         case "uniform":
             table = rng.uniform(-1, 1, (n, d))
         case "shuffled":
-            table = rng.permutation(np.concatenate([cos, sin], 1), axis=0)
+            table = rng.permuted(np.concatenate([cos, sin], 1), axis=1)
         case "phases":
             angle = np.outer(np.arange(n), rng.uniform(0, 3, d // 2)) + rng.uniform(0, 6, d // 2)
             table = np.concatenate([np.cos(angle), np.sin(angle)], 1)
@@ -253,7 +285,7 @@ def length(rng: np.random.Generator, d: int) -> int:
 def spoil(case: Case, rng: np.random.Generator) -> Case:
     """Do something to some rows of the first array (of both, for rows)."""
     arrays = {k: np.array(v) for k, v in case.arrays.items()}
-    name, first = next(iter(arrays.items()))
+    first = next(iter(arrays.values()))
     if first.ndim != 2 or len(first) < 24 or first.dtype.kind != "f" or case.ideal is None:
         return case
     n = len(first)

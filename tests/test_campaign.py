@@ -26,7 +26,10 @@ def planes(arrays):
 
 def near(recipe, case):
     """Whether the recipe's exact values are what the case would be without roundings and spoiling."""
-    made = [np.squeeze(p.values) for p in take(Table.parse(recipe, dtype="float64", arithmetic="exact"), 8192, unstack=False).planes]
+    made = [
+        np.squeeze(p.values)
+        for p in take(Table.parse(recipe, dtype="float64", arithmetic="exact"), 8192, unstack=False).planes
+    ]
     theirs = planes(case.ideal.values())
     if len(made) == 2 and len(theirs) == 1:
         theirs = [theirs[0][0], theirs[0][1]]
@@ -37,7 +40,7 @@ def near(recipe, case):
         if p.shape != q.shape or not np.array_equal(np.isfinite(p), np.isfinite(q)):
             return False
         finite = np.isfinite(q)
-        if np.abs(p - q)[finite].max(initial=0) > loose * max(1.0, np.abs(q[finite]).max(initial=0)):
+        if np.abs(p[finite] - q[finite]).max(initial=0) > loose * max(1.0, np.abs(q[finite]).max(initial=0)):
             return False
     return True
 
@@ -68,11 +71,15 @@ def score(case, found):
     if found.confidence == "sure" and case.spoiled:
         return "mistake"
     if case.ideal is None:
-        keys = Table.parse(found.recipe).source.text
-        base = f"base={case.extra['base']:g}".replace("e+06", "000000")
-        return "exact" if base in keys and f"dim={case.extra['dim']}" in keys else "mistake"
+        keys = dict(item.split("=") for item in found.recipe.partition(":")[2].split(","))
+        same = float(keys["base"]) == case.extra["base"] and int(keys["dim"]) == case.extra["dim"]
+        return "exact" if same and keys.get("scaling", "none") == "none" else "mistake"
     if not near(found.recipe, case):
-        return "range" if found.ranges and found.confidence != "sure" else "mistake"
+        base = case.text.partition(" base=")[2].partition(" ")[0]
+        low, high = found.ranges.get("base", (0, 0))
+        return (
+            "range" if base and float(low) <= float(base) <= float(high) and found.confidence != "sure" else "mistake"
+        )
     if found.confidence == "sure" and found.arithmetic.startswith("exact") and not as_said(found.recipe, case):
         return "mistake"
     return "exact"

@@ -38,6 +38,8 @@ class Guess:
         Whether only which values are equal is tested: the values themselves are trained.
     arrays : tuple of str
         Those of its arrays that the table holds; empty for all.
+    vector : bool
+        Whether the table holds the frequencies of its pairs, and no values.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Guess:
     listed: bool = False
     partition: bool = False
     arrays: tuple[str, ...] = ()
+    vector: bool = False
 
 
 Recognise = Callable[[Any], Iterator[Guess]]

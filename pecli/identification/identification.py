@@ -12,7 +12,8 @@ from pecli.declare.tabular import Tabular
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
-from pecli.identification.verdict import UNKNOWN, Identification, verdict
+from pecli.identification.vectors import identify_vector
+from pecli.identification.verdict import UNKNOWN, Identification, verdict, verdict_of_arithmetic
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.samples import take
@@ -64,10 +65,9 @@ ORDER = ("unknown", "likely", "sure")
 def _parts(table: Tabular) -> Iterator[tuple[list[str], dict[str, NDArray[np.float64]]]]:
     """Yield the arrays that belong together, and what stands beside them: cosines and sines, else one by one."""
     arrays = {array.name: array for array in table.arrays if array.bytes}
-    names = list(arrays)
-    pair = [name for name in names if name in ("cos", "sin")]
-    alone = [name for name in names if name not in ("position", *(pair if len(pair) == 2 else ()))]
-    if len(pair) == 2:
+    pair = _cosines_and_sines(list(arrays))
+    alone = [name for name in arrays if name not in ("position", *pair)]
+    if pair:
         beside = {}
         for name in alone:
             rows = min(arrays[name].rows, BESIDE)
@@ -75,6 +75,15 @@ def _parts(table: Tabular) -> Iterator[tuple[list[str], dict[str, NDArray[np.flo
             beside[name] = raw.reshape(arrays[name].shape) if rows == arrays[name].rows else raw
         yield pair, beside
     yield from (([name], {}) for name in alone)
+
+
+def _cosines_and_sines(names: list[str]) -> list[str]:
+    """Return the names of the cosines and the sines, in this order: cos, cos_cached, rotary_emb.cos_cached .."""
+    for name in names:
+        other = name.replace("cos", "sin")
+        if "cos" in name and "sin" not in name and other in names:
+            return [name, other]
+    return []
 
 
 def identify_evidence(evidence: Evidence) -> Identification:
@@ -97,21 +106,39 @@ def _windows(evidence: Evidence) -> Iterator[slice]:
 
 
 def _by(evidence: Evidence) -> Identification:
-    """Return the best verdict on what the encodings suggest."""
-    trials = [trial for guess in guesses_of(evidence) if (trial := try_guess(guess, evidence)) is not None]
+    """Return the best verdict on what the encodings suggest: exact, else of an arithmetic, else nearly so."""
+    guesses = list(guesses_of(evidence))
+    vectors = [identify_vector(guess, evidence) for guess in guesses if guess.vector]
+    if any(found.recipe for found in vectors):
+        return max(vectors, key=lambda found: found.equal or 0.0)
+    trials = [t for guess in guesses if not guess.vector and (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
         return _with_aliases(verdict(exact[0], evidence), exact)
     best = UNKNOWN
-    for trial in sorted(trials, key=lambda t: (t.guess.listed, t.guess.cost, -t.equal))[:MOST_VERDICTS]:
-        found = verdict(trial, evidence)
-        if ORDER.index(found.confidence) > ORDER.index(best.confidence):
-            best = found
+    likely = sorted(trials, key=lambda t: (t.guess.listed, t.guess.cost, -t.equal))[:MOST_VERDICTS]
+    for judge in (verdict_of_arithmetic, verdict):
+        found = [judge(trial, evidence) for trial in likely]
+        best = max((UNKNOWN, *found), key=_rank)
+        if best.confidence != "unknown":
+            break
     return best
+
+
+def _rank(found: Identification) -> tuple[int, float, float]:
+    """Return what makes one verdict better than another: how sure, how many values, and how few digits."""
+    cost = found.guess.cost if found.guess else 0.0
+    return ORDER.index(found.confidence), found.equal or 0.0, -cost
 
 
 def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
     """Add the recipes of other encodings that reproduce the sample too."""
+    assert found.guess is not None
+    same = [t for t in exact if (t.guess.name, t.guess.cost) == (found.guess.name, found.guess.cost)]
+    others_of_it = [t.recipe for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
+    if others_of_it:
+        notes = (f"the values leave room for {len(others_of_it)} other choices, such as {others_of_it[0]}",)
+        found = replace(found, confidence="likely", notes=(*found.notes, *notes))
     assert found.guess is not None
     others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
     return replace(found, aliases=tuple(trial.recipe for trial in others.values() if not trial.guess.listed))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from pecli.comparison.compare import compare_lanes
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
-from pecli.declare.plan import Waves
+from pecli.identification.computed import explained, refined
 from pecli.identification.places import differences
+from pecli.identification.ranges import ranges_of, wide
 from pecli.identification.trial import Trial, make
-from pecli.measures.arithmetics import Arithmetic, find_arithmetic
 from pecli.measures.evidence import Evidence
 from pecli.measures.lanes import Strip
 from pecli.measures.profiles import strays
 from pecli.numbers.types import real_type
 
 NEARLY = 0.9  # share of equal values that rounded parameters leave
+NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
-DOUBLE_UNITS = 8  # in which two ways to compute a double differ
+ROUNDINGS = 8.0  # of an angle of a table in double precision, which add to those of its values
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Identification:
     recipe : str or None
         Text that reproduces the table.
     confidence : {"sure", "likely", "unknown"}
-        "sure": every value of the file was compared with the recipe's and is equal to the bit, and the values
-        leave no other numbers than the recipe's; "likely": nearly so, or within the errors of a known
-        arithmetic: `notes` say what differs, and where.
+        "sure": every value of the file was compared with the recipe's, or with what the named arithmetic makes
+        of it, and is equal to the bit; "likely": `notes` say what differs and where, or `ranges` which numbers
+        the values leave room for.
     residual : float or None
         Largest absolute difference from the recipe's values.
     equal : float or None
@@ -47,6 +47,8 @@ class Identification:
         What else was seen.
     aliases : tuple of str
         Recipes of other encodings that give the same values.
+    ranges : mapping of str to (str, str)
+        Numbers of the recipe that the values leave room for: from which to which they would be the same.
     """
 
     recipe: str | None
@@ -56,6 +58,7 @@ class Identification:
     arithmetic: str
     notes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     guess: Guess | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,6 +71,7 @@ class Identification:
             "arithmetic": self.arithmetic,
             "notes": self.notes,
             "aliases": self.aliases,
+            "ranges": {name: list(ends) for name, ends in self.ranges.items()},
         }
 
 
@@ -76,31 +80,33 @@ UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
 
 def verdict(trial: Trial, evidence: Evidence) -> Identification:
     """Return how much a guess is worth that did well on the sample."""
-    guess = trial.guess
     sample = evidence.sample
+    if trial.guess.partition:
+        return _trained(trial, evidence)
     if trial.equal == 1.0:
         how = "exact" if sample.grain == real_type(sample.dtype) else f"exact, rounded to {sample.grain}"
-        how = guess.table.get("arithmetic", how)
-        return _over_all(trial, how, not guess.listed)
-    if guess.partition:
-        return _trained(trial, evidence)
-    explained = _arithmetic(guess, evidence)
-    if explained is None:
-        return _by_distance(trial, sample.grain)
-    double = sample.grain == "float64" and guess.level in ("exact", "float64")  # as near as doubles get
-    if explained.fits or double:
-        notes, arithmetic = (explained.words(),), explained.name
-    elif guess.level == "exact" and trial.equal > NEARLY:
-        notes = ("nearly every value is reproduced: the numbers in the recipe are approximate",)
-        arithmetic = "exact"
-    elif guess.level in ("float64", "float32") and not guess.listed:
-        notes, arithmetic = (explained.words(),), explained.name
-    else:
-        return UNKNOWN
-    found = _over_all(trial, arithmetic, False)
-    return Identification(
-        found.recipe, "likely", found.residual, found.equal, arithmetic, (*guess.notes, *notes), guess=guess
-    )
+        return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
+    if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
+        note = "nearly every value is reproduced, the others are next to it"
+        return _likely(trial, trial.residual, trial.equal, "exact", note)
+    grain, close = sample.grain, not trial.guess.listed
+    if grain == "float32" and trial.residual <= FLOAT32_ANGLES and close:
+        return _likely(trial, trial.residual, trial.equal, "float32", "as near as angles in float32 leave")
+    if grain == "float64" and trial.residual <= ROUNDINGS * 2.0**-53 * (1 + _farthest(trial)) and close:
+        return _likely(trial, trial.residual, trial.equal, "float64", "as near as two ways to compute a double are")
+    return UNKNOWN
+
+
+def _farthest(trial: Trial) -> float:
+    """Return the largest angle that a table of frequencies up to 1 may have, or one over a grid of some sides."""
+    table = trial.guess.table
+    rows = trial.pairs[0][0].rows
+    return abs(float(table.get("start", 0))) + rows * abs(float(table.get("step", 1)))
+
+
+def _likely(trial: Trial, residual: float, equal: float, arithmetic: str, note: str) -> Identification:
+    notes = (*trial.guess.notes, note)
+    return Identification(trial.recipe, "likely", residual, equal, arithmetic, notes, guess=trial.guess)
 
 
 def _trained(trial: Trial, evidence: Evidence) -> Identification:
@@ -113,52 +119,47 @@ def _trained(trial: Trial, evidence: Evidence) -> Identification:
     return Identification(trial.recipe, confidence, None, None, "trained", notes, guess=trial.guess)
 
 
-def _by_distance(trial: Trial, grain: str) -> Identification:
-    """Return a guess whose arithmetic is not reproduced: likely if its values are as near as float32 angles leave."""
-    guess = trial.guess
-    notes, arithmetic = guess.notes, "unknown"
-    if trial.residual <= FLOAT32_ANGLES and grain == "float32" and not guess.listed:
-        notes, arithmetic = (*guess.notes, "as near as angles in float32 leave"), "float32"
-    elif grain == "float64" and trial.units <= DOUBLE_UNITS and not guess.listed:
-        arithmetic = "float64"
-    elif trial.equal < NEARLY or trial.units > 2:
-        return UNKNOWN
-    return Identification(trial.recipe, "likely", trial.residual, trial.equal, arithmetic, notes, guess=guess)
-
-
-def _over_all(trial: Trial, arithmetic: str, known: bool) -> Identification:
+def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identification:
     """Compare every value of the file with the recipe's: what was found was tried on the first rows."""
     arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], Tolerance()).figures for a, b in trial.pairs]
     figures = sum(arrays, Figures())
-    notes = trial.guess.notes
-    if figures.unequal and arithmetic.startswith("exact"):
-        notes = (*notes, differences(arrays))
-    confidence = "sure" if known and not figures.unequal else "likely"
     equal = 1 - figures.unequal / max(figures.compared, 1)
-    return Identification(trial.recipe, confidence, figures.max_abs, equal, arithmetic, notes, guess=trial.guess)
+    if figures.unequal:
+        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays))
+    ranges, notes = ranges_of(trial.guess, evidence), trial.guess.notes
+    confidence = "likely" if trial.guess.listed or any(wide(ends) for ends in ranges.values()) else "sure"
+    notes = (*notes, *_said(ranges))
+    return Identification(trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, ranges=ranges, guess=trial.guess)
 
 
-def _arithmetic(guess: Guess, evidence: Evidence) -> Arithmetic | None:
-    """Return how the pairs of a reading were computed, the frequencies those of the recipe."""
-    plan = make(guess, "float64").plan
-    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes:
-        return None
-    count = len(plan.frequencies)
-    for reading in evidence.readings:
-        m = reading.first.shape[1]
-        if m > count:
-            continue
-        exact = np.array([float(w) for w in plan.frequencies[:m]])
-        k = np.arange(len(reading.first)) + reading.rows.start
-        positions = float(guess.table.get("start", 0)) + float(guess.table.get("step", 1)) * k
-        size = float(plan.magnitude)
-        for cos, sin in ((reading.first, reading.second), (reading.second, reading.first)):
-            early = np.outer(positions[:EARLY], exact)
-            near = np.abs(cos[:EARLY] / size - np.cos(early)).max() + np.abs(sin[:EARLY] / size - np.sin(early)).max()
-            if near < NEAR_ENOUGH:
-                return find_arithmetic(positions, exact, size, cos, sin, evidence.sample.grain)
-    return None
+def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
+    """Return what a guess is worth whose values were computed with roundings: unknown if none explains them."""
+    guess, ends = trial.guess, None
+    best = explained(guess, evidence)
+    if best is None:
+        return UNKNOWN
+    if best.how.equal < 1.0:
+        for other, span in refined(guess, best):
+            found = explained(other, evidence)
+            if found is not None and found.how.equal > best.how.equal:
+                best, guess, ends = found, other, span
+    narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
+    if not best.how.fits or best.how.equal < (1.0 if guess.listed else NEARLY_ALL if narrow else 0.0):
+        return UNKNOWN
+    recipe = make(guess, evidence.sample.grain).recipe or ""
+    wrong, count, residual = best.over_all(evidence)
+    notes = (*guess.notes, best.how.words())
+    name, equal = best.how.name, 1 - wrong / max(count, 1)
+    if wrong:
+        notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
+        return Identification(recipe, "likely", residual, equal, name, notes, guess=guess)
+    if ends is None:
+        ends = next((span for other, span in refined(guess, best) if other.keys == guess.keys), None)
+    ranges = {"base": ends} if ends else {}
+    notes = (*notes, *_said(ranges))
+    confidence = "likely" if guess.listed or (ends and wide(ends)) else "sure"
+    return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)
 
 
-EARLY = 4  # rows that tell a cosine from a sine
-NEAR_ENOUGH = 0.5
+def _said(ranges: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{name}: any from {low} to {high} gives these values" for name, (low, high) in ranges.items())

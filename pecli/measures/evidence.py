@@ -9,14 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from pecli.measures.lanes import Lane, lane_of
+from pecli.measures.parts import Lone, lone_parts
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed
-from pecli.measures.samples import Floats, Sample, take
+from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, sides_of
+from pecli.measures.spectra import Measured
 from pecli.measures.waves import Rule, Wave, explain, in_series
 
 USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
+BLOCK = 1 << 18  # values of an array looked at at a time
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,18 @@ class Evidence:
     def resolution(self) -> float:
         """Half a unit in the last place of a value of size 1, relative."""
         return self.sample.resolution
+
+    def blocks(self) -> Iterator[tuple[int, list[Floats]]]:
+        """Yield the first row of a block, and its rows of every array, axes of length 1 left out; of the whole file."""
+        lanes, read = self.sample.lanes, [plane.values for plane in self.sample.planes]
+        if all(plane.rows == len(plane.values) for plane in self.sample.planes):
+            yield 0, [squeezed(values) for values in read]
+            return
+        step = max(1, BLOCK // max(lane.row_size for lane in lanes))
+        for start in range(0, lanes[0].rows, step):
+            stop = min(start + step, lanes[0].rows)
+            planes = [plane.values for lane in lanes for plane in planes_of(lane, start, stop)]
+            yield start, [values.reshape(len(values), *(n for n in values.shape[1:] if n != 1)) for values in planes]
 
     @cached_property
     def integral(self) -> bool:
@@ -100,16 +115,33 @@ class Evidence:
     @cached_property
     def profile(self) -> Profile | None:
         """Values by distance, by key or by head, where the table may be a bias."""
-        return profile_of(self.whole) if len(self.whole.planes) == 1 and not self.integral else None
+        alone = len(self.whole.planes) == 1 and not self.integral and self.window is None
+        return profile_of(self.whole) if alone else None
 
     @cached_property
     def matrix(self) -> Floats | None:
         """The one array as (rows, columns), all finite; None where there are several."""
-        if len(self.sample.planes) != 1:
+        if len(self.sample.planes) != 1 or self.window is not None:
             return None
         values = squeezed(self.sample.planes[0].values)
         values = values[:, None] if values.ndim == 1 else values
         return values if values.ndim == 2 and len(values) > 0 and np.isfinite(values).all() else None
+
+    @cached_property
+    def lone(self) -> tuple[Lone, ...]:
+        """Cosines or sines alone."""
+        values = self.matrix
+        return () if values is None or self.integral else tuple(lone_parts(values, self.resolution))
+
+    @cached_property
+    def frequencies(self) -> Measured | None:
+        """One array of falling numbers from 1, as a module keeps its frequencies; None where it is none."""
+        values = self.matrix
+        if values is None or self.integral or min(values.shape) != 1 or values.size < 4:
+            return None
+        steps = values.reshape(-1)
+        falls = steps[0] <= 1 and (steps > 0).all() and (np.diff(steps) < 0).all()
+        return Measured(steps, 2 * self.resolution * steps, float(len(steps))) if falls else None
 
     @cached_property
     def square(self) -> Floats | None:
@@ -136,6 +168,8 @@ class Evidence:
     @cached_property
     def points(self) -> tuple[Floats, ...]:
         """Arrays with a row for each point of a grid, whatever axes the points have; empty where not all was read."""
+        if self.window is not None:
+            return ()
         for sample in {id(s): s for s in (self.sample, self.whole)}.values():
             planes = [_points(sample, index) for index in range(len(sample.planes))]
             read = sum(p.size for p in planes) == sum(lane.rows * lane.row_size for lane in sample.lanes)

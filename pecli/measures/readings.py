@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.samples import Floats, Sample
 
+Places = tuple[tuple[int, Any], ...]
+ALL, EVEN, ODD = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2]
+LEAST_ROWS = 8  # that a reading goes by where others are spoiled
 ROUND = 6.0  # roundings by which a sum of squares may be off, both parts and an arithmetic of its own included
 
 
@@ -37,6 +41,8 @@ class Reading:
         Rows of zeros left out.
     tail : str
         What the columns after the pairs are: "", "zero" or "sine".
+    places : tuple of (int, index)
+        Where the two parts stand: array and columns; then where they stand again.
     """
 
     family: str
@@ -47,6 +53,7 @@ class Reading:
     rows: slice
     blank: tuple[int, ...] = ()
     tail: str = ""
+    places: Places = ()
 
     @property
     def magnitude(self) -> float:
@@ -72,15 +79,14 @@ class Reading:
 
 def readings(sample: Sample) -> Iterator[Reading]:
     """Yield every reading whose pairs have one size, the most natural first."""
-    planes = [plane.values for plane in sample.planes]
+    planes = [squeezed(plane.values) for plane in sample.planes]
     if len(planes) == 2 and planes[0].shape == planes[1].shape and planes[0].ndim == 2:
-        yield from _two(sample, planes[0], planes[1])
+        yield from _two(sample, planes)
     elif len(planes) == 1:
-        values = squeezed(planes[0])
+        (values,) = planes
         if values.ndim == 3 and values.shape[-1] == 2:
-            yield from _checked(
-                "rotary", "pairs", values[..., 0], values[..., 1], values.shape[1] * 2, sample.resolution
-            )
+            places = ((0, np.s_[..., 0]), (0, np.s_[..., 1]))
+            yield from _checked("rotary", "pairs", planes, places, 2 * values.shape[1], sample.resolution)
         elif values.ndim == 2 and values.shape[1] >= 2:
             yield from _one(sample, values)
 
@@ -88,40 +94,44 @@ def readings(sample: Sample) -> Iterator[Reading]:
 def pairs_of(arrays: Sequence[Floats], resolution: float) -> Iterator[Reading]:
     """Yield readings of cosines and sines, or of one array with both, whatever they are called."""
     if len(arrays) == 2:
-        cos, sin = arrays
-        yield from _checked("rotary", "split", cos, sin, 2 * cos.shape[1], resolution)
+        yield from _checked("rotary", "split", arrays, ((0, ALL), (1, ALL)), 2 * arrays[0].shape[1], resolution)
         return
     (values,) = arrays
-    width = values.shape[1] // 2
-    if values.shape[1] % 2 == 0:
-        yield from _checked("absolute", "cos-sin", values[:, :width], values[:, width:], 2 * width, resolution)
-        yield from _checked("absolute", "interleaved", values[:, 0::2], values[:, 1::2], 2 * width, resolution)
+    width = values.shape[1]
+    if width % 2 == 0:
+        halves = ((0, np.s_[:, : width // 2]), (0, np.s_[:, width // 2 :]))
+        yield from _checked("absolute", "cos-sin", arrays, halves, width, resolution)
+        yield from _checked("absolute", "interleaved", arrays, ((0, EVEN), (0, ODD)), width, resolution)
 
 
 def squeezed(values: Floats) -> Floats:
     """Return values without axes of length 1, but with at least a row axis."""
     found: Floats = np.squeeze(values)
-    return found.reshape(1, -1) if found.ndim < 2 and values.shape[0] == 1 else found
+    return found.reshape(1, -1) if found.ndim == 1 and values.shape[0] == 1 else found
 
 
-def _two(sample: Sample, a: Floats, b: Floats) -> Iterator[Reading]:
-    if sample.planes[0].name in ("sin", "im") and sample.planes[1].name in ("cos", "re"):
-        a, b = b, a
-    if sample.planes[0].name == "re":
-        yield from _checked("rotary", "complex", a, b, 2 * a.shape[1], sample.resolution)
+def _two(sample: Sample, planes: list[Floats]) -> Iterator[Reading]:
+    names = [plane.name for plane in sample.planes]
+    a, b = (1, 0) if names[0] in ("sin", "im") and names[1] in ("cos", "re") else (0, 1)
+    width = planes[0].shape[1]
+    if "re" in names:
+        yield from _checked("rotary", "complex", planes, ((a, ALL), (b, ALL)), 2 * width, sample.resolution)
         return
-    w, doubled = a.shape[1], False
-    if w % 2 == 0 and w > 1:
-        h = w // 2
-        for layout, left, right in (
-            ("half", slice(0, h), slice(h, None)),
-            ("interleaved", slice(0, None, 2), slice(1, None, 2)),
-        ):
-            if all(np.array_equal(x[:, left], x[:, right], equal_nan=True) for x in (a, b)):
-                doubled = True
-                yield from _checked("rotary", layout, a[:, left], b[:, left], w, sample.resolution)
+    doubled = False
+    for layout, left, right in doublings(width):
+        if all(np.array_equal(plane[left], plane[right], equal_nan=True) for plane in planes):
+            doubled = True
+            places = ((a, left), (b, left), (a, right), (b, right))
+            yield from _checked("rotary", layout, planes, places, width, sample.resolution)
     if not doubled:
-        yield from _checked("rotary", "split", a, b, 2 * w, sample.resolution)
+        yield from _checked("rotary", "split", planes, ((a, ALL), (b, ALL)), 2 * width, sample.resolution)
+
+
+def doublings(width: int) -> list[tuple[str, Any, Any]]:
+    """Return the layouts that hold every value twice, and the columns of both."""
+    if width % 2 or width < 2:
+        return []
+    return [("half", np.s_[:, : width // 2], np.s_[:, width // 2 :]), ("interleaved", EVEN, ODD)]
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
@@ -131,47 +141,49 @@ def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
     if width % 2 and width > 2:
         # an odd width: a column of zeros last, or one sine more than cosines
         tail = "zero" if not np.any(values[:, -1]) else "sine"
-    even = width - width % 2
-    body = values[:, :even]
-    halves = even // 2
-    split = (body[:, :halves], body[:, halves:])
-    middle = (values[:, :halves], values[:, halves + 1 :])  # an extra sine ends the first half
+    even, halves = width - width % 2, (width - width % 2) // 2
+    split = ((0, np.s_[:, :halves]), (0, np.s_[:, halves:even]))
+    turns = ((0, np.s_[:, 0:even:2]), (0, np.s_[:, 1:even:2]))
+    middle = ((0, np.s_[:, :halves]), (0, np.s_[:, halves + 1 :]))  # an extra sine ends the first half
     # The first part is taken for the cosine; the rhythm tells if it is the sine.
-    orders = [
-        ("rotary", "concat", *split, ""),
-        ("absolute", "interleaved", body[:, 0::2], body[:, 1::2], tail),
-        ("absolute", "cos-sin", *split, tail),
+    orders: list[tuple[str, str, Places, str]] = [
+        ("rotary", "concat", split, ""),
+        ("absolute", "interleaved", turns, tail),
+        ("absolute", "cos-sin", split, tail),
     ]
     if tail == "sine":
-        orders.append(("absolute", "cos-sin", *middle, tail))
+        orders.append(("absolute", "cos-sin", middle, tail))
     if not rotary:
         orders = orders[1:]
-    for family, layout, a, b, rest in orders:
-        yield from _checked(family, layout, a, b, width, sample.resolution, rest)
+    for family, layout, places, rest in orders:
+        yield from _checked(family, layout, [values], places, width, sample.resolution, rest)
 
 
 def _checked(
-    family: str, layout: str, a: Floats, b: Floats, width: int, resolution: float, tail: str = ""
+    family: str, layout: str, planes: Sequence[Floats], places: Places, width: int, resolution: float, tail: str = ""
 ) -> Iterator[Reading]:
-    """Yield the reading if the squares of its pairs add up to one number."""
+    """Yield the reading if the squares of its pairs add up to one number, in one run of rows at least."""
+    a, b = (planes[plane][index] for plane, index in places[:2])
     if a.shape != b.shape or a.shape[0] < 2 or a.shape[1] < 1:
         return
     with np.errstate(over="ignore", invalid="ignore"):
         squares = a**2 + b**2
     filled = squares.max(axis=1) > 0
-    rows = longest_run(filled & np.isfinite(squares).all(axis=1))
-    if rows.stop - rows.start < 2:
+    finite = np.isfinite(squares).all(axis=1)
+    if not (filled & finite).any():
         return
-    squares = squares[rows]
-    middle = float(np.median(squares))
-    if middle <= 0 or not np.isfinite(middle):
-        return
+    middle = float(np.median(squares[filled & finite]))
     # phases rounded to a narrow type still give a cosine and a sine of one angle
     limit = ROUND * 2 * max(resolution, 2.0**-24)
-    if float(np.abs(squares / middle - 1.0).max()) > limit:
+    with np.errstate(over="ignore", invalid="ignore"):
+        round_ones = np.asarray((np.abs(squares / middle - 1.0) <= limit).all(axis=1))
+    rows = longest_run(round_ones)
+    if rows.stop - rows.start < LEAST_ROWS and rows != slice(0, len(a)):
+        return
+    if rows.stop - rows.start < 2:
         return
     blank = tuple(int(i) for i in np.flatnonzero(~filled))
-    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, tail)
+    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, tail, places)
 
 
 def longest_run(good: NDArray[np.bool_]) -> slice:

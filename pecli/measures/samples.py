@@ -83,7 +83,8 @@ def take(
     names : collection of str, optional
         Of the arrays to read (default: all).
     """
-    arrays = [array for array in table.arrays if array.bytes and (names is None or array.name in names)]
+    wanted = table.arrays if names is None else [table.array(name) for name in names]
+    arrays = [array for array in wanted if array.bytes]
     stacked = len(arrays) == 1 and unstack and _is_pair(arrays[0])
     lanes = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [lane_of(table, a) for a in arrays]
     planes = [plane for lane in lanes for plane in _planes(lane, rows)]
@@ -96,10 +97,15 @@ def _is_pair(array: Array) -> bool:
 
 
 def _planes(lane: Lane, rows: int) -> list[Plane]:
+    count = max(2, min(lane.rows, rows, HEAD_VALUES // max(1, lane.row_size)))
+    return planes_of(lane, 0, min(count, lane.rows))
+
+
+def planes_of(lane: Lane, start: int, stop: int) -> list[Plane]:
+    """Return some rows of a lane; complex values as two planes."""
     from pecli.measures.floats import floats
 
-    count = max(2, min(lane.rows, rows, HEAD_VALUES // max(1, lane.row_size)))
-    raw = lane.read(0, min(count, lane.rows))
+    raw = lane.read(start, stop)
     if raw.dtype.kind == "c":
         parts = (("re", raw.real), ("im", raw.imag))
         return [Plane(name, part.astype(np.float64), lane.rows) for name, part in parts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -42,6 +43,22 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     if not found:
         for wave in evidence.waves(_listed):
             yield from _rotary(wave, evidence.length)
+    for part in evidence.lone:
+        notes = (f"the {part.part} alone of a rotary table",)
+        for spectrum in _of_level(part.measured):
+            if spectrum.step == 1:
+                keys = {"dim": str(2 * len(part.measured.steps)), **spectrum.keys}
+                table = {**evidence.length, "layout": part.layout}
+                alone = Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), arrays=(part.part,))
+                yield alone
+                yield replace(alone, table={**table, "arithmetic": "float32"}, cost=spectrum.cost + 1)
+    if evidence.frequencies is not None:
+        notes = ("these are the frequencies of its pairs",)
+        for spectrum in _of_level(evidence.frequencies):
+            if spectrum.step == 1:
+                keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys}
+                table = {"length": "1"}
+                yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), vector=True)
     if evidence.matrix is not None and not evidence.integral:
         yield from _angles(evidence, evidence.matrix)
 
@@ -88,7 +105,8 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     )
     for more, cost in _magnitudes(wave, keys):
         own, total = {**keys, **more}, spectrum.cost + cost
-        rest = (wave.level, notes, exchanged, wave.free, spectrum.listed)
+        free = (*wave.free, *(key for key in ("factor", "original-max") if key in own))
+        rest = (wave.level, notes, exchanged, free, spectrum.listed)
         if slow and wave.step > 0 and not {"scaling", "frequencies"} & keys.keys() and decimal_exactly(inverse):
             start = rows_between(wave, spectrum.step)
             if decimal_exactly(start):
@@ -135,6 +153,15 @@ def _angles(evidence: Evidence, values: Floats) -> Iterator[Guess]:
                 yield Guess("rope", {**keys, **more}, table, spectrum.cost + cost, level, free=("base",))
         if spectra:
             return
+
+
+def _of_level(measured: Measured) -> list[Spectrum]:
+    """Return the cheapest rules of the finest arithmetic that explains frequencies."""
+    for level in LEVELS:
+        spectra = sorted(_even_more(measured.at(level)), key=lambda s: s.cost)
+        if spectra:
+            return spectra[:4]
+    return []
 
 
 def _even_more(measured: Measured) -> Iterator[Spectrum]:

@@ -1,0 +1,53 @@
+"""Vectors of frequencies, as checkpoints keep them: compared with a recipe's, exact and by a framework's steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pecli.declare.guess import Guess
+from pecli.declare.plan import Waves
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe
+from pecli.errors import PecliError
+from pecli.identification.verdict import UNKNOWN, Identification
+from pecli.measures.evidence import Evidence
+from pecli.measures.samples import Floats, rounded
+
+
+def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
+    """Return what a vector of frequencies is: sure if all are the recipe's, rounded or by float32 steps."""
+    assert evidence.matrix is not None
+    given = evidence.matrix.reshape(-1)
+    try:
+        recipe = Recipe.bind(guess.name, **guess.keys)
+        plan = recipe.plan
+    except PecliError:
+        return UNKNOWN
+    if not isinstance(plan, Waves) or len(plan.frequencies) != len(given):
+        return UNKNOWN
+    exact = np.array([float(w) for w in plan.frequencies])
+    best = UNKNOWN
+    for how, made in (("exact", exact), ("float32", _by_steps(recipe, plan))):
+        values = rounded(made, evidence.sample.grain) if made is not None else None
+        if values is None:
+            continue
+        equal, residual = float((values == given).mean()), float(np.abs(exact - given).max())
+        if (np.abs(values / given - 1) <= NEAR).all() and equal > (best.equal or 0.0):
+            confidence = "sure" if equal == 1.0 else "likely"
+            best = Identification(recipe.short, confidence, residual, equal, how, guess.notes, guess=guess)
+    return best
+
+
+def _by_steps(recipe: Recipe, plan: Waves) -> Floats | None:
+    """Return the frequencies that a framework's float32 steps give."""
+    encoding = CATALOGUE[recipe.encoding.name]
+    if not encoding.declares("emulate"):
+        return None
+    emulation: Any = encoding.hook("emulate")(plan, recipe.values, "float32")
+    found: Floats = emulation.frequencies.astype(np.float64)
+    return found
+
+
+NEAR = 2.0**-20  # relative difference of powers in float32, of up to nine units
