@@ -17,12 +17,14 @@ from pecli.identification.verdict import UNKNOWN, Identification, verdict, verdi
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.samples import take
+from pecli.measures.spectra import LEVELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HEAD = 96  # rows that a rule shows in, where others follow none
-MOST_VERDICTS = 4  # on guesses that reproduce no sample to the bit
+LEVEL = list(LEVELS)
+MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 BESIDE = 512  # rows of further arrays that an encoding looks at
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
@@ -116,13 +118,24 @@ def _by(evidence: Evidence) -> Identification:
     if exact:
         return _with_aliases(verdict(exact[0], evidence), exact)
     best = UNKNOWN
-    likely = sorted(trials, key=lambda t: (t.guess.listed, t.guess.cost, -t.equal))[:MOST_VERDICTS]
+    likely = sorted(trials, key=lambda t: (t.guess.listed, LEVEL.index(t.guess.level), t.guess.cost, -t.equal))
+    likely = _different(likely)[:MOST_VERDICTS]
     for judge in (verdict_of_arithmetic, verdict):
         found = [judge(trial, evidence) for trial in likely]
         best = max((UNKNOWN, *found), key=_rank)
         if best.confidence != "unknown":
             break
     return best
+
+
+def _different(trials: list[Trial]) -> list[Trial]:
+    """Return trials without those of the same numbers for the same rows under another encoding's name."""
+    found: dict[tuple[object, ...], Trial] = {}
+    for trial in trials:
+        keys, table = trial.guess.keys, trial.guess.table
+        numbers = tuple(keys.get(k) for k in ("base", "shift", "scaling", "factor", "original-max", "heads", "grid"))
+        found.setdefault((*numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys), trial)
+    return list(found.values())
 
 
 def _rank(found: Identification) -> tuple[int, float, float]:

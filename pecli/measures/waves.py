@@ -214,20 +214,24 @@ def _placed(
     scale = max(resolution / math.sqrt(max(1, reading.first.size)) * 4, 1e-15)
     loose = max(scale, ROUNDINGS[level])
     magnitude = shortest(size * (1 - loose), size * (1 + loose))
-    for start in _starts(row0, spread):
+    for start in _starts(row0, spread, spectrum.step):
         wave = Wave(reading, lines, spectrum, start, level, magnitude, resolution)
         if wave.misfit() <= 1.0:
             return wave
     return None
 
 
-def _starts(value: float, spread: float) -> list[Decimal]:
-    """Return what a first position may be: a whole number, or the shortest decimal."""
-    found = [Decimal(round(value))] if abs(value - round(value)) <= spread + 1e-9 * (1 + abs(value)) else []
+def _starts(value: float, spread: float, step: Fraction) -> list[Decimal]:
+    """Return what a first position may be: a whole number, a whole number of steps, or the shortest decimal."""
+    loose = spread + 1e-9 * (1 + abs(value))
+    steps = Fraction(round(value / float(step))) * step
+    found = [Decimal(round(value))] if abs(value - round(value)) <= loose else []
+    if abs(value - float(steps)) <= loose and decimal_exactly(steps):
+        found.append(as_decimal(steps))
     short = shortest(value - spread, value + spread)
-    if digits(short) <= 12 and short not in found:
+    if digits(short) <= 12:
         found.append(short)
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _search(w: Floats, phases: Floats, errors: Floats, chain: float, level: str) -> tuple[float, float] | None:

@@ -47,7 +47,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         notes = (f"the {part.part} alone of a rotary table",)
         for spectrum in _of_level(part.measured):
             if spectrum.step == 1:
-                keys = {"dim": str(2 * len(part.measured.steps)), **spectrum.keys}
+                keys = {"dim": str(2 * part.pairs), **spectrum.keys}
                 table = {**evidence.length, "layout": part.layout}
                 alone = Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), arrays=(part.part,))
                 yield alone
