@@ -36,7 +36,7 @@ def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
         equal, residual = float((values == given).mean()), float(np.abs(exact - given).max())
         if (np.abs(values / given - 1) <= NEAR).all() and equal > (best.equal or 0.0):
             confidence = "sure" if equal == 1.0 else "likely"
-            best = Identification(recipe.short, confidence, residual, equal, how, guess.notes, guess=guess)
+            best = Identification(str(recipe), confidence, residual, equal, how, guess.notes, guess=guess)
     return best
 
 

@@ -144,7 +144,7 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
             if found is not None and found.how.equal > best.how.equal:
                 best, guess, ends = found, other, span
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
-    if not best.how.fits or best.how.equal < (1.0 if guess.listed else NEARLY_ALL if narrow else 0.0):
+    if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
     recipe = make(guess, evidence.sample.grain).recipe or ""
     wrong, count, residual = best.over_all(evidence)
@@ -157,7 +157,7 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
         ends = next((span for other, span in refined(guess, best) if other.keys == guess.keys), None)
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *_said(ranges))
-    confidence = "likely" if guess.listed or (ends and wide(ends)) else "sure"
+    confidence = "likely" if ends and wide(ends) else "sure"
     return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)
 
 

@@ -175,6 +175,8 @@ def _checked(
     middle = float(np.median(squares[filled & finite]))
     # phases rounded to a narrow type still give a cosine and a sine of one angle
     limit = ROUND * 2 * max(resolution, 2.0**-24)
+    if middle <= 0:
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         round_ones = np.asarray((np.abs(squares / middle - 1.0) <= limit).all(axis=1))
     rows = longest_run(round_ones)

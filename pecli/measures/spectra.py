@@ -90,11 +90,11 @@ class Measured:
             errors = errors + 2.0**-24 / self.steps
         return Measured(self.steps, errors, self.half)
 
-    def fits(self, frequencies: Floats, step: float) -> bool:
-        """Whether a rule's values lie within the errors (which are relative here)."""
+    def fits(self, frequencies: Floats, step: float, times: float = 1.0) -> bool:
+        """Whether a rule's values lie within so many times the errors (which are relative here)."""
         if (frequencies <= 0).any() or step <= 0:
             return False
-        return bool((np.abs(self.logs - np.log(frequencies) - math.log(step)) <= self.errors).all())
+        return bool((np.abs(self.logs - np.log(frequencies) - math.log(step)) <= times * self.errors).all())
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, arou
                 if wave is not None:
                     found = True
                     yield wave
-            if found:
+            if found and level != "float16":  # what fits either narrow type may be of the other
                 break
 
 

@@ -16,6 +16,7 @@ from pecli.measures.spectra import LARGEST_LOG, SHORT, Measured, Spectrum
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
+RELAXED = 4.0  # errors by which a ramp between fitted ends may miss, before numbers are tried for them
 Ends = tuple[dict[str, str], float]
 BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0, 1.0), (64.0, 2.0), (4.0, 1.0))
 """Of models and papers, the most usual first."""
@@ -58,8 +59,8 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
             yield from slowing.tested(measured, _ratio(m, low, high, f), keys, cost)
     if len(inside) >= 2:
         rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
-        if rise > 0:
-            ends = (-start / rise, (1 - start) / rise)
+        ends = (-start / rise, (1 - start) / rise) if rise > 0 else (0.0, 0.0)
+        if rise > 0 and measured.fits(slowing.plain * _ratio(m, *ends, f), float(slowing.step), RELAXED):
             spread = 3 * float(loose[inside].max()) / rise
             for keys, cost in _fractional_ends(float(slowing.base), ends, spread, m):
                 yield from slowing.tested(measured, _exact_ratio(slowing, keys), keys, cost)
@@ -122,7 +123,7 @@ def _fractional_ends(base: float, ends: tuple[float, float], spread: float, m: i
 
 def _wavelength(slope: float, index: float) -> float:
     """Return the positions that a turn of a plain pair takes, at a fractional index."""
-    return TURN * math.exp(min(index * slope, LARGEST_LOG))
+    return TURN * math.exp(max(-LARGEST_LOG, min(index * slope, LARGEST_LOG)))
 
 
 def _lengths(length: int, fast: float, slow: float, more: dict[str, str]) -> dict[str, str]:
