@@ -13,7 +13,7 @@ from pecli.measures.samples import take
 from . import campaign_tables, unknown_tables
 
 GRAIN = {"float64": 2.0**-30, "float32": 2.0**-19, "float16": 2.0**-9, "bfloat16": 2.0**-6}
-NAMED = 0.97  # of what the values determine
+NAMED = 0.95  # of what the values determine
 
 
 def planes(arrays):

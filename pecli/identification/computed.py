@@ -27,7 +27,7 @@ SLACKS = (0.5, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded,
 
 
 @dataclass(frozen=True)
-class Computed:
+class Workings:
     """How the pairs of a reading were computed.
 
     Attributes
@@ -68,7 +68,7 @@ class Computed:
         return wrong, count, residual
 
 
-def explained(guess: Guess, evidence: Evidence) -> Computed | None:
+def explained(guess: Guess, evidence: Evidence) -> Workings | None:
     """Return the arithmetic that reproduces most values of a sample for the frequencies of a guess."""
     try:
         plan = make(guess, "float64").plan
@@ -90,16 +90,21 @@ def explained(guess: Guess, evidence: Evidence) -> Computed | None:
             gaps = (np.abs(cos[:EARLY] - size * np.cos(early)), np.abs(sin[:EARLY] - size * np.sin(early)))
             if sum(float(gap.max()) for gap in gaps) < NEAR * size:
                 how = find_arithmetic(positions, w, size, cos, sin, evidence.sample.grain)
-                return Computed(reading, swapped, how, start, step)
+                return Workings(reading, swapped, how, start, step)
     return None
 
 
-def refined(guess: Guess, found: Computed) -> Iterator[tuple[Guess, tuple[str, str] | None]]:
+def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str] | None]]:
     """Yield the guess with the bases that its rounded frequencies may come from, and their range."""
-    if "base" not in guess.free or guess.keys.get("scaling", "none") != "none":
+    if "base" not in guess.free or len(found.how.exact) < 2:
         return
     log = np.log(float(guess.keys.get("base", "10000")))
+    if not log or not (found.how.exact > 0).all():
+        return
     top, exponents = found.how.exact[0], -np.log(found.how.exact / found.how.exact[0]) / log
+    halves = 2 / exponents[1]
+    if abs(halves - round(halves)) > 1e-6 * halves or np.ptp(np.diff(exponents)) > 1e-9:
+        return  # no powers of the base over half a width: another scaling's
     for used, kind in ((_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)):
         if used is None or kind not in BITS or (used <= 0).any():
             continue
@@ -129,7 +134,7 @@ def _shifted(guess: Guess) -> bool:
     return guess.keys.get("shift", "0") != "0"
 
 
-def _fitted(found: Computed, log: float, exponents: Floats) -> tuple[float, float]:
+def _fitted(found: Workings, log: float, exponents: Floats) -> tuple[float, float]:
     """Return the base that fits all values best, by Newton's method on its logarithm, and its relative error.
 
     An angle p w changes by -e p w with the logarithm of the base, e the exponent of the pair; early rows come
@@ -153,7 +158,7 @@ def _fitted(found: Computed, log: float, exponents: Floats) -> tuple[float, floa
     return float(np.exp(min(log, LARGEST_LOG))), error
 
 
-def _second_row(found: Computed) -> Floats | None:
+def _second_row(found: Workings) -> Floats | None:
     """Return the frequencies that the row of position 1 shows, rounded to bfloat16: its angles are they themselves."""
     at = (1 - found.start) / found.step - found.reading.rows.start
     if at != int(at) or not 0 <= at < len(found.reading.first):

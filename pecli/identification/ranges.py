@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from pecli.declare.encoding import REGISTRY
+from pecli.declare.encoding import REGISTRY, Parameter
 from pecli.declare.guess import Guess
+from pecli.errors import PecliError
 from pecli.identification.trial import try_guess
 from pecli.measures.evidence import Evidence
 
@@ -26,11 +27,20 @@ def ranges_of(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
         if not text or "+" in text or text.startswith("("):
             continue
         value = Decimal(text)
-        whole = REGISTRY[guess.name].parameters[key].kind == "integer"
+        whole = _is_whole(REGISTRY[guess.name].parameters[key])
         ends = tuple(_end(guess, name, value, side, whole, evidence) for side in (-1, 1))
         if ends != (value, value):
             found[name] = (f"{float(ends[0]):.9g}", f"{float(ends[1]):.9g}")
     return found
+
+
+def _is_whole(parameter: Parameter) -> bool:
+    """Whether a parameter takes whole numbers only."""
+    try:
+        parameter.parse("1.5")
+    except PecliError:
+        return True
+    return False
 
 
 def _end(guess: Guess, name: str, value: Decimal, side: int, whole: bool, evidence: Evidence) -> Decimal:

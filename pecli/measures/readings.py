@@ -184,7 +184,7 @@ def _checked(
         return
     if rows.stop - rows.start < 2:
         return
-    blank = tuple(int(i) for i in np.flatnonzero(~filled))
+    blank = tuple(int(i) for i in np.flatnonzero(finite & ~filled))
     yield Reading(family, layout, a[rows], b[rows], width, rows, blank, tail, places)
 
 
