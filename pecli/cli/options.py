@@ -115,7 +115,8 @@ def parameters_of(options: Any, family: Family | None = None) -> list[inspect.Pa
     for name, (type_, option) in declared(options).items():
         if family and option.families and family not in option.families:
             continue
-        kind: Any = str if name in required else list[str] | None if get_origin(type_) is tuple else str | None
+        plain: Any = list[str] if get_origin(type_) is tuple else str
+        kind = plain if name in required else plain | None
         default: Any = inspect.Parameter.empty if name in required else None
         made.append(option.parameter(name, *((bool, False) if type_ is bool else (kind, default))))
     return made

@@ -7,7 +7,6 @@ for what is missing, what is there twice and what does not belong.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pecli.comparison.compare import Progress
@@ -17,6 +16,7 @@ from pecli.diagnosis.diagnosis import compare
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.positions import Positions
+from pecli.sources.parts import files_of, shard_of
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 
@@ -142,7 +142,7 @@ def verify_folder(path: str, recipe: str | None = None, progress: Progress = Non
         If the folder cannot be read, or holds no table.
     """
     found = Folder(path)
-    files = _files(path)
+    files = files_of(path)
     if not files:
         raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
     seen: dict[int, str] = {}
@@ -154,25 +154,6 @@ def verify_folder(path: str, recipe: str | None = None, progress: Progress = Non
     if missing:
         found.findings.append(f"missing: part {_listed(missing)} of {found.count}")
     return found
-
-
-def _files(path: str) -> list[str]:
-    """Return the files of a folder that may be tables, in the order of the numbers in their names."""
-    from pecli.formats import FORMATS
-
-    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
-    try:
-        entries = [entry for entry in Path(path).iterdir() if entry.is_file()]
-    except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror}") from error
-    return [str(entry) for entry in sorted(entries, key=lambda e: _natural(e.name)) if entry.suffix.lower() in suffixes]
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return a key that sorts part-2 before part-10."""
-    import re
-
-    return [(1, int(word), "") if word.isdigit() else (0, 0, word) for word in re.split(r"(\d+)", name)]
 
 
 def _part(path: str, recipe: str | None, number: int, count: int, progress: Progress) -> Verified:
@@ -207,23 +188,21 @@ def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:
     if part.recipe is None:
         found.findings.append(f"{part.path} does not belong: {part.problem or 'it holds no recipe'}")
         return
-    name, keys = split_recipe(part.recipe)
-    shard = keys.pop("shard", None)
-    whole = join_recipe(name, keys)
-    if shard is None:
+    whole, index, count = shard_of(part.recipe)
+    if not count:
         found.findings.append(f"{part.path} does not belong: it is a whole table and no part")
         return
-    index, _, count = shard.partition("/")
+    shard = f"{index}/{count}"
     if found.recipe is None:
-        found.recipe, found.count = whole, int(count)
+        found.recipe, found.count = whole, count
     if whole != found.recipe:
         found.findings.append(f"{part.path} does not belong: it is a part of {whole}")
-    elif int(count) != found.count:
+    elif count != found.count:
         found.findings.append(f"{part.path} does not belong: it is part {shard} where the others are of {found.count}")
-    elif int(index) in seen:
-        found.findings.append(f"overlap: {part.path} and {seen[int(index)]} are both part {shard}")
+    elif index in seen:
+        found.findings.append(f"overlap: {part.path} and {seen[index]} are both part {shard}")
     else:
-        seen[int(index)] = part.path
+        seen[index] = part.path
 
 
 def _listed(numbers: list[int]) -> str:

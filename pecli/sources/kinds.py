@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 from enum import Enum
 from pathlib import Path
 
@@ -30,9 +32,14 @@ def kind_of(text: str) -> Kind:
     if text.partition(":")[0] in CATALOGUE:
         return Kind.RECIPE
     path = Path(text)
-    if path.is_dir():
+    if path.is_dir() or is_pattern(text):
         return Kind.FOLDER
     return Kind.CONFIG if path.suffix == ".json" and _is_config(path) else Kind.FILE
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text is no file, and a pattern that files match."""
+    return any(mark in text for mark in "*?[") and not os.path.exists(text) and bool(glob.glob(text, recursive=True))
 
 
 def is_checkpoint(folder: str) -> bool:

@@ -62,9 +62,9 @@ class NamedSource:
     def open(self, **options: Any) -> Tabular:
         """Return the table; `options` are those of :meth:`Table.make` and win over the text's keys."""
         if self.recipe is None:
-            from pecli.formats import open_table
+            from pecli.sources.parts import open_path
 
-            return open_table(self.text)
+            return open_path(self.text)
         keys = self.given
         if self.model_length is not None and not keys.keys() & {"len", "positions"}:
             keys["len"] = str(self.model_length)

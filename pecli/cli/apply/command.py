@@ -171,9 +171,9 @@ def _tensors(text: str, axes: str | None) -> list[Tensor]:
     from dataclasses import replace
 
     from pecli.application.tensors import tensor_of
-    from pecli.formats import open_table
+    from pecli.sources.parts import open_path
 
-    table = open_table(text)
+    table = open_path(text)
     found = [tensor_of(table, array.name, axes) for array in table.arrays]
     path, _, inner = text.partition("::")
     if len(found) == 1 and not inner:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli.inspect.options import InspectOptions
+from pecli.cli.inspect.options import InspectOptions, refuse_table
 from pecli.cli.options import refuse
 from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.output import print_json
@@ -37,24 +37,23 @@ def command(options: InspectOptions) -> int:
     if kind is Kind.CONFIG and not table and not any(getattr(options, name) for name in (*QUESTIONS, *VIEW)):
         return _explain(options)
     _check(options)
-    if kind is Kind.FOLDER:
-        if not options.verify and is_checkpoint(text):
-            return _checkpoint(options)
-        _check_folder(options)
-        return _verify_folder(text, options)
+    if options.verify:
+        from pecli.cli.inspect.verifying import verify_sources
+
+        return verify_sources(options)
+    if kind is Kind.FOLDER and is_checkpoint(text):
+        return _checkpoint(options)
     source = read_source(text, **options.choice)
     if table and not source.is_recipe and not (options.identify and set(table) == {"positions"}):
-        name = next(iter(table))
-        raise BadParameter(name.replace("length", "len"), table[name], "is for recipes: a file has its own")
-    if options.verify:
-        return _verify(text, source, options)
-    if options.steps:
-        return _steps(source, options)
-    return _look(source, options)
+        refuse_table(options)
+    return _steps(source, options) if options.steps else _look(source, options)
 
 
 def _check(options: InspectOptions) -> None:
     """Raise for options that would have no effect beside each other, before anything is read."""
+    if len(options.sources) > 1 and not options.verify:
+        rule = "is one source too many: several are checked with --verify, and looked at one after the other"
+        raise BadParameter("SOURCE", options.sources[1], rule)
     if not options.verify:
         refuse("is for --verify: give both, or compare the file with the recipe", options, "recipe")
     if options.plot is None:
@@ -69,14 +68,6 @@ def _check(options: InspectOptions) -> None:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
     if options.steps and options.plot is None:
         refuse("has no effect on a worked example: leave it out with --steps", options, "dtype", "layout", "form")
-
-
-def _check_folder(options: InspectOptions) -> None:
-    if not options.verify:
-        raise BadParameter("SOURCE", options.source, "is a folder: name a file in it, or --verify its parts")
-    for name, text in {**options.table, **options.choice}.items():
-        rule = "is not for a folder of parts, which say themselves what they are"
-        raise BadParameter(name.replace("length", "len").replace("_", "-"), text, rule)
 
 
 def _explain(options: InspectOptions) -> int:
@@ -106,37 +97,6 @@ def _checkpoint(options: InspectOptions) -> int:
     else:
         show(*checkpoint_view(found))
     return 0
-
-
-def _verify(text: str, source: NamedSource, options: InspectOptions) -> int:
-    from pecli.cli.inspect.view import verified_view
-    from pecli.inspection.verification import verify
-
-    if source.is_recipe:
-        raise BadParameter("SOURCE", text, "is a recipe: --verify is for files, against their recipe")
-    table = source.open()
-    total = 2 * sum(array.bytes for array in table.arrays)
-    with progress_for(total, quiet=options.quiet or options.json) as advance:
-        found = verify(table, text, options.recipe, advance)
-    if options.json:
-        print_json({"source": text, **found.as_dict()})
-    else:
-        show(*verified_view(found))
-    return 0 if found.good else 1
-
-
-def _verify_folder(path: str, options: InspectOptions) -> int:
-    from pecli.cli.inspect.view import folder_view
-    from pecli.inspection.verification import verify_folder
-
-    found = verify_folder(path, options.recipe)
-    if options.json:
-        parts = [part.as_dict() for part in found.parts]
-        result = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}
-        print_json({**result, "findings": found.findings, "parts": parts})
-    else:
-        show(*folder_view(found))
-    return 0 if found.good else 1
 
 
 def _steps(source: NamedSource, options: InspectOptions) -> int:

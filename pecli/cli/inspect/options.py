@@ -21,6 +21,7 @@ from pecli.cli.options import (
     whole,
 )  # fmt: skip
 from pecli.declare.words import PICTURES
+from pecli.errors import BadParameter
 
 LOOK = "What to look for"
 Rows = Annotated[int | None, Option("Rows to print (default 8).", "N", SCREEN, check=whole(1, 100_000))]
@@ -31,7 +32,10 @@ Columns = Annotated[int | None, Option("Columns to print (default 8).", "N", SCR
 class InspectOptions:
     """What ``inspect`` may be given."""
 
-    source: Annotated[str, Option("A file, file::name, a folder of parts, -, or a recipe.", "SOURCE", argument=True)]
+    sources: Annotated[
+        tuple[str, ...],
+        Option("A file, file::name[0:9], a folder of parts, -, or a recipe.", "SOURCE...", argument=True),
+    ]
     identify: Annotated[bool, Option("Find out what a table is from its values alone.", panel=LOOK)] = False
     verify: Annotated[
         bool, Option("Recompute every value from the recipe; status 1 if one differs.", panel=LOOK)
@@ -62,6 +66,11 @@ class InspectOptions:
     quiet: Quiet = False
 
     @property
+    def source(self) -> str:
+        """The one source, or the first of several."""
+        return self.sources[0]
+
+    @property
     def table(self) -> dict[str, str]:
         """What is asked of a recipe's table, by the names of :meth:`Table.make`."""
         asked = {
@@ -80,3 +89,9 @@ class InspectOptions:
     def pictures(self) -> list[str]:
         """The pictures asked for."""
         return self.picture.split("+") if self.picture else []
+
+
+def refuse_table(options: InspectOptions) -> None:
+    """Raise for the first option that is for recipes."""
+    for name, text in options.table.items():
+        raise BadParameter(name.replace("length", "len"), text, "is for recipes: a file has its own")

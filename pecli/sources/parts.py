@@ -1,0 +1,246 @@
+"""Files that are parts of one table, and rows of a table: the paths that a command may be told to read.
+
+A folder or a pattern stands for the table whose parts its files are, as
+``--shard`` writes them, or of a partitioned dataset.  ``path::name`` is one
+array of it, ``path::name[100:110]`` some of its rows.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.encodings.recipe import join_recipe, split_recipe
+from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.numbers.text import shorten
+from pecli.sources.kinds import is_pattern
+from pecli.tables.selection import Selection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pecli.formats import StoredTable
+
+JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
+_SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)
+
+
+def files_of(text: str) -> list[str]:
+    """Return the files of a folder, its folders and so on, or of a pattern, that may be tables, 2 before 10.
+
+    As in datasets, what begins with a dot or an underscore is none of them.
+
+    Raises
+    ------
+    BadFile
+        If the folder cannot be read.
+    """
+    from pecli.formats import FORMATS
+
+    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
+    try:
+        root = Path(text)
+        found = [p for p in root.rglob("*") if not any(part[0] in "._" for part in p.relative_to(root).parts)]
+        if not root.is_dir():
+            found = [Path(name) for name in glob.glob(text, recursive=True)]
+    except OSError as error:
+        raise BadFile(text, f"cannot be read: {error.strerror}") from error
+    return [str(p) for p in sorted(found, key=lambda p: _natural(str(p))) if p.suffix.lower() in suffixes]
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts part-2 before part-10."""
+    return [(1, int(word), "") if word.isdigit() else (0, 0, word) for word in re.split(r"(\d+)", name)]
+
+
+def open_path(text: str) -> Tabular:
+    """Open a file, a folder of parts or a pattern; with ``::name`` one array of it, with ``[100:110]`` some rows.
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read, or the parts do not make one table; the file that does not belong is named.
+    UnknownName, BadParameter
+        If it has no such array, or not these rows.
+    """
+    from pecli.formats import open_table
+
+    path, mark, name = text.partition("::")
+    if os.path.exists(text):
+        path, mark, name = text, "", ""
+    match = _SLICE.fullmatch(name)
+    if match:
+        name = match[1]
+    if os.path.isdir(path) or is_pattern(path):
+        table: Tabular = _joined(path)
+        table = Selection(table, [name]) if name else table
+    elif mark and not name and match:
+        table = open_table(path)
+    else:
+        table = open_table(f"{path}::{name}" if mark else path)
+    return _sliced(table, name, match[2], match[3]) if match else table
+
+
+class Pieces(Tabular):
+    """Rows of tables, one after the other: parts of a table, or a part of one.
+
+    Parameters
+    ----------
+    pieces : sequence of (table, first, last)
+        The first and the last (exclusive) row along the axis that numbers the rows.
+    joined : sequence of str
+        Names of the arrays that have such an axis; the others are those of the first table.
+    """
+
+    def __init__(self, pieces: Sequence[tuple[Tabular, int, int]], joined: Sequence[str]) -> None:
+        self._pieces, self._joined = pieces, frozenset(joined)
+        self._ends = [0, *accumulate(last - first for _, first, last in pieces)]
+        self.sequential = any(getattr(table, "sequential", False) for table, _, _ in pieces)
+        first = pieces[0][0]
+        self.format = getattr(first, "format", None)
+        self.recipe, self.metadata = None, first.metadata
+        self.arrays = tuple(self._whole(array) for array in first.arrays)
+
+    def _whole(self, array: Array) -> Array:
+        if array.name not in self._joined:
+            return array
+        axis = array.lead - 1
+        return replace(array, shape=(*array.shape[:axis], self._ends[-1], *array.shape[axis + 1 :]))
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        shared = {name: values for name, values in out.items() if name not in self._joined}
+        if shared:
+            self._pieces[0][0].fill(start, stop, shared)
+        if len(shared) == len(out):
+            return
+        names = [name for name in out if name in self._joined]
+        size, at = self._ends[-1], start
+        while at < stop:
+            outer, row = divmod(at, size)
+            number = next(k for k in range(len(self._pieces)) if row < self._ends[k + 1])
+            table, first, _ = self._pieces[number]
+            count = min(stop - at, self._ends[number + 1] - row)
+            array = table.array(names[0])
+            begin = outer * array.shape[array.lead - 1] + first + row - self._ends[number]
+            table.fill(begin, begin + count, {name: out[name][at - start : at - start + count] for name in names})
+            at += count
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
+        import numpy as np
+
+        found = []
+        for (table, first, _), begin, end in zip(self._pieces, self._ends, self._ends[1:], strict=False):
+            low, high = max(start, begin), min(stop, end)
+            if low < high:
+                found.append(table.position(first + low - begin, first + high - begin))
+        known = [part for part in found if part is not None]
+        return np.concatenate(known) if known and len(known) == len(found) else None
+
+
+def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:
+    """Return rows `low` to `high` of the array of this name, or of all that have such rows."""
+    joined = [array.name for array in table.arrays if array.lead and (name or _follows(array))]
+    sizes = {array.shape[array.lead - 1] for array in table.arrays if array.name in joined}
+    text = f"[{low}:{high}]"
+    if len(sizes) != 1:
+        raise BadParameter("rows", text, "needs arrays with one number of rows: write PATH::NAME[100:110]")
+    size = sizes.pop()
+    first, last, _ = slice(int(low) if low else None, int(high) if high else None).indices(size)
+    if first >= last:
+        raise BadParameter("rows", text, f"holds no row: there are {size:,}, counted from 0")
+    return Pieces([(table, first, last)], joined)
+
+
+def _follows(array: Array) -> bool:
+    label = array.axes[array.lead - 1] if array.lead else ""
+    return label in JOINED or label.startswith("axis")
+
+
+def _joined(path: str) -> Tabular:
+    """Return the table whose parts the files of a folder are."""
+    tables = [_part(path, file) for file in files_of(path)]
+    if not tables:
+        raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
+    _refuse_strangers(path, tables)
+    recipe, tables = _in_order(path, tables)
+    joined = [array.name for array in tables[0].arrays if _follows(array)]
+    pieces = [(t, 0, next((a.shape[a.lead - 1] for a in t.arrays if a.name in joined), 0)) for t in tables]
+    table = Pieces(pieces, joined)
+    table.recipe = recipe
+    return table
+
+
+def _part(path: str, file: str) -> StoredTable:
+    from pecli.formats import open_table
+
+    try:
+        return open_table(file)
+    except PecliError as error:
+        raise BadFile(path, f"holds {file}, which is no part of a table: {error}") from error
+
+
+def _refuse_strangers(path: str, tables: Sequence[StoredTable]) -> None:
+    """Raise, with its name, for a part that has other arrays than most."""
+    kinds = [_kind(table) for table in tables]
+    usual = Counter(kinds).most_common(1)[0][0]
+    for table, kind in zip(tables, kinds, strict=True):
+        if kind != usual:
+            theirs, others = ", ".join(kind), ", ".join(usual)
+            raise BadFile(path, f"holds {table.path}, which does not belong: it has {theirs}, and the others {others}")
+
+
+def _kind(table: StoredTable) -> tuple[str, ...]:
+    """Return what the parts of one table have in common: names, types and shapes but for the number of rows."""
+    found = []
+    for array in table.arrays:
+        shape = list(map(str, array.shape))
+        if _follows(array):
+            shape[array.lead - 1] = "n"
+        found.append(f"{array.name} {' x '.join(shape)} {array.dtype}")
+    return (*found, f"the recipe {shorten(shard_of(table.recipe)[0])}" if table.recipe else "no recipe")
+
+
+def shard_of(recipe: str) -> tuple[str, int, int]:
+    """Return a recipe without its shard, and which part of how many it was; 0 of 0 where it had none."""
+    name, keys = split_recipe(recipe)
+    index, _, count = keys.pop("shard", "0/0").partition("/")
+    return join_recipe(name, keys), int(index), int(count)
+
+
+def _in_order(path: str, tables: Sequence[StoredTable]) -> tuple[str | None, list[StoredTable]]:
+    """Return the recipe of the whole, if it is known, and the parts in order: by shard, or position, or name."""
+    shards = [shard_of(table.recipe) if table.recipe else (None, 0, 0) for table in tables]
+    recipe, _, count = shards[0]
+    if recipe is not None and count:
+        held = Counter(index for _, index, _ in shards)
+        twice = [table.path for table, shard in zip(tables, shards, strict=True) if held[shard[1]] > 1]
+        missing = [str(index) for index in range(count) if index not in held]
+        if {shard[2] for shard in shards} != {count} or twice:
+            raise BadFile(path, f"holds parts that overlap: {', '.join(twice[:4]) or 'of different --shard counts'}")
+        if missing:
+            raise BadFile(
+                path, f"lacks part {', '.join(missing[:8])} of {count}: make it with --shard {missing[0]}/{count}"
+            )
+        return recipe, [t for _, t in sorted(zip(shards, tables, strict=True), key=lambda pair: pair[0][1])]
+    if recipe is not None and len(tables) > 1:
+        raise BadFile(path, f"holds whole tables and not parts of one, as {tables[0].path}: name one of them")
+    firsts = [_first_position(table) for table in tables]
+    if all(first is not None for first in firsts):
+        order = sorted(range(len(tables)), key=lambda k: firsts[k] or 0)
+        return recipe, [tables[k] for k in order]
+    return recipe, list(tables)
+
+
+def _first_position(table: Tabular) -> float | None:
+    found = table.position(0, 1)
+    return None if found is None else float(found[0])
