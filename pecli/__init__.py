@@ -13,6 +13,17 @@ Examples
 
 from __future__ import annotations
 
+import sys
+
+_arguments = getattr(sys, "argv", [])
+_is_module = _arguments[:1] == ["-m"] and sys.orig_argv[-len(_arguments)] in ("pecli", "-mpecli")
+if _is_module and not sys.flags.safe_path:
+    del sys.path[0]  # the current folder, before anything is imported that it might stand for
+if _is_module or "".join(_arguments[:1]).endswith("/pecli"):  # python -m pecli, or the script
+    from pecli.process import become_command
+
+    become_command()
+
 from typing import TYPE_CHECKING, Any
 
 from pecli.numbers import reader

@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import h5py
 import numpy as np
@@ -174,26 +172,6 @@ def test_a_full_disk_behind_standard_output_is_trouble(arguments):
     assert done.returncode == 2
     assert "space" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path, number, status):
-    (tmp_path / "pe.npy").write_bytes(b"old")
-    child = subprocess.Popen(
-        [sys.executable, "-m", "pecli", "generate", "sinusoidal", "--dim", "4096", "--len", "200000", "-o", "pe.npy"],
-        cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    deadline = time.monotonic() + 30
-    while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(os.listdir(tmp_path)) == 2, "the temporary file never appeared"
-    child.send_signal(number)
-    _, stderr = child.communicate(timeout=30)
-    assert child.returncode in (status, -number)
-    assert b"Traceback" not in stderr
-    assert os.listdir(tmp_path) == ["pe.npy"]
-    assert (tmp_path / "pe.npy").read_bytes() == b"old"
 
 
 def test_help_is_plain_in_a_pipe_and_obeys_the_variables(pecli):

@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "pecli"
 ROOMS = (
     "errors",
     "version",
+    "process",
     "numbers",
     "declare",
     "engine",

@@ -17,6 +17,7 @@ from pecli.cli.options import (
     Output,
     Quiet,
     Threads,
+    TrustRecipe,
     Wide,
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing, deliver
@@ -40,6 +41,7 @@ class ConvertOptions(Writing):
     compress: Compress = False
     wide: Wide = False
     no_clobber: NoClobber = False
+    trust_recipe: TrustRecipe = False
     json: Json = False
     quiet: Quiet = False
 

@@ -17,6 +17,7 @@ import typer
 
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
+from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.numbers.types import DTYPES
 from pecli.tables.layouts import LAYOUTS
@@ -58,7 +59,7 @@ class Option:
     panel: str | None = None
     words: Iterable[str] | Callable[[], Iterable[str]] = ()
     names: tuple[str, ...] = ()
-    check: Callable[[str, str], Any] | None = None
+    check: Callable[[str, Any], Any] | None = None
     argument: bool = False
     families: tuple[Family, ...] = ()
 
@@ -169,6 +170,15 @@ def refuse(rule: str, options: object, *names: str) -> None:
             raise BadParameter(name.replace("_", "-"), "true" if text is True else text, rule)
 
 
+def _trusting(name: str, given: bool) -> bool:
+    if given:
+        trust_recipes()
+    return given
+
+
+TrustRecipe = Annotated[
+    bool, Option("Let a recipe that stands in a file name other files (weights, content).", check=_trusting)
+]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", panel=SCREEN)]
 Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))]
 LayerType = Annotated[str | None, Option("Kind of layer, where a config's differ.", "NAME")]

@@ -10,62 +10,83 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from types import FrameType
 from typing import NoReturn
 
 from typer import Abort, TyperException
 
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
+from pecli.numbers.text import shorten
+from pecli.process import die, was_interrupted
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
+LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message; a path may take 400
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; return its exit status.
 
-    Dying of a broken pipe is done for real, by the signal, as ``cat`` does: a
-    shell then sees 141.
+    Dying of a broken pipe or of another signal is done for real, by the signal,
+    as ``cat`` does: a shell then sees 141, or 130, 143 and 129.
     """
-    _catch_signals()
     _open_streams()
-    debug = "--debug" in arguments  # taken anywhere: the one who meets a bug repeats the command and adds it
-    status = TROUBLE
     try:
+        # taken anywhere: the one who meets a bug repeats the command and adds it
         words = _meant([word for word in arguments if word != "--debug"])
         if "" in words:
             raise BadRecipe("an argument is empty: is a variable not set?")
         from pecli.cli import make_app
 
         result = make_app()(words, prog_name="pecli", standalone_mode=False)
-        status = result if isinstance(result, int) else OK
         sys.stdout.flush()
-    except (BrokenPipe, BrokenPipeError):
+        return result if isinstance(result, int) else OK
+    except BaseException as error:
+        if was_interrupted():
+            die()
+        return _told(error, arguments)
+
+
+def _told(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say in one sentence what went wrong; return the exit status."""
+    if isinstance(error, BrokenPipe | BrokenPipeError):
         _die_of_sigpipe()
-    except KeyboardInterrupt:
-        status = 128 + signal.SIGINT
-    except (PecliError, TyperException) as error:
-        status = _report(error)
-    except Abort:
-        status = TROUBLE
-    except MemoryError:
-        tell("pecli: not enough memory for this table: write it to a file with -o, which takes the same for any length")
-    except OSError as error:
+    if isinstance(error, Abort):
+        return TROUBLE
+    if isinstance(error, PecliError | TyperException):
+        return _report(error)
+    if _lacks_memory(error):
+        writes = any(word.startswith(("-o", "--output")) for word in arguments)
+        remedy = "give fewer --threads" if writes else "write it to a file with -o, which takes the same for any length"
+        tell(f"pecli: not enough memory here: {remedy}, or allow more (ulimit -v)")
+        return TROUBLE
+    if isinstance(error, OSError):
         # one that names no file is standard output: a full disk behind >, a closed descriptor
         gone = error.errno == errno.ENOENT and error.filename is None
         where = error.filename or ("the working folder" if gone else "standard output")
-        tell(clean(f"pecli: {where}: {error.strerror or error}"))
-        status = TROUBLE
+        tell(_brief(f"pecli: {where}: {error.strerror or error}"))
         _forget_stdout()
-    except Exception as error:  # anything else is a bug, and says so
-        if debug:
-            traceback.print_exc()
-        tell(
-            f"pecli: internal error: {clean(f'{type(error).__name__}: {error}')}: run again with --debug and report it"
-        )
-        status = BUG
-    return status
+        return TROUBLE
+    if not isinstance(error, Exception):
+        raise error
+    if "--debug" in arguments:  # anything else is a bug, and says so
+        traceback.print_exception(error)
+    tell(_brief(f"pecli: internal error: {type(error).__name__}: {error}: run again with --debug and report it"))
+    return BUG
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether memory ran out, as Python says it, or a library that could not be loaded or start a thread."""
+    if isinstance(error, ImportError | RuntimeError):
+        return any(said in str(error) for said in ("failed to map segment", "llocate memory", "start new thread"))
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def _brief(text: str) -> str:
+    """Return a message as one line that a terminal can show: of what is absurdly long, both ends."""
+    words = [word if len(word) <= LONGEST_WORD else shorten(word, LONGEST_WORD // 2) for word in clean(text).split()]
+    line = " ".join(words)
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 4 :]}"
 
 
 def _meant(words: list[str]) -> list[str]:
@@ -76,16 +97,21 @@ def _meant(words: list[str]) -> list[str]:
         words = [*words, "--help"]
     if words[:1] == ["--show-completion"] and len(words) == 2:
         if words[1] not in SHELLS:
-            raise UnknownName("shell", clean(words[1]), SHELLS)
+            raise UnknownName("shell", shorten(words[1]), SHELLS)
         os.environ["_PECLI_COMPLETE"] = f"source_{words[1]}"
         return []
+    if "_PECLI_COMPLETE" in os.environ:  # without the words that a shell gives with it
+        for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"):
+            os.environ.setdefault(name, "pecli")
+        if not os.environ.get("COMP_CWORD", "").isdecimal():
+            os.environ["COMP_CWORD"] = "0"
     return words
 
 
 def _report(error: PecliError | TyperException) -> int:
     """Say in one sentence what is wrong; wrong usage and bad input are both 2."""
     text = error.format_message() if isinstance(error, TyperException) else str(error)
-    tell("pecli: " + clean(" ".join(text.split())))
+    tell(_brief(f"pecli: {text}"))
     return error.status if isinstance(error, PecliError) else TROUBLE
 
 
@@ -112,24 +138,10 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _catch_signals() -> None:
-    """Let SIGTERM and SIGHUP unwind, so that temporary files go; SIGPIPE kills, until a file is open."""
-
-    def leave(number: int, frame: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(getattr(signal, name), leave)
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-
-
 def _die_of_sigpipe() -> NoReturn:
     _forget_stdout()
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGPIPE)
+        die(signal.SIGPIPE)
     raise SystemExit(141)
 
 

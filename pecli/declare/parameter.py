@@ -180,7 +180,7 @@ class Parameter:
             case "text":
                 if not str(given):
                     raise BadParameter(self.option, "''", "must not be empty")
-                return str(given)
+                return given if isinstance(given, str) else str(given)  # which keeps that a file states it
 
     def _number(self, given: object) -> Decimal:
         """Return the number that stands instead of a choice's word."""

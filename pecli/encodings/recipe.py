@@ -15,6 +15,7 @@ from pecli.declare.encoding import Encoding, Value
 from pecli.declare.plan import Domain, Plan
 from pecli.encodings import find
 from pecli.errors import BadRecipe
+from pecli.numbers.reader import StatedText
 from pecli.numbers.text import shorten
 
 
@@ -160,7 +161,8 @@ class Recipe:
 def join_recipe(name: str, keys: Mapping[str, str]) -> str:
     """Return the text of a name and its keys, quoting where needed."""
     items = ",".join(f"{key}={_quote(value)}" for key, value in keys.items())
-    return f"{name}:{items}" if items else name
+    text = f"{name}:{items}" if items else name
+    return StatedText(text) if any(isinstance(value, StatedText) for value in keys.values()) else text
 
 
 def _quote(value: str) -> str:
@@ -179,6 +181,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     """
     name, colon, rest = text.partition(":")
     keys: dict[str, str] = {}
+    made = StatedText if isinstance(text, StatedText) else str
     if not name or (colon and not rest):
         raise BadRecipe(f"'{shorten(text)}' is no recipe: write NAME or NAME:key=value,key=value")
     for item in _items(rest, text):
@@ -188,7 +191,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
             raise BadRecipe(f"'{shorten(item)}' in '{shorten(text)}' is not key=value")
         if key.replace("_", "-") in keys:
             raise BadRecipe(f"'{shorten(text)}' gives {key} twice")
-        keys[key.replace("_", "-")] = _unquote(value.strip(), text)
+        keys[key.replace("_", "-")] = made(_unquote(value.strip(), text))
     return name, keys
 
 

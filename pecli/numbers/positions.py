@@ -94,7 +94,7 @@ class Positions:
     def parse(cls, text: str) -> Positions:
         """Return the positions of a list ``0,5,9.5`` (or ``0+5+9.5``), or of ``@FILE``."""
         if text.startswith("@"):
-            return cls.listed(read_positions(text[1:]))
+            return cls.listed(read_positions(type(text)(text[1:])))  # which keeps that a file states it
         return cls.listed([parse_number("positions", item) for item in split_list(text, "+")])
 
     @cached_property

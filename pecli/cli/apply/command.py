@@ -18,6 +18,7 @@ from pecli.cli.options import (
     Quiet,
     Stack,
     Threads,
+    TrustRecipe,
     whole,
 )
 from pecli.cli.terminal.writing import Writing, deliver
@@ -86,6 +87,7 @@ class ApplyOptions(Writing):
     format: Format = None
     threads: Threads = None
     no_clobber: NoClobber = False
+    trust_recipe: TrustRecipe = False
     json: Json = False
     quiet: Quiet = False
 

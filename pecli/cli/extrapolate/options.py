@@ -17,6 +17,7 @@ from pecli.cli.options import (
     Option,
     Output,
     Quiet,
+    TrustRecipe,
     refuse,
     share,
     whole,
@@ -110,6 +111,7 @@ class ExtrapolateOptions(Writing):
     plot: Annotated[
         str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     ] = None  # fmt: skip
+    trust_recipe: TrustRecipe = False
     json: Json = False
     quiet: Quiet = False
 

@@ -18,6 +18,7 @@ from pecli.cli.options import (
     Stack,
     Start,
     Step,
+    TrustRecipe,
     whole,
 )  # fmt: skip
 from pecli.declare.words import PICTURES
@@ -62,6 +63,7 @@ class InspectOptions:
     rows: Rows = None
     columns: Columns = None
     precision: Precision = None
+    trust_recipe: TrustRecipe = False
     json: Json = False
     quiet: Quiet = False
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pecli.cli.terminal.output import clean, is_terminal, say, tell, wants_colour
 from pecli.drawing.charts import Chart
 from pecli.drawing.pictures import draw, picture_bytes
+from pecli.process import unwinding
 
 
 def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, quiet: bool = False) -> None:
@@ -28,7 +29,7 @@ def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, qui
     from pecli.formats.common.safe import open_output
 
     data = picture_bytes(charts, path)
-    with open_output(path, clobber=clobber) as output:
+    with unwinding(), open_output(path, clobber=clobber) as output:
         output.write(data)
     if not quiet:
         tell(clean(f"drew {path}"))

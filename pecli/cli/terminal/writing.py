@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from pecli.cli.terminal.output import is_terminal, line, print_json, tell
 from pecli.cli.terminal.screen import progress_for
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
+from pecli.process import unwinding
 
 TEXT_FORMATS = ("csv", "json")
 
@@ -53,14 +53,12 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
         if is_terminal(sys.stdout) and form.name not in TEXT_FORMATS:
             rule = f"would print binary {form.name} to a terminal: redirect it, or name a file"
             raise BadParameter("output", "-", rule)
-    elif hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # it becomes an error that unwinds, so that no file stays behind
     if to.dry_run:
         check(table, form, path)
         return describe(table, label, to, path, form.name)
     size = sum(array.bytes for array in table.arrays)
     started = time.perf_counter()
-    with progress_for(size, quiet=to.quiet) as advance:
+    with unwinding(), progress_for(size, quiet=to.quiet) as advance:
         size = write_table(
             table, path, format=form.name, threads=to.threads, clobber=not to.no_clobber,
             compress=to.compress, wide=to.wide, progress=advance,

@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, PecliError
 from pecli.numbers.types import raw_bytes
@@ -182,15 +182,21 @@ def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: co
     piece = stream.read(HEAD_BYTES)
     left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
     limit = left >> 20
-    descriptor, local = tempfile.mkstemp(prefix="pecli-")
-    stack.callback(_unlink, local)
-    with os.fdopen(descriptor, "wb") as copy:
-        while piece:
-            left -= len(piece)
-            if left < 0:
-                raise BadFile(name, f"gives more than {limit} MiB through a pipe: save it in a file, best as npy")
-            copy.write(piece)
-            piece = stream.read(PIECE)
+    copy: IO[bytes]
+    if os.path.isdir("/proc/self/fd"):  # where a file without a name, of which no kill leaves anything, has a path
+        copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        local = f"/proc/self/fd/{copy.fileno()}"
+    else:
+        descriptor, local = tempfile.mkstemp(prefix="pecli-")
+        stack.callback(_unlink, local)
+        copy = stack.enter_context(os.fdopen(descriptor, "wb"))
+    while piece:
+        left -= len(piece)
+        if left < 0:
+            raise BadFile(name, f"gives more than {limit} MiB through a pipe: save it in a file, best as npy")
+        copy.write(piece)
+        piece = stream.read(PIECE)
+    copy.flush()
     return local
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,29 @@ def open_numbers(path: str) -> NumberFile:
 
     What comes through a pipe is kept up to a limit: of text `LARGEST_TEXT`, of other formats `LARGEST_ARRAY`.
     """
+    pipe = _pipe(path)
+    if pipe not in _KEPT:
+        found = _opened(path)
+        if pipe is None:
+            return found
+        _KEPT[pipe] = found
+    return _KEPT[pipe]
+
+
+_KEPT: dict[tuple[str, int, int] | None, NumberFile] = {}  # what came through a pipe, which gives it only once
+
+
+def _pipe(path: str) -> tuple[str, int, int] | None:
+    """Return what tells a pipe, a device or standard input from others; None for a file."""
+    place, name = split_path(path)
+    try:
+        found = os.fstat(0) if place == "-" else os.stat(place)
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(found.st_mode) and place != "-" else (name or "", found.st_dev, found.st_ino)
+
+
+def _opened(path: str) -> NumberFile:
     place, name = split_path(path)
     with regular_source(place, _most) as source:
         if _is_text(source):

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pecli.errors import PecliError, WouldOverwrite, WriteFailed
+from pecli.formats.common.hidden import HiddenFile
 from pecli.formats.common.output import Output
 
 STANDARD = "-"
@@ -67,7 +68,7 @@ def open_output(path: str, *, clobber: bool = True, need: Need = Need()) -> Iter
                     output.abandon()
                     raise
         else:
-            with _replacement(path, clobber) as output:
+            with _replacement(path, clobber, need) as output:
                 yield output
 
 
@@ -125,46 +126,28 @@ class _Place:
 
 
 @contextlib.contextmanager
-def _replacement(path: str, clobber: bool) -> Iterator[Output]:
+def _replacement(path: str, clobber: bool, need: Need) -> Iterator[Output]:
     place = _Place(path, clobber)
-    # Names are limited to 255 bytes: the hidden one must not be longer than the file's own allows.
-    stem = os.fsdecode(os.fsencode(place.name)[:200])
-    hidden = os.path.join(place.folder, f".{stem}.{os.urandom(4).hex()}.tmp")
-    descriptor = -1
+    file = HiddenFile(place.real, place.mode)
     output = None
     try:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(hidden, flags, 0o666 if place.mode is None else place.mode)  # the system applies the umask
-        output = Output(path, descriptor, regular=True)
+        output = Output(path, file.open(), regular=True)
         yield output
-        if place.mode is not None and hasattr(os, "fchmod"):
-            os.fchmod(descriptor, place.mode)
-        os.fsync(descriptor)
-        _move(hidden, place.real, clobber, path)
+        try:
+            file.take_place(clobber=clobber)
+        except FileExistsError:
+            raise WouldOverwrite(path) from None
         _sync_folder(place.folder)
     except BaseException:
         if output is not None:
             output.abandon()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(hidden)
-        raise
+            if not need.exact:
+                need = Need(max(need.size, output.bytes), exact=False)
+        file.discard()  # before the free space is counted
+        with _explained(path, need):
+            raise
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
-def _move(hidden: str, real: str, clobber: bool, path: str) -> None:
-    if clobber or not hasattr(os, "link"):
-        os.replace(hidden, real)
-        return
-    try:
-        os.link(hidden, real)  # unlike a rename it fails where somebody was faster
-    except FileExistsError:
-        raise WouldOverwrite(path) from None
-    except OSError:  # a file system without hard links
-        os.replace(hidden, real)
-    else:
-        os.unlink(hidden)
+        file.discard()
 
 
 def _sync_folder(folder: str) -> None:
@@ -216,7 +199,11 @@ def _reason(error: OSError, path: str, need: Need) -> str:
             free = _free(folder)
             if is_stream(path) or free is None:
                 return "no space is left on the device: write elsewhere"
-            return f"the disk is full: {need} are needed and {free:,} are free in {folder}; {remedy}"
+            if need.size > free:
+                return f"the disk is full: {need} are needed and {free:,} are free in {folder}; {remedy}"
+            if hasattr(os, "statvfs") and os.statvfs(folder).f_ffree == 0:
+                return f"the disk has room for no further file in {folder}: remove one, or write elsewhere"
+            return f"the disk was full for a while: {need} are needed, and now {free:,} are free in {folder}; {remedy}"
         case errno.EDQUOT:
             return f"the disk quota is used up: {need} are needed; {remedy}"
         case errno.EFBIG:

@@ -14,6 +14,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.errors import UnknownName
 from pecli.formats.common.facts import plain, plain_facts
 from pecli.formats.common.input import InputFile
+from pecli.numbers.reader import StatedText
 from pecli.numbers.types import ITEM_BYTES, storage
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class StoredTable(Tabular):
         self._positions: Array | None = None
         self._scales: tuple[Array, ...] = ()
         self.arrays, self.metadata = tuple(arrays), plain_facts(metadata or {})
-        self.recipe = None if recipe is None else plain(recipe)
+        self.recipe = None if recipe is None else StatedText(plain(recipe))
         if not self.arrays:
             raise source.bad(f"holds no array of numbers that {form} could give: name another file")
 

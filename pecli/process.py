@@ -1,0 +1,98 @@
+"""The process as its caller's shell sees it: which signals kill it at once, and which first let it clean up.
+
+A signal that ends a program kills this one at once, without a word, for as long as there is nothing to clean up:
+no handler runs, so nothing can be caught in the middle of an import.  Only within :func:`unwinding` it raises
+:class:`Interrupted`, and the process dies of the signal afterwards, so that a shell's loop stops too.
+This module loads nothing but what the interpreter has anyway.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
+
+ENDING = ("INT", "TERM", "HUP", "QUIT", "XCPU", "USR1", "USR2", "ALRM", "VTALRM", "PROF")
+PATIENCE = 2.0  # seconds that cleaning up may take before a further signal is obeyed at once
+
+_is_command = False
+_received: list[int] = []  # the signal that ends the process, once there is one
+_since = 0.0
+
+
+class Interrupted(BaseException):
+    """A signal that ends the process came; deliberately no Exception, so that nothing keeps it."""
+
+
+def become_command() -> None:
+    """Let the signals that end a program kill this one at once; those that the caller ignores stay ignored."""
+    global _is_command
+    _is_command = True
+    for number in _existing(*ENDING):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _at_once())
+    for number in _existing("PIPE"):  # which Python itself ignores
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def unwinding() -> Iterator[None]:
+    """Let signals raise :class:`Interrupted` while there is something to clean up; a broken pipe is an error then.
+
+    Changes nothing in a program that imports pecli: the signals are its own there.
+    """
+    before = {n: signal.getsignal(n) for n in _existing(*ENDING, "PIPE")} if _is_command else {}
+    try:
+        for number in before:
+            if before[number] is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_IGN if number in _existing("PIPE") else _unwind)
+        yield
+    finally:
+        if _received:
+            die()
+        for number in before:
+            signal.signal(number, before[number])
+
+
+def was_interrupted() -> bool:
+    """Whether a signal came that ends the process, though a library may have caught what it raised."""
+    return bool(_received)
+
+
+def die(number: int | None = None) -> NoReturn:
+    """Die of a signal, by default of the one that came, so that a shell sees 128 and its number."""
+    number = _received[0] if number is None else number
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)  # the first process of a container cannot die of a signal
+
+
+def _unwind(number: int, frame: FrameType | None) -> None:
+    global _since
+    if not _received:
+        _received.append(number)
+        sys.unraisablehook = lambda _: None  # where it cannot be raised (a finalizer) there is nothing to tell
+        _since = time.monotonic()
+        raise Interrupted
+    if time.monotonic() - _since > PATIENCE:
+        die(number)
+
+
+def _at_once() -> Callable[[int, FrameType | None], None] | signal.Handlers:
+    return _exit if os.getpid() == 1 else signal.SIG_DFL
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)
+
+
+def _existing(*names: str) -> list[int]:
+    return [getattr(signal, f"SIG{name}") for name in names if hasattr(signal, f"SIG{name}")]

@@ -1,0 +1,110 @@
+"""A recipe that stands in a file opens no other file, unless the user says that it may."""
+
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+from pecli import CATALOGUE, open_table
+from pecli.cli.run import run
+from pecli.errors import BadRecipe
+from pecli.numbers import reader
+from tests.conftest import clean_environment
+
+ARRAYS = {"absolute": ("pe",), "rotary": ("cos", "sin"), "bias": ("bias",), "relative": ("vector",)}
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The paths of numbers that are opened."""
+    paths, real = [], reader._reader
+
+    def record(path):
+        paths.append(path)
+        return real(path)
+
+    monkeypatch.setattr(reader, "_reader", record)
+    monkeypatch.setattr(reader, "_trusts_recipes", False)
+    return paths
+
+
+def foreign(path, recipe, names):
+    with h5py.File(path, "w") as file:
+        for name in names:
+            file[name] = np.zeros((4, 4), np.float32)
+        file.attrs["pecli_recipe"] = recipe
+
+
+def commands(path):
+    return [
+        ["inspect", path, "--verify"], ["inspect", path], ["inspect", path, "--identify"],
+        ["inspect", path, "--properties"], ["compare", path, path], ["compare", path, "none:dim=4,len=4"],
+        ["convert", path, "-o", "out.npz"], ["convert", path, "--dtype", "float16", "-o", "out.npz"],
+        ["convert", path, "--layout", "half", "-o", "out.npz"],
+        ["extrapolate", path, "--train-len", "4", "--test-len", "8"],
+        ["extrapolate", path, "--test-len", "8", "--extend", "linear", "-o", "out.npz"],
+        ["apply", path, "--random", "1x2x4x4", "-o", "out.npz"], ["apply", path, "q.npy", "-o", "out.npz"],
+    ]  # fmt: skip
+
+
+def cases():
+    for name, encoding in CATALOGUE.items():
+        for parameter in encoding.parameters.values():
+            if parameter.kind == "text" or parameter.param.file:
+                yield name, parameter.key, "q.npy"
+                yield name, parameter.key, "q.npy::array"
+                if parameter.kind == "text":
+                    yield name, parameter.key, '"cpe:content=q.npy"'
+    yield "sinusoidal", "positions", "@q.npy"
+
+
+@pytest.mark.parametrize(("name", "key", "value"), list(cases()))
+def test_no_command_opens_what_a_files_recipe_names(name, key, value, tmp_path, monkeypatch, opened, capfd):
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", np.zeros((1, 2, 4, 4), np.float32))
+    encoding = CATALOGUE[name]
+    keys = {"dim": "4", "heads": "2", "len": "4"} | {key: value}
+    own = {parameter.key for parameter in encoding.parameters.values()} | {"len", "positions"}
+    recipe = f"{name}:" + ",".join(f"{k}={v}" for k, v in keys.items() if k in own)
+    foreign("t.h5", recipe, ARRAYS.get(encoding.family.word, ("pe",)))
+    for command in commands("t.h5"):
+        assert run(command) in (0, 1, 2), (command, capfd.readouterr().err)
+    assert opened == []
+
+
+def test_the_refusal_names_the_way_out_and_trust_opens_it(tmp_path, monkeypatch, opened, capfd):
+    monkeypatch.chdir(tmp_path)
+    np.save("w.npy", np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert run(["generate", "cpe:content=w.npy", "-o", "t.h5"]) == 0
+    assert opened
+    opened.clear()
+    assert run(["inspect", "t.h5", "--verify"]) == 1
+    assert "--trust-recipe" in "".join(capfd.readouterr())
+    assert opened == []
+    with open_table("t.h5") as table, pytest.raises(BadRecipe, match=r"names the file 'w\.npy', which a recipe in a"):
+        reader.open_numbers(type(table.recipe)("w.npy"))
+    assert run(["inspect", "t.h5", "--verify", "--trust-recipe"]) == 0
+    assert opened
+    monkeypatch.setattr(reader, "_trusts_recipes", False)
+
+
+def test_what_the_user_names_beside_it_is_opened(tmp_path, monkeypatch, opened):
+    monkeypatch.chdir(tmp_path)
+    np.save("w.npy", np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert run(["generate", "cpe:content=w.npy", "-o", "t.h5"]) == 0
+    assert run(["compare", "t.h5", "cpe:content=w.npy"]) == 0
+    assert run(["inspect", "t.h5", "--verify", "--recipe", "cpe:content=w.npy"]) == 0
+
+
+def test_content_comes_through_a_pipe(pecli, tmp_path):
+    np.save(tmp_path / "c.npy", np.random.default_rng(1).normal(size=(5, 8)))
+    command = f"{sys.executable} -m pecli generate cpe --content <(cat c.npy) -o a.npy"
+    plain = pecli("generate", "cpe", "--content", "c.npy", "-o", "b.npy")
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=clean_environment(), capture_output=True, check=False, timeout=60
+    )
+    assert (done.returncode == 0) == (plain.returncode == 0), (done.stderr, plain.stderr)
+    assert plain.returncode == 0, plain.stderr
+    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
