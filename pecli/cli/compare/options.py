@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
-from pecli.cli.options import Json, LayerType, Option, Quiet
+from pecli.cli.options import Json, LayerType, Option, Quiet, TrustRecipe
 from pecli.declare.words import PURPOSES
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
@@ -45,5 +45,6 @@ class CompareOptions:
     ] = None
     values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
     layer_type: LayerType = None
+    trust_recipe: TrustRecipe = False
     json: Json = False
     quiet: Quiet = False

@@ -42,7 +42,7 @@ class HiddenFile:
         """Make the file; return its descriptor, open for reading and writing."""
         mode = 0o666 if self._mode is None else self._mode & PERMISSIONS  # the system applies the umask
         self._sweep()
-        self._descriptor = _unnamed(self._folder, mode)
+        self._descriptor = unnamed_file(self._folder, mode)
         while self._descriptor < 0:
             self._name = self._new_name()
             self._descriptor = os.open(self._name, _OPEN | os.O_CREAT | os.O_EXCL, mode)
@@ -69,7 +69,7 @@ class HiddenFile:
             return
         if not self._name:
             name = self._name = self._new_name()
-            self._link_unnamed(name)
+            name_file(self._descriptor, name)
         os.replace(self._name, self._place)
         self._name = ""
 
@@ -90,19 +90,12 @@ class HiddenFile:
             if self._name:
                 os.link(self._name, name)
             else:
-                self._link_unnamed(name)
+                name_file(self._descriptor, name)
         except FileExistsError:
             raise
         except OSError:
             return False
         return True
-
-    def _link_unnamed(self, name: str) -> None:
-        folder = os.open(self._folder, os.O_RDONLY)  # of no use but that the system follows the symbolic link then
-        try:
-            os.link(f"/proc/self/fd/{self._descriptor}", name, src_dir_fd=folder)
-        finally:
-            os.close(folder)
 
     def _new_name(self) -> str:
         return os.path.join(self._folder, f".{self._stem}.{os.urandom(4).hex()}.tmp")
@@ -129,7 +122,7 @@ class HiddenFile:
                 _remove_unlocked(os.path.join(self._folder, name))
 
 
-def _unnamed(folder: str, mode: int) -> int:
+def unnamed_file(folder: str, mode: int) -> int:
     """Return the descriptor of a file without a name; -1 where there are none."""
     if not (UNNAMED and hasattr(os, "link") and os.path.exists("/proc/self/fd")):
         return -1
@@ -139,6 +132,15 @@ def _unnamed(folder: str, mode: int) -> int:
         if error.errno in _CANNOT:
             return -1
         raise
+
+
+def name_file(descriptor: int, name: str) -> None:
+    """Give a file without a name one."""
+    folder = os.open(os.path.dirname(name), os.O_RDONLY)  # of no use but that the system follows the link then
+    try:
+        os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def _own(descriptor: int, old: os.stat_result) -> None:

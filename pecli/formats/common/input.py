@@ -17,9 +17,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, PecliError
+from pecli.formats.common.hidden import name_file, unnamed_file
 from pecli.numbers.types import raw_bytes
 
 if TYPE_CHECKING:
@@ -182,14 +183,13 @@ def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: co
     piece = stream.read(HEAD_BYTES)
     left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
     limit = left >> 20
-    copy: IO[bytes]
-    if os.path.isdir("/proc/self/fd"):  # where a file without a name, of which no kill leaves anything, has a path
-        copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        local = f"/proc/self/fd/{copy.fileno()}"
-    else:
-        descriptor, local = tempfile.mkstemp(prefix="pecli-")
-        stack.callback(_unlink, local)
-        copy = stack.enter_context(os.fdopen(descriptor, "wb"))
+    local = os.path.join(tempfile.gettempdir(), f"pecli-{os.urandom(8).hex()}")
+    stack.callback(_unlink, local)
+    descriptor = unnamed_file(tempfile.gettempdir(), 0o600)
+    named = descriptor < 0
+    if named:
+        descriptor = os.open(local, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    copy = stack.enter_context(os.fdopen(descriptor, "wb"))
     while piece:
         left -= len(piece)
         if left < 0:
@@ -197,6 +197,8 @@ def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: co
         copy.write(piece)
         piece = stream.read(PIECE)
     copy.flush()
+    if not named:  # only while it is opened, since no kill leaves anything of a file without a name
+        name_file(descriptor, local)
     return local
 
 
