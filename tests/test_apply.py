@@ -245,3 +245,23 @@ def test_what_stands_beside_drawn_tensors_is_what_turned_them(tmp_path, pecli):
     np.testing.assert_allclose(found["cos"][:, 0], np.cos(np.arange(7, 12)), rtol=1e-7)
     np.testing.assert_allclose(found["sin"][:, 1], np.sin(np.arange(7, 12) / 10), rtol=1e-7)
     assert b'"applied":"rope:dim=8,' in found["recipe.json"]
+
+
+def test_a_vector_is_worked_through_number_by_number(pecli):
+    done = pecli("apply", "rope:dim=4", "--vector", "1,2,-1,1", "--positions", "1", "--steps")
+    assert done.returncode == 0, done.stderr
+    # 1 cos 1 - 2 sin 1 and 1 sin 1 + 2 cos 1, then -cos 0.01 - sin 0.01 and -sin 0.01 + cos 0.01
+    assert "[-1.143, 1.922, -1.010, 0.990]" in done.stdout
+    assert "1 x 0.540 - 2 x 0.841 = -1.143" in done.stdout
+    assert "before 2.646, after 2.646" in done.stdout
+    half = pecli("apply", "rope:dim=4", "--vector", "1,2,-1,1", "--positions", "1", "--pairs", "half", "--steps")
+    assert "[1.382, 1.990, 0.301, 1.020]" in half.stdout  # 1 c + 1 s, 2 c' - s', s - c, 2 s' + c'
+
+
+def test_an_addition_is_worked_through(pecli):
+    arguments = ("--vector", "0.2,0.5,0.1,0.3", "--positions", "0,1", "--steps")
+    done = pecli("apply", "sinusoidal:dim=4", *arguments)
+    assert "position 0: [0.200, 0.500, 0.100, 0.300] + [0.000, 1.000, 0.000, 1.000]" in done.stdout
+    assert "[1.041, 1.040, 0.110, 1.300]" in " ".join(done.stdout.split())
+    refused = pecli("apply", "alibi:heads=2", *arguments)
+    assert refused.returncode == 2

@@ -69,6 +69,8 @@ class ApplyOptions(Writing):
         str | None, Option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))
     ] = None
     softmax: Annotated[bool, Option("Weights instead of scores or logits.", panel=TABLE)] = False
+    vector: Annotated[str | None, Option("One vector, the same at every position: 1,2,-1,1.", "LIST", TABLE)] = None
+    steps: Annotated[bool, Option("Work it out step by step, for one vector.", panel=TABLE)] = False
     random: Annotated[
         str | None, Option("Draw queries and keys instead: batch x heads x length x width.", "BxHxSxD", TABLE)
     ] = None
@@ -98,10 +100,14 @@ def command(options: ApplyOptions) -> int:
     from pecli.cli.terminal.output import clean, tell
     from pecli.sources.sources import read_source
 
+    if options.steps:
+        return _worked_through(options)
     if options.output is None and options.format is None:
         raise BadRecipe("apply needs -o PATH, or --format for standard output")
     choice = {"layer_type": options.layer_type, "stack": options.stack}
     source = read_source(options.source, **{name: word for name, word in choice.items() if word is not None})
+    if options.vector is not None:
+        raise BadParameter("vector", options.vector, "is worked out on a board: give --steps too")
     drawn = _drawn(options)
     tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes)]
     if not tensors:
@@ -123,6 +129,32 @@ def command(options: ApplyOptions) -> int:
         if made.worst is not None:
             tell(f"pecli: {options.arithmetic} arithmetic errs by at most {made.worst():.3g} ulp here")
     return status
+
+
+def _worked_through(options: ApplyOptions) -> int:
+    """Print what becomes of one vector, number by number."""
+    from pecli.cli.inspect.lesson_view import text_of
+    from pecli.cli.terminal.output import print_json
+    from pecli.cli.terminal.screen import show
+    from pecli.lessons.applied import work_through_vector
+    from pecli.sources.sources import read_source
+
+    if options.vector is None:
+        raise BadParameter("steps", "true", "needs one vector: give --vector 1,2,-1,1")
+    if options.output is not None:
+        raise BadParameter("output", options.output, "is for tensors: --steps prints")
+    example = work_through_vector(read_source(options.source), _vector(options.vector), _wish(options))
+    if options.json:
+        print_json(example.as_dict())
+    else:
+        show(text_of(example))
+    return 0
+
+
+def _vector(text: str) -> list[float]:
+    from pecli.numbers.text import parse_number
+
+    return [float(parse_number("vector", word)) for word in text.split(",")]
 
 
 def _wish(options: ApplyOptions) -> Any:

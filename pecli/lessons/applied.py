@@ -1,0 +1,120 @@
+"""One vector on the board: turned by a rotary table, or with a row of an absolute one added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.application.apply import apply
+from pecli.application.pairing import OF_LAYOUT, HeadPairs, members
+from pecli.application.tensors import tensor_of
+from pecli.application.wishes import Wish
+from pecli.declare.board import Item, SmallTable, Step, joined, short, three
+from pecli.declare.encoding import Family
+from pecli.declare.plan import Waves
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.lessons import by_position
+from pecli.errors import BadParameter, BadRecipe
+from pecli.lessons.lesson import MOST, Example
+from pecli.lessons.small import table_at
+from pecli.numbers.positions import Positions
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.sources.sources import NamedSource
+from pecli.tables.selection import InMemory
+
+Floats = NDArray[np.float64]
+
+PAIRS = 8  # that fit a board
+
+
+def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish) -> Example:
+    """Return what a source does to one vector at a few positions, number by number.
+
+    Parameters
+    ----------
+    source : NamedSource
+        A recipe of a rotary or an absolute encoding.
+    vector : sequence of float
+        As wide as the table.
+    wish : Wish
+        Positions (at most 8, by default 1), scale of the input, and pairs (by default neighbours, as in the paper).
+
+    Raises
+    ------
+    BadParameter, BadRecipe
+        If they do not fit.
+    """
+    recipe = source.recipe
+    if recipe is None or recipe.encoding.family not in (Family.ROTARY, Family.ABSOLUTE):
+        raise BadRecipe("--steps works out rotations and rows that are added: give the recipe of one")
+    where = wish.positions if isinstance(wish.positions, Positions) else Positions.listed([int(wish.start or 1)])
+    if where.count > MOST:
+        raise BadParameter("positions", f"({where.count} positions)", f"are too many for a board: give at most {MOST}")
+    rotary = recipe.encoding.family is Family.ROTARY
+    if rotary and wish.pairs is None and source.model_pairing is None:
+        wish = replace(wish, pairs=OF_LAYOUT.get(source.given.get("layout", ""), "interleaved"))
+    rows = np.tile(np.array(vector, np.float64), (where.count, 1))
+    made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(wish, positions=where, start=None))
+    found = made.outputs.read("x")
+    steps = _turned(recipe, where, vector, found, wish) if rotary else _added(recipe, where, vector, found, wish)
+    return Example(f"{recipe.encoding.title}, applied", recipe.short, recipe.encoding.formula, steps)
+
+
+def _turned(recipe: Recipe, where: Positions, vector: Sequence[float], found: Floats, wish: Wish) -> list[Step]:
+    at = list(where)
+    table = table_at(recipe, at, None)
+    cos, sin = (table.read(name) for name in ("cos", "sin"))
+    pairing = HeadPairs.parse(wish.pairs or "half")
+    width = 2 * cos.shape[1]
+    x, y = (part[0].tolist() for part in members(np.array([vector]), width, pairing.taken))
+    names = members(np.arange(width)[None], width, pairing.taken)
+    shown = range(min(cos.shape[1], PAIRS))
+    chosen = ", ".join(f"({names[0][0, i]}, {names[1][0, i]})" for i in shown)
+    steps = [
+        Step("Step 1: the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"]),
+        Step("Step 2: cosine and sine of position times frequency", _points(table.plan, at, cos, sin)),
+    ]
+    for row, position in enumerate(at):
+        lines = []
+        for i in shown:
+            a, b, c, s = x[i], y[i], float(cos[row, i]), float(sin[row, i])
+            first, second = a * c - b * s, a * s + b * c
+            lines.append(f"pair {i}: {short(a)} x {three(c)} - {_sign(b)} x {three(s)} = {three(first)}")
+            lines.append(f"        {short(a)} x {three(s)} + {_sign(b)} x {three(c)} = {three(second)}")
+        number = len(steps) + 1
+        result = f"together {joined(found[row].tolist())}"
+        steps.append(Step(f"Step {number}: at position {text_of(position)}, x c - y s and x s + y c", [*lines, result]))
+    lengths = sqrt(sum(v * v for v in vector)), float(np.linalg.norm(found[0]))
+    said = f"before {three(lengths[0])}, after {three(lengths[1])}"
+    return [*steps, Step(f"Step {len(steps) + 1}: the length of the vector", [said])]
+
+
+def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> list[Item]:
+    rows: list[list[str | float]] = []
+    frequencies = [float(w) for w in plan.frequencies] if isinstance(plan, Waves) and not plan.axes else None
+    for row, position in enumerate(at):
+        for i in range(min(cos.shape[1], PAIRS)):
+            w: str | float = frequencies[i] if frequencies is not None and i < len(frequencies) else "-"
+            rows.append([str(position), i, w, float(cos[row, i]), float(sin[row, i])])
+    return [SmallTable(["position", "pair", "w", "cos", "sin"], rows)]
+
+
+def _added(recipe: Recipe, where: Positions, vector: Sequence[float], found: Floats, wish: Wish) -> list[Step]:
+    at = list(where)
+    pe = table_at(recipe, at, None).read("pe")
+    size = sqrt(len(vector)) if wish.scale == "sqrt" else float(wish.scale or 1)
+    steps = [Step("Step 1: the rows of these positions", [by_position(at, pe)])]
+    scaled = [size * v for v in vector]
+    if size != 1:
+        steps.append(Step(f"Step 2: the embedding times {short(size)}", [f"{joined(vector)} -> {joined(scaled)}"]))
+    lines = [f"position {text_of(p)}: {joined(scaled)} + {joined(pe[k].tolist())} = {joined(found[k].tolist())}"
+             for k, p in enumerate(at)]  # fmt: skip
+    return [*steps, Step(f"Step {len(steps) + 1}: the sum", lines)]
+
+
+def _sign(value: float) -> str:
+    return short(value) if value >= 0 else f"({short(value)})"
