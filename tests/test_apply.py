@@ -244,7 +244,7 @@ def test_what_stands_beside_drawn_tensors_is_what_turned_them(tmp_path, pecli):
     assert found["positions"].tolist() == [7, 8, 9, 10, 11]
     np.testing.assert_allclose(found["cos"][:, 0], np.cos(np.arange(7, 12)), rtol=1e-7)
     np.testing.assert_allclose(found["sin"][:, 1], np.sin(np.arange(7, 12) / 10), rtol=1e-7)
-    assert b'"applied":"rope:dim=8,' in found["recipe.json"]
+    assert '"applied":"rope:dim=8,' in str(found["recipe"])
 
 
 def test_a_vector_is_worked_through_number_by_number(pecli):

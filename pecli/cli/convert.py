@@ -19,10 +19,13 @@ from pecli.cli.options import (
     Threads,
     TrustRecipe,
     Wide,
+    whole,
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing, deliver
-from pecli.errors import BadRecipe
+from pecli.errors import BadParameter, BadRecipe
 from pecli.tables.layouts import LAYOUTS
+
+WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,22 @@ class ConvertOptions(Writing):
     layout: Layout = None
     from_layout: Annotated[
         str | None, Option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
+    ] = None
+    from_pairs: Annotated[
+        str | None, Option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
+    ] = None
+    to_pairs: Annotated[str | None, Option("Pairing that they are wanted for.", "WORD", WEIGHTS, PAIRS)] = None
+    heads: Annotated[
+        int | None, Option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    ] = None
+    kv_heads: Annotated[
+        int | None, Option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    ] = None
+    rotary_dim: Annotated[
+        int | None, Option("Rows of a head that turn (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
+    ] = None
+    tensors: Annotated[
+        str | None, Option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
     ] = None
     threads: Threads = None
     compress: Compress = False
@@ -53,6 +72,49 @@ def command(options: ConvertOptions) -> int:
 
     if options.output is None and options.format is None:
         raise BadRecipe("convert needs -o PATH, or --format for standard output")
+    if options.from_pairs is not None or options.to_pairs is not None:
+        return _weights(options)
+    for name in ("heads", "kv_heads", "rotary_dim", "tensors"):
+        if getattr(options, name) is not None:
+            rule = "is for weights: give --from-pairs and --to-pairs too"
+            raise BadParameter(name.replace("_", "-"), getattr(options, name), rule)
     source = open_source(options.source)
     made = convert(source, dtype=options.dtype, layout=options.layout, from_layout=options.from_layout)
     return deliver(made, options.source, options)
+
+
+def _weights(options: ConvertOptions) -> int:
+    """Put the rows of query and key weights in the order of another pairing."""
+    import time
+
+    from pecli.application.checkpoints import is_checkpoint, permute_checkpoint, rows_from
+    from pecli.application.weights import PermutedRows
+    from pecli.cli.terminal.items import size_text
+    from pecli.cli.terminal.output import line, print_json, tell
+    from pecli.formats import open_table
+
+    for name in ("dtype", "layout", "from_layout"):
+        if getattr(options, name) is not None:
+            raise BadParameter(name.replace("_", "-"), getattr(options, name), "is for tables, not for weights")
+    names = ("from_pairs", "to_pairs", "heads", "kv_heads", "rotary_dim", "tensors")
+    rows = rows_from(options.source, {name: getattr(options, name) for name in names})
+    if not is_checkpoint(options.source) or options.format not in (None, "safetensors") or options.output is None:
+        return deliver(PermutedRows(open_table(options.source), rows), options.source, options)
+    if not options.output.endswith(".safetensors") and options.source.endswith(".safetensors"):
+        return deliver(PermutedRows(open_table(options.source), rows), options.source, options)
+    started, written = time.perf_counter(), [0]
+
+    def progress(count: int) -> None:
+        written[0] += count
+
+    moved = permute_checkpoint(
+        options.source, options.output, rows, clobber=not options.no_clobber, progress=progress
+    )  # fmt: skip
+    seconds = time.perf_counter() - started
+    if options.json:
+        facts = {"path": options.output, "format": "safetensors", "recipe": None, "moved": moved}
+        print_json({**facts, "bytes": written[0], "seconds": seconds})
+    elif not options.quiet:
+        what = f"{len(moved)} tensors from {rows.taken} to {rows.given}, the others as they were"
+        tell(line(f"wrote {options.output}: {what}, {size_text(written[0])}, {seconds:.2f} s"))
+    return 0

@@ -19,7 +19,13 @@ LONGEST_HEADER = 100_000_000  # the limit of the format's own reader
 
 
 class SafetensorsTable(StoredTable):
-    """An open safetensors file; tensors of types that NumPy lacks are left out."""
+    """An open safetensors file; tensors of types that NumPy lacks are left out.
+
+    Attributes
+    ----------
+    left_out : list of str
+        Their names.
+    """
 
     def __init__(self, source: InputFile) -> None:
         self._file = RawFile(source)
@@ -29,10 +35,13 @@ class SafetensorsTable(StoredTable):
         own = parse_object(facts.get(KEY, "")) if isinstance(facts, dict) and isinstance(facts.get(KEY), str) else {}
         self._offsets: dict[str, int] = {}
         arrays = []
+        self.left_out: list[str] = []
         for name, entry in ((plain(name), entry) for name, entry in header.items()):
             array = self._described(source, name, entry, held, axes_of(own, name))
             if array is not None:
                 arrays.append(array)
+            else:
+                self.left_out.append(name)
         self._check_places(source, header, held)
         metadata = texts(own) if own else texts(facts if isinstance(facts, dict) else {})
         super().__init__(source, "safetensors", arrays, metadata.pop("recipe", None) if own else None, metadata)
@@ -80,6 +89,14 @@ class SafetensorsTable(StoredTable):
             end, last = stop, f"'{name}'"
         if end != held:
             raise source.bad(f"has {held - end:,} bytes behind its tensors: it is damaged; make it again")
+
+    def place(self, name: str) -> int:
+        """Return at which byte of the file an array begins."""
+        return self._offsets[name]
+
+    def bytes_at(self, offset: int, count: int) -> bytes:
+        """Return bytes of the file."""
+        return self._file.read(offset, count)
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
