@@ -1,9 +1,13 @@
 """Rotary tables of images, videos and multimodal text against those of transformers, committed in tests/golden."""
 
+import json
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
 from pecli import Recipe, Table
+from pecli.models.reader import read_data
 from tests.golden_cases import cases, values
 
 STEP = 2.0**-23
@@ -122,3 +126,21 @@ def test_positions_of_text_and_images_are_those_of_qwen():
     rows = np.arange(plan.rows)
     assert plan.rows == len(tokens)
     assert [axis.index(rows).tolist() for axis in plan.axes] == expect["position_ids_thw"]
+
+
+TOWERS = sorted(
+    {name for name, entry in cases("vision").items() if "grids" in entry and "model_type" in entry["config"]}
+)
+OF_THE_GRID = {"grid", "merge", "prefix", "axis_order"}  # how the reference was asked for, and the class token
+
+
+@pytest.mark.parametrize("name", [name for name in TOWERS if "minimax" not in name])
+def test_a_towers_config_gives_its_recipe(name):
+    entry = cases("vision")[name]
+    (layer,) = read_data(json.loads(json.dumps(entry["config"]), parse_float=Decimal), name).layers.values()
+    text, _ = recipe_of(entry["config"], entry["grids"][0])
+    wanted = Recipe.parse(text)
+    found = Recipe.bind("rope2d", **{**layer.params, "grid": "x".join(map(str, wanted.values["grid"]))})
+    assert {k: v for k, v in found.values.items() if k not in OF_THE_GRID} == {
+        k: v for k, v in wanted.values.items() if k not in OF_THE_GRID
+    }
