@@ -13,10 +13,10 @@ def differences(arrays: Sequence[Figures]) -> str:
     wrong = [(f.first, f.last, f.unequal_rows) for f in arrays if f.first is not None and f.last is not None]
     if total.first is None or not wrong:
         return "no value differs"
-    if total.unequal == 1:
+    if total.beyond == 1:
         spot = total.first
         return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"
-    nan = f", {'all' if total.nan.left == total.unequal else total.nan.left} of them NaN" if total.nan.left else ""
+    nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
     low, high = min(_row(first) for first, _, _ in wrong), max(_row(last) for _, last, _ in wrong)
     if low == high:
         where = f"in row {low}"
@@ -25,7 +25,7 @@ def differences(arrays: Sequence[Figures]) -> str:
     else:
         count = f"{wrong[0][2]} rows, " if len({rows for _, _, rows in wrong}) == 1 else ""
         where = f"in {count}the first {low} and the last {high}" if count else f"between row {low} and row {high}"
-    return f"{total.unequal} of {total.compared} values differ{nan}, {where}"
+    return f"{total.beyond} of {total.compared} values differ{nan}, {where}"
 
 
 def _index(place: Place) -> str:

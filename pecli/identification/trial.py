@@ -41,6 +41,10 @@ class Trial:
         Largest absolute difference.
     units : float
         The same in units in the last place of the sample's grain.
+    near : float
+        Share of the values that are as near as another way to compute them in double or single precision leaves.
+    allowed : float
+        What that is, for a table of these rows.
     """
 
     guess: Guess
@@ -49,6 +53,8 @@ class Trial:
     equal: float
     residual: float = 0.0
     units: float = 0.0
+    near: float = 1.0
+    allowed: float = 0.0
 
 
 def make(guess: Guess, dtype: str) -> Table:
@@ -129,7 +135,8 @@ def _largest(values: Floats) -> float:
 
 
 def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | None) -> Trial:
-    equal, count, residual, units = 0, 0, 0.0, 0.0
+    equal, count, residual, units, near = 0, 0, 0.0, 0.0, 0
+    allowed = _allowed(guess, pairs, grain)
     for left, right in pairs:
         rows = left.rows if left.rows * left.row_size <= WHOLE else min(ROWS, left.rows)
         first, stop = (0, rows) if window is None else (window.start, window.stop)
@@ -139,9 +146,22 @@ def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | 
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
+            near += int((gap <= allowed).sum())
             residual = max(residual, float(gap.max()))
             units = max(units, float((gap / spacing(x[~same], grain)).max()))
-    return Trial(guess, recipe, pairs, equal / max(count, 1), residual, units)
+    return Trial(guess, recipe, pairs, equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed)
+
+
+def _allowed(guess: Guess, pairs: Pairs, grain: str) -> float:
+    """Return what two ways to compute a value may differ by: in double precision, or with angles in float32."""
+    if grain == "float64":
+        start, step = (abs(float(guess.table.get(key, default))) for key, default in (("start", 0), ("step", 1)))
+        return ROUNDINGS * 2.0**-53 * (1 + start + pairs[0][0].rows * step)
+    return FLOAT32_ANGLES if grain == "float32" else 0.0
+
+
+ROUNDINGS = 8.0  # of an angle of a table in double precision, which add to those of its values
+FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
 
 
 def _values(lane: Lane, start: int, stop: int) -> Floats:

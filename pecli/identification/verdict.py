@@ -21,8 +21,6 @@ from pecli.numbers.types import real_type
 
 NEARLY = 0.9  # share of equal values that rounded parameters leave
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
-FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
-ROUNDINGS = 8.0  # of an angle of a table in double precision, which add to those of its values
 
 
 @dataclass(frozen=True)
@@ -89,19 +87,20 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
         return _likely(trial, trial.residual, trial.equal, "exact", note)
-    grain, close = sample.grain, not trial.guess.listed
-    if grain == "float32" and trial.residual <= FLOAT32_ANGLES and close:
-        return _likely(trial, trial.residual, trial.equal, "float32", "as near as angles in float32 leave")
-    if grain == "float64" and trial.residual <= ROUNDINGS * 2.0**-53 * (1 + _farthest(trial)) and close:
-        return _likely(trial, trial.residual, trial.equal, "float64", "as near as two ways to compute a double are")
-    return UNKNOWN
+    if trial.near < NEARLY or trial.guess.listed or not trial.allowed:
+        return UNKNOWN
+    note = WAYS[sample.grain]
+    if trial.near < 1.0:
+        tolerance = Tolerance(atol=trial.allowed)
+        arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
+        note = f"{note}, but {differences(arrays)}"
+    return _likely(trial, trial.residual, trial.equal, sample.grain, note)
 
 
-def _farthest(trial: Trial) -> float:
-    """Return the largest angle that a table of frequencies up to 1 may have, or one over a grid of some sides."""
-    table = trial.guess.table
-    rows = trial.pairs[0][0].rows
-    return abs(float(table.get("start", 0))) + rows * abs(float(table.get("step", 1)))
+WAYS = {
+    "float32": "as near as angles in float32 leave",
+    "float64": "as near as two ways to compute a double are",
+}
 
 
 def _likely(trial: Trial, residual: float, equal: float, arithmetic: str, note: str) -> Identification:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, lone_parts
@@ -19,6 +20,7 @@ from pecli.measures.waves import Rule, Wave, explain, in_series
 
 USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
+MOSTLY = 0.9  # share of a table's values that are numbers
 BLOCK = 1 << 18  # values of an array looked at at a time
 
 
@@ -173,8 +175,9 @@ class Evidence:
         for sample in {id(s): s for s in (self.sample, self.whole)}.values():
             planes = [_points(sample, index) for index in range(len(sample.planes))]
             read = sum(p.size for p in planes) == sum(lane.rows * lane.row_size for lane in sample.lanes)
-            if not self.integral and read and all(p.ndim == 2 and len(p) > 3 and np.isfinite(p).all() for p in planes):
-                return tuple(planes)
+            if not self.integral and read and all(p.ndim == 2 and len(p) > 3 for p in planes):
+                told = [np.isfinite(p) for p in planes]
+                return tuple(np.where(t, p, 0.0) for t, p in zip(told, planes, strict=True)) if _most(told) else ()
         return ()
 
     @cached_property
@@ -217,6 +220,10 @@ class Evidence:
                 if all(np.array_equal(part[a], part[b]) for part in (cos, sin)):
                     found.insert(0, (layout, width, cos[a], sin[a]))
         return tuple(found)
+
+
+def _most(told: list[NDArray[np.bool_]]) -> bool:
+    return all(float(t.mean()) > MOSTLY for t in told)
 
 
 def _points(sample: Sample, index: int) -> Floats:

@@ -81,6 +81,7 @@ def identity_view(found: Identification) -> list[Item]:
         _fact("", f"{found.confidence}{share}{residual}"),
         _fact("arithmetic", found.arithmetic),
         *(_fact("", note) for note in found.notes),
+        *(_fact("the same as", alias) for alias in found.aliases),
     ]
 
 
