@@ -35,7 +35,7 @@ def test_a_cell_or_a_line_that_is_wrong_is_refused_by_its_place(text, words, tmp
         [stored.read(array.name) for array in stored.arrays]
 
 
-@pytest.mark.parametrize("text", ["x", "", "1e39", "9" * 400])
+@pytest.mark.parametrize("text", ["x", "", "1e399", "9" * 400])
 def test_a_cell_far_from_either_end_is_refused_by_its_place(text, tmp_path):
     rows = [f"{value}" for value in np.sin(np.arange(1000)).astype(np.float32).tolist()]
     rows[500] = text
@@ -64,16 +64,14 @@ def test_integers_beyond_int64_are_read_as_float64(tmp_path):
 def test_each_array_has_a_type_of_its_own(tmp_path):
     text = "position,vector0,vector1,index0,index1,m0\n0,0.1,0.25,4,5,0.1\n1,0.5,0.75,6,7,0.3333333333333333\n"
     assert read(tmp_path / "x.csv", text) == {
-        "vector": ("float16", [[np.float16(0.1), 0.25], [0.5, 0.75]]),
+        "vector": ("float64", [[0.1, 0.25], [0.5, 0.75]]),
         "index": ("int64", [[4, 5], [6, 7]]),
         "m": ("float64", [[0.1], [0.3333333333333333]]),
     }
 
 
 def test_short_decimals_in_complex_columns_are_complex(tmp_path):
-    assert read(tmp_path / "x.csv", "cis0_re,cis0_im\n0.1,0.25\n") == {
-        "cis": ("complex64", [[complex(np.float32(0.1), 0.25)]])
-    }
+    assert read(tmp_path / "x.csv", "cis0_re,cis0_im\n0.1,0.25\n") == {"cis": ("complex128", [[0.1 + 0.25j]])}
     assert read(tmp_path / "x.csv", "cis0_re,cis0_im\n1,2\n") == {"cis": ("complex128", [[1 + 2j]])}
 
 
@@ -81,11 +79,11 @@ def test_a_fraction_far_from_either_end_makes_the_column_one_of_fractions(tmp_pa
     rows = [str(row) for row in range(1000)]
     rows[500] = "0.5"
     found = read(tmp_path / "x.csv", "\n".join(["a", *rows]))
-    assert found == {"a": ("float32", [float(row) for row in rows])}
+    assert found == {"a": ("float64", [float(row) for row in rows])}
 
 
 def test_labels_number_the_rows_and_are_no_arrays(tmp_path):
-    assert read(tmp_path / "x.csv", "row,bucket,vector0\n0,3,0.5\n1,4,1.5\n") == {"vector": ("float32", [[0.5], [1.5]])}
+    assert read(tmp_path / "x.csv", "row,bucket,vector0\n0,3,0.5\n1,4,1.5\n") == {"vector": ("float64", [[0.5], [1.5]])}
     assert read(tmp_path / "x.csv", "key,row\n0,3\n1,4\n") == {"key": ("int64", [0, 1]), "row": ("int64", [3, 4])}
 
 
@@ -109,6 +107,8 @@ def test_every_example_comes_back_from_csv(encoding, tmp_path):
             assert "holds arrays of equal length only" in str(error)  # noqa: PT017
             continue
         with open_table(tmp_path / "x.csv") as stored:
+            assert all(array.dtype in ("float64", "complex128", "int64") for array in stored.arrays)
+            assert stored.take_type("float32")
             assert [(a.name, a.shape, a.dtype) for a in stored.arrays] == [
                 (a.name, a.shape, a.dtype) for a in table.arrays
             ]

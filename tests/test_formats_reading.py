@@ -14,6 +14,7 @@ import pytest
 
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.formats import FORMATS, open_table, write_table
+from pecli.formats.common.decimals import shortest
 from tests.conftest import ROOT, clean_environment
 from tests.format_tables import Constant, absolute, bias, rotary, unequal
 
@@ -231,7 +232,9 @@ def test_standard_input_is_read_and_recognised(name, tmp_path):
         result = subprocess.run(
             [sys.executable, "-c", code], stdin=file, cwd=ROOT, env=clean_environment(), capture_output=True, check=True
         )
-    assert result.stdout.decode().split() == [name, str(absolute().values["pe"].sum(dtype="f8"))]
+    held = absolute().values["pe"]
+    values = np.array(shortest(held), np.float64) if name == "csv" else held  # a text says no type
+    assert result.stdout.decode().split() == [name, str(values.reshape(held.shape).sum(dtype="f8"))]
 
 
 def test_a_fifo_is_read(tmp_path):
@@ -251,6 +254,8 @@ def test_a_stored_table_can_be_written_again_in_any_format(tmp_path):
     path = tmp_path / "first.npz"
     for name in ("hdf5", "parquet", "arrow", "json", "csv", "safetensors", "npz"):
         with open_table(path) as stored:
+            if path.suffix == ".csv":
+                assert stored.take_type("float32")
             target = tmp_path / f"next-{name}{SUFFIX[name]}"
             write_table(stored, target, threads=4)
         path = target

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as npst
 from pecli.declare.tabular import Array
 from pecli.errors import BadFile
 from pecli.formats import FORMATS, open_table, write_table
-from pecli.formats.common.decimals import infer, parse, shortest
+from pecli.formats.common.decimals import infer, parse, shortest, spelled
 from tests.format_tables import Given, absolute, rotations, slopes
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
@@ -59,24 +59,43 @@ def test_shortest_decimals_are_those_that_numpy_prints():
     assert shortest(np.array([True, False])) == ["1", "0"]
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
-        (np.sin(np.arange(50)).astype(np.float16), "float16"),
-        (np.sin(np.arange(50)).astype(np.float32), "float32"),
-        (np.sin(np.arange(50)), "float64"),
-        (np.array([0.5, 1, 0, -2]), "float32"),  # exact in all: no evidence of anything narrower
-        (np.arange(9), "int64"),
-    ],
-)
-def test_the_type_of_decimals_is_inferred(values, dtype):
-    assert infer(shortest(values)) == dtype
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_decimals_that_say_no_type_are_never_narrowed(dtype):
+    values = np.sin(np.arange(50)).astype(dtype)
+    assert infer(shortest(values)) == "float64"
+    assert infer(["0.841", "0.540"]) == "float64"
+    assert infer(["1", "-9223372036854775808"]) == "int64"
+    assert infer(["1", "9223372036854775808"]) == "float64"
 
 
-def test_decimals_written_in_full_are_told_by_their_values():
-    values = np.sin(np.arange(20)).astype(np.float32)
-    assert infer([f"{value:.18e}" for value in values.tolist()]) == "float32"
-    assert infer([f"{value:.17g}" for value in np.sin(np.arange(20)).tolist()]) == "float64"
+def test_decimals_of_a_type_are_told_from_others():
+    values = np.sin(np.arange(50))
+    narrow = values.astype(np.float32)
+    assert spelled(shortest(narrow), "float32")
+    assert spelled([f"{value:.18e}" for value in narrow.tolist()], "float32")
+    assert not spelled(shortest(values), "float32")
+    assert not spelled(["1e300"], "float32")
+    assert spelled(["nan", "inf", "-inf", "0.5"], "float16")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_a_text_without_types_is_float64_and_still_compares_as_what_was_written(suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    narrow = np.sin(np.arange(50)).astype(np.float32)
+    rows = [f"{value!r}" for value in narrow.tolist()] if suffix == ".csv" else None
+    short = shortest(narrow)
+    path.write_text("\n".join(["pe0", *short]) if rows else f"[{','.join(f'[{text}]' for text in short)}]")
+    with open_table(path) as stored:
+        name = stored.arrays[0].name
+        assert stored.arrays[0].dtype == "float64"
+        np.testing.assert_array_equal(stored.read(name)[:, 0], [float(text) for text in short])
+        assert stored.take_type("float32")
+        assert stored.arrays[0].dtype == "float32"
+        np.testing.assert_array_equal(stored.read(name)[:, 0], narrow)
+    path.write_text(path.read_text().replace(short[-1], "0.12345678901234567"))
+    with open_table(path) as stored:
+        assert not stored.take_type("float32")
+        assert (stored.arrays[0].dtype, stored.read(name)[-1, 0]) == ("float64", 0.12345678901234567)
 
 
 def test_csv_columns_of_every_kind(tmp_path):
@@ -128,7 +147,7 @@ def test_text_that_numpy_wrote(tmp_path):
     values = np.sin(np.arange(3000)).reshape(500, 6).astype(np.float32)
     np.savetxt(tmp_path / "x.csv", values, delimiter=",")
     with open_table(tmp_path / "x.csv") as stored:
-        assert [(array.name, array.shape, array.dtype) for array in stored.arrays] == [("array", (500, 6), "float32")]
+        assert [(array.name, array.shape, array.dtype) for array in stored.arrays] == [("array", (500, 6), "float64")]
         np.testing.assert_array_equal(stored.read("array"), values)
         np.testing.assert_array_equal(stored.read_rows(["array"], 33, 444)["array"], values[33:444])
     np.savetxt(tmp_path / "plain.txt", values)
@@ -141,6 +160,7 @@ def test_csv_rows_are_found_anywhere(tmp_path):
     table = Given([Array("pe", values.shape, "float32", ("position", "channel"))], {"pe": values}, np.arange(200_000))
     write_table(table, tmp_path / "x.csv", threads=2)
     with open_table(tmp_path / "x.csv") as stored:
+        assert stored.take_type("float32")
         for start, stop in [(0, 3), (21_840, 21_850), (199_990, 200_000), (65_535, 65_537), (100, 100)]:
             np.testing.assert_array_equal(stored.read_rows(["pe"], start, stop)["pe"], values[start:stop])
 

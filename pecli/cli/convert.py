@@ -67,6 +67,7 @@ class ConvertOptions(Writing):
 
 def command(options: ConvertOptions) -> int:
     """Change format, type or layout of a table, block by block."""
+    from pecli.sources.alignment import take_type
     from pecli.sources.sources import open_source
     from pecli.tables.conversion import convert
 
@@ -79,6 +80,8 @@ def command(options: ConvertOptions) -> int:
             rule = "is for weights: give --from-pairs and --to-pairs too"
             raise BadParameter(name.replace("_", "-"), getattr(options, name), rule)
     source = open_source(options.source)
+    if options.dtype is not None:
+        take_type(source, options.dtype)
     made = convert(source, dtype=options.dtype, layout=options.layout, from_layout=options.from_layout)
     return deliver(made, options.source, options)
 

@@ -29,6 +29,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     two equal halves and neighbours, the first rows decide.
     """
     assert source.recipe is not None
+    take_type(other, source.given.get("dtype", "float32"))
     options = dict(_type(source, other)) | _rows(source, other)
     tried: list[tuple[float, Table]] = []
     problem: PecliError | None = None
@@ -46,6 +47,12 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
         assert problem is not None
         raise problem
     return min(tried, key=lambda item: item[0])[1]
+
+
+def take_type(table: Tabular, dtype: str) -> bool:
+    """Read decimals of a text file that says no type as values of `dtype`, if they are; say whether that was done."""
+    take = getattr(table, "take_type", None)
+    return bool(take and dtype in ("float16", "float32") and take(dtype))
 
 
 def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
@@ -175,7 +182,12 @@ def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[T
         return table_like(first, other), other
     if not first.is_recipe:
         one = first.open()
-        return one, table_like(second, one) if second.is_recipe else second.open()
+        if second.is_recipe:
+            return one, table_like(second, one)
+        other = second.open()
+        for text, typed in ((one, other), (other, one)):
+            take_type(text, real_type(typed.arrays[0].dtype))
+        return one, other
     if first.says_length or not second.says_length:
         one = open_alone(first, length)
         return one, table_like(second, one)

@@ -160,7 +160,9 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
     more: dict[str, Any] = {}
     if options.identify:
         from pecli.identification.identification import identify
+        from pecli.sources.alignment import take_type
 
+        take_type(table, "float32")
         more["identity"] = identify(table, _given_positions(source, options))
     if options.properties:
         from pecli.inspection.properties import measure_properties

@@ -25,15 +25,15 @@ class ColumnTable(StoredTable):
     def __init__(
         self, source: InputFile, form: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]
     ) -> None:
-        self._columns = {column.name: column for column in columns}
-        described = facts.get("arrays")
-        self._gathered = {
-            found.array.name: found
-            for found in gather(columns, rows, described if isinstance(described, dict) else {}, self._outer(rows))
-        }
+        self._gather(columns, rows, facts.get("arrays"))
         metadata = texts(facts)
         recipe = metadata.pop("recipe", None)
         super().__init__(source, form, [found.array for found in self._gathered.values()], recipe, metadata)
+
+    def _gather(self, columns: Sequence[Column], rows: int, described: object = None) -> None:
+        self._columns = {column.name: column for column in columns}
+        known = described if isinstance(described, dict) else {}
+        self._gathered = {found.array.name: found for found in gather(columns, rows, known, self._outer(rows))}
 
     def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return entries `start` to `stop` of the named columns."""

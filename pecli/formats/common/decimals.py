@@ -86,32 +86,29 @@ def _rounded(texts: Sequence[str], dtype: str) -> NDArray[Any]:
 
 
 def infer(texts: Sequence[str]) -> str:
-    """Return the type whose decimals these are: integers, or the narrowest float that they spell.
-
-    A float32 written in full or in its shortest decimal is told from a float64,
-    which needs more digits.  float16 needs evidence: a short decimal such as
-    0.5 is exact in every type.
+    """Return the type of decimals that say none: int64 where all are integers that it holds, else float64.
 
     Raises
     ------
     ValueError
         If a text is no number.
     """
-    import numpy as np
-
     if all(map(is_whole, texts)):
         return "int64"
-    wide = np.array([float(text) for text in texts])
-    beyond = any("inf" not in texts[index].lower() for index in map(int, np.flatnonzero(np.isinf(wide))))
-    if beyond or all(map(_INTEGER.fullmatch, texts)):  # of more digits than int64 holds
-        return "float64"
-    for dtype in ("float16", "float32"):
-        narrow = _rounded(texts, dtype)
-        exact = (narrow.astype(np.float64) == wide) | np.isnan(wide)
-        spelled = np.array([float(text) for text in shortest(narrow)]) == wide
-        if (exact | spelled).all() and (dtype == "float32" or not exact.all()):
-            return dtype
+    for text in texts:
+        float(text)
     return "float64"
+
+
+def spelled(texts: Sequence[str], dtype: str) -> bool:
+    """Whether decimals are values of this type, each in full or in the shortest decimal that reads back to it."""
+    import numpy as np
+
+    wide, narrow = np.array([float(text) for text in texts]), _rounded(texts, dtype)
+    if (np.isinf(narrow) & ~np.isinf(wide)).any():
+        return False
+    exact = (narrow.astype(np.float64) == wide) | np.isnan(wide)
+    return bool((exact | (np.array([float(text) for text in shortest(narrow)]) == wide)).all())
 
 
 def json_texts(values: NDArray[Any]) -> list[str]:

@@ -105,6 +105,14 @@ class StoredTable(Tabular):
         self.fill_array(self._positions, start, stop, out)
         return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
 
+    def take_type(self, dtype: str) -> bool:
+        """Read decimals of no stated type as values of `dtype`, if every one is such a value's; say whether they are.
+
+        A text that says no type is read as float64.  Whoever lays it beside
+        float32 values wants to know whether it is those, written out.
+        """
+        return False
+
     def close(self) -> None:
         """Close the file."""
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pecli.formats.common.column_table import ColumnTable
-from pecli.formats.common.decimals import is_number, is_whole, parse
-from pecli.formats.common.gathered import Column, labels_of
+from pecli.formats.common.decimals import is_number, is_whole, parse, spelled
+from pecli.formats.common.gathered import KEYS, Column, labels_of
 from pecli.formats.common.input import InputFile, RawFile, undone
 from pecli.formats.csv.types import cell_fault, column_types
 
@@ -179,6 +179,19 @@ class CsvTable(ColumnTable):
             if not left:
                 break
         return found
+
+    def take_type(self, dtype: str) -> bool:
+        """Read decimals as `dtype`; see :meth:`pecli.formats.common.stored.StoredTable.take_type`."""
+        names = [name for name, held in self._types.items() if held == "float64" and name not in KEYS]
+        places = [self._places_of[name] for name in names]
+        for _, rows in self._rows(0, self._count) if names else ():
+            if not spelled([row[place] for row in rows for place in places], dtype):
+                return False
+        self._types.update(dict.fromkeys(names, dtype))
+        self._gather([Column(name, held) for name, held in self._types.items()], self._count)
+        kept = {array.name for array in self.arrays}
+        self.arrays = tuple(found.array for name, found in self._gathered.items() if name in kept)
+        return bool(names)
 
     def close(self) -> None:
         """Close the file."""

@@ -44,15 +44,13 @@ def column_types(
             wrong = next(number for number in column if number not in numbers)
             raise source.bad(cell_fault(column[wrong], wrong, name, "float64"))
         texts[name] = [*column.values(), *([more[name]] if name in more else [])]
-    types = {name: "int64" if infer(texts[name]) == "int64" else "float64" for name in labels if name in texts}
+    types = {name: infer(texts[name]) for name in labels if name in texts}
     arrays: dict[tuple[str, bool], list[str]] = {}
     for name in texts:
         if name not in labels:
             arrays.setdefault(stem_of(name), []).append(name)
-    for (_, parts), members in arrays.items():
-        dtype = infer([text for name in members for text in texts[name]])
-        if parts:  # of complex values, which are two float32 or two float64
-            dtype = {"float16": "float32", "int64": "float64"}.get(dtype, dtype)
+    for (_, parts), members in arrays.items():  # parts of complex values are two float64
+        dtype = "float64" if parts else infer([text for name in members for text in texts[name]])
         types.update(dict.fromkeys(members, dtype))
     return {name: types[name] for name in names if name in types}
 

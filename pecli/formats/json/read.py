@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
-from pecli.formats.common.decimals import infer, parse
+from pecli.formats.common.decimals import infer, parse, spelled
 from pecli.formats.common.facts import axes_of, plain
 from pecli.formats.common.input import InputFile
 from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
@@ -25,19 +25,11 @@ class JsonTable(StoredTable):
     def __init__(self, source: InputFile) -> None:
         if source.size > LARGEST:
             raise source.bad(f"has {source.size:,} bytes, and JSON is read whole up to {LARGEST:,}: use another format")
-        try:
-            with open(source.path, encoding="utf-8-sig") as file:
-                content = json.load(file, parse_float=str, parse_int=str, parse_constant=str)
-        except (ValueError, RecursionError) as error:
-            raise source.bad("is no JSON: it is truncated or damaged; make it again") from error
+        self._wanted: str | None = None  # type of decimals that say none
+        content = _loaded(source)
         facts = content if isinstance(content, dict) else {}
-        held = facts.get("arrays", facts) if isinstance(content, dict) else {"array": content}
         self._values: dict[str, NDArray[Any]] = {}
-        arrays = (
-            [array for name, value in held.items() for array in self._array(source, plain(name), value)]
-            if isinstance(held, dict)
-            else []
-        )
+        arrays = self._arrays(source, content)
         metadata = facts.get("metadata")
         recipe = facts.get("recipe")
         super().__init__(
@@ -48,6 +40,24 @@ class JsonTable(StoredTable):
             {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {},
         )
         self.take_scales()
+
+    def _arrays(self, source: InputFile, content: Any) -> list[Array]:
+        held = content.get("arrays", content) if isinstance(content, dict) else {"array": content}
+        if not isinstance(held, dict):
+            return []
+        return [array for name, value in held.items() for array in self._array(source, plain(name), value)]
+
+    def take_type(self, dtype: str) -> bool:
+        """Read decimals as `dtype`; see :meth:`pecli.formats.common.stored.StoredTable.take_type`."""
+        before, self._wanted = self._values, dtype
+        self._values = {}
+        kept = {array.name for array in self.arrays}
+        arrays = [array for array in self._arrays(self.source, _loaded(self.source)) if array.name in kept]
+        if all(array.dtype != dtype for array in arrays):
+            self._values = before
+            return False
+        self.arrays = tuple(arrays)
+        return True
 
     def _array(self, source: InputFile, name: str, value: Any) -> Iterator[Array]:
         about = value if isinstance(value, dict) else {}
@@ -60,6 +70,8 @@ class JsonTable(StoredTable):
             raise source.bad(f"says '{name}' to be of type '{stated}', which JSON has not: it is damaged")
         try:
             dtype = str(stated or infer(texts))
+            if stated is None and dtype == "float64" and self._wanted and spelled(texts, self._wanted):
+                dtype = self._wanted
             values = parse(texts, real_type(dtype))
         except ValueError:
             raise source.bad(f"holds something that is no number in '{name}'") from None
@@ -78,6 +90,15 @@ class JsonTable(StoredTable):
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Copy rows of one array."""
         out[...] = self._values[array.name][start:stop]
+
+
+def _loaded(source: InputFile) -> Any:
+    """Return the content with every number as the text that it was."""
+    try:
+        with open(source.path, encoding="utf-8-sig") as file:
+            return json.load(file, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        raise source.bad("is no JSON: it is truncated or damaged; make it again") from error
 
 
 def _flat(source: InputFile, name: str, nested: list[Any]) -> tuple[tuple[int, ...], list[str]]:
