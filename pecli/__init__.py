@@ -1,13 +1,15 @@
 """Exact tables of positional encodings.
 
-The public names are resolved when first used, so that importing the package,
-as every command does, loads no NumPy.
+The public names are those of :mod:`pecli.public`, resolved when first used, so
+that importing the package, as every command does, loads no NumPy.
 
 Examples
 --------
 >>> import pecli
->>> table = pecli.Table.parse("sinusoidal:dim=4,len=3")
->>> table.read("pe").round(3).tolist()[1]
+>>> table = pecli.table("sinusoidal:dim=4,len=3")
+>>> table
+<Table sinusoidal:dim=4,len=3,dtype=float32: pe (3, 4) float32>
+>>> table["pe"].round(3).tolist()[1]
 [0.8410000205039978, 0.5400000214576721, 0.009999999776482582, 1.0]
 """
 
@@ -30,44 +32,7 @@ from pecli.numbers import reader
 from pecli.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from pecli.declare.tabular import Array as Array
-    from pecli.declare.tabular import Block as Block
-    from pecli.declare.tabular import Tabular as Tabular
-    from pecli.encodings import CATALOGUE as CATALOGUE
-    from pecli.encodings.recipe import Recipe as Recipe
-    from pecli.errors import PecliError as PecliError
-    from pecli.formats import open_table as open_table
-    from pecli.formats import write_table as write_table
-    from pecli.numbers.positions import Positions as Positions
-    from pecli.tables.table import Table as Table
-    from pecli.tables.table import table as table
-
-_PUBLIC = {
-    "Array": "pecli.declare.tabular",
-    "Block": "pecli.declare.tabular",
-    "CATALOGUE": "pecli.encodings",
-    "PecliError": "pecli.errors",
-    "Positions": "pecli.numbers.positions",
-    "Recipe": "pecli.encodings.recipe",
-    "Table": "pecli.tables.table",
-    "Tabular": "pecli.declare.tabular",
-    "open_table": "pecli.formats",
-    "table": "pecli.tables.table",
-    "write_table": "pecli.formats",
-}
-__all__ = [
-    "CATALOGUE",
-    "Array",
-    "Block",
-    "PecliError",
-    "Positions",
-    "Recipe",
-    "Table",
-    "Tabular",
-    "open_table",
-    "table",
-    "write_table",
-]
+    from pecli.public import *  # noqa: F403 - the names stand once, there
 
 
 def _open_numbers(path: str) -> reader.NumberFile:
@@ -80,12 +45,17 @@ reader.hand_in(_open_numbers)  # here, since this runs before any module of the 
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
+    if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'pecli' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_PUBLIC[name]), name)
+    names = {n: v for n, v in vars(import_module("pecli.public")).items() if not n.startswith("_")}
+    if name == "__all__":
+        return sorted(names)
+    if name not in names:
+        raise AttributeError(f"module 'pecli' has no attribute {name!r}")
+    return names[name]
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return [*__getattr__("__all__"), "__version__"]

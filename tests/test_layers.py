@@ -28,7 +28,10 @@ ROOMS = (
     "application",
     "lessons",
     "drawing",
+    "api",
+    "public",
     "__init__",
+    "testing",
     "cli",
     "manual",
     "__main__",
@@ -41,6 +44,8 @@ PACKAGES = {
     "h5py": ("formats.hdf5",),
     "pyarrow": ("formats",),
     "matplotlib": ("drawing.png",),
+    "ml_dtypes": ("declare.tabular",),
+    "pytest": ("testing.plugin",),
 }
 LAZY = ("h5py", "pyarrow", "matplotlib")
 

@@ -34,7 +34,7 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
     """Return queries and keys turned by a rotary source; see :func:`pecli.application.apply.apply`."""
     if wish.scale is not None:
         raise BadParameter("input-scale", wish.scale, "is for absolute tables, whose rows are added")
-    pairing, said = pairing_of(source, wish)
+    pairing, said = pairing_of(source, wish.pairs)
     table, rows = _table(source, tensors, wish)
     turns: Turns = ExactTurns(table) if isinstance(table, Table) else StoredTurns(table)
     back = wish.way != "forward"
@@ -139,10 +139,10 @@ def _stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArr
     return np.asarray(place, np.int64)
 
 
-def pairing_of(source: NamedSource, wish: Wish) -> tuple[HeadPairs, str]:
+def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:
     """Return the pairing, and where it comes from: guessing it is the very fault that is to be found."""
-    if wish.pairs is not None:
-        return HeadPairs.parse(wish.pairs), f"pairs {wish.pairs}, as given"
+    if pairs is not None:
+        return HeadPairs.parse(pairs), f"pairs {pairs}, as given"
     if source.model_pairing:
         found = HeadPairs.parse(OF_MODEL[source.model_pairing])
         return found, f"pairs {found}, as the model has them"

@@ -57,7 +57,7 @@ class Wish:
     arithmetic: str = "exact"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Application:
     """The outputs, and how they were made.
 
@@ -80,6 +80,18 @@ class Application:
     bound: Callable[[], float] | None = None
     worst: Callable[[], float] | None = None
     beside: Tabular | None = None
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the outputs; with them it is a mapping of names to arrays."""
+        return self.outputs.keys()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return one output, computed now."""
+        return self.outputs[name]
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.outputs.arrays)
+        return "\n  ".join([f"<Application: {outputs}>", *self.notes])
 
 
 def longest(tensors: Sequence[Tensor]) -> int:

@@ -38,7 +38,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     progress : callable, optional
         Is told of the bytes read, block by block.
     """
-    found = Comparison()
+    found = Comparison(tolerance=tolerance or Tolerance())
     pairs, left_only, right_only = pair_lanes(a, b)
     for names, side in ((left_only, "first"), (right_only, "second")):
         if names:
@@ -47,7 +47,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
         both = f"{_listing(a)} against {_listing(b)}"
         found.remark("arrays", f"no array of one name: {both}; compare one with path::name")
     for left, right in pairs:
-        one = _compare_pair(*same_layout(left, right), tolerance or Tolerance(), found, progress)
+        one = _compare_pair(*same_layout(left, right), found.tolerance, found, progress)
         found.arrays.extend([one] if one is not None else [])
     return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pecli.comparison.figures import Figures
+from pecli.declare.html import html_table
 from pecli.measures.ulps import BINS
 
 
@@ -22,6 +23,10 @@ class Tolerance:
     def exact(self) -> bool:
         """Whether only equal values pass."""
         return not (self.atol or self.rtol or self.ulp)
+
+    def __str__(self) -> str:
+        parts = {"atol": self.atol, "rtol": self.rtol, "ulp": self.ulp}
+        return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class ArrayComparison:
         return [] if found is None else [(k * self.stretch, float(v)) for k, v in enumerate(found)]
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """What was found between two tables.
 
@@ -96,12 +101,15 @@ class Comparison:
         Whether nothing was left out of the comparison.
     explain : callable, optional
         Finds why the values differ, when somebody asks.
+    tolerance : Tolerance
+        What counted as the same.
     """
 
     arrays: list[ArrayComparison] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
     complete: bool = True
     explain: Callable[[Comparison], list[Finding]] | None = None
+    tolerance: Tolerance = field(default=Tolerance())
 
     @cached_property
     def total(self) -> Figures:
@@ -112,6 +120,29 @@ class Comparison:
     def equal(self) -> bool:
         """Whether everything on one side is on the other, within the tolerance."""
         return self.complete and bool(self.arrays) and not self.total.beyond
+
+    @property
+    def verdict(self) -> str:
+        """Whether they are the same, and how many values are not, in one line."""
+        compared, beyond, unequal = self.total.compared, self.total.beyond, self.total.unequal
+        if self.equal:
+            if not unequal:
+                return f"same: {compared:,} values are equal to the bit"
+            return f"same within the tolerance ({self.tolerance}): {unequal:,} of {compared:,} values are not equal"
+        if not beyond:
+            return f"different: what both have is the same in {compared:,} values"
+        share = f"{beyond:,} of {compared:,} values ({beyond / compared:.3g})"
+        return f"different: {share} differ" + ("" if self.tolerance.exact else f" by more than {self.tolerance}")
+
+    def __repr__(self) -> str:
+        return "\n  ".join([self.verdict, *(finding.text for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (a.name, f"{f.unequal:,} of {f.compared:,}", f"{f.max_abs:.4g}", f"{f.max_ulp:,}" if a.ulp_dtype else "")
+            for a, f in ((array, array.figures) for array in self.arrays)
+        ]
+        return html_table(str(self), ("array", "differ", "max abs", "max ulp"), rows)
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pecli.declare.html import html_table
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.types import ITEM_BYTES, storage
 
@@ -177,8 +178,8 @@ class Tabular(ABC):
         return tuple(array.name for array in self.arrays)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return one whole array, as :meth:`read` does."""
-        return self.read(name)
+        """Return one whole array; bfloat16 as ml_dtypes.bfloat16 where that is installed, else its bits in uint16."""
+        return self._typed(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -202,12 +203,34 @@ class Tabular(ABC):
         if len(self.arrays) != 1:
             rule = "are several: choose one by its name, or take them all with dict(table)"
             raise BadParameter("arrays", ", ".join(self.keys()), rule)
-        values = self.read(self.arrays[0].name)
-        return values if dtype is None else values.astype(dtype)
+        array = self.arrays[0]
+        if dtype is None:
+            return self._typed(array.name)
+        values = self.read(array.name)
+        if array.dtype == "bfloat16":
+            from pecli.numbers.rounding import widen
+
+            values = widen(values, "bfloat16")
+        return values.astype(dtype)
+
+    def _typed(self, name: str) -> NDArray[Any]:
+        """Return one whole array in the type that NumPy has for it."""
+        values = self.read(name)
+        if self.array(name).dtype != "bfloat16":
+            return values
+        try:
+            from ml_dtypes import bfloat16
+        except ImportError:
+            return values
+        return values.view(bfloat16)
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.arrays)
         return f"<{type(self).__name__} {self.title}: {arrays}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(a.name, " x ".join(map(str, a.shape)), a.dtype, " x ".join(a.axes)) for a in self.arrays]
+        return html_table(f"{type(self).__name__} {self.title}", ("array", "shape", "type", "axes"), rows)
 
 
 def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:

@@ -32,7 +32,7 @@ ARC = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Extrapolation:
     """What happens between the training length and the test length.
 
@@ -73,6 +73,10 @@ class Extrapolation:
     index: IndexReach | None = None
     values: ValueReach | None = None
     scalings: tuple[Scaled, ...] = ()
+
+    def __repr__(self) -> str:
+        said = [f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}", self.finding, self.remedy]
+        return "\n  ".join(filter(None, [*said, *(scaled.line for scaled in self.scalings)]))
 
 
 def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:

@@ -55,6 +55,13 @@ class Scaled:
     smallest_base: float | None = None
     missing: str = ""
 
+    @property
+    def line(self) -> str:
+        """The scaling in a line: its recipe and its reach, or why it cannot be made."""
+        if self.reach is None:
+            return f"{self.scaling}: {self.missing}"
+        return f"{self.scaling}: {100 * self.reach.inside:.1f} % of the new phases were seen; {self.recipe}"
+
 
 def _rescalings(recipe: Recipe) -> Mapping[str, Rescaling]:
     if not recipe.encoding.declares("scale"):

@@ -23,7 +23,7 @@ NEARLY = 0.9  # share of equal values that rounded parameters leave
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Identification:
     """What was found.
 
@@ -58,6 +58,12 @@ class Identification:
     aliases: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     guess: Guess | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        if self.recipe is None:
+            return "\n  ".join(["unknown: no recipe that is known gives these values", *self.notes])
+        said = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
+        return "\n  ".join([said, *self.notes, *(f"also {other}" for other in self.aliases)])
 
     def as_dict(self) -> dict[str, Any]:
         """Return what --json prints."""

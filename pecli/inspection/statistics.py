@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pecli.declare.html import html_table
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Tabular
 from pecli.measures.floats import floats
@@ -47,7 +48,7 @@ class Statistics:
     sha256: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What was found in a source."""
 
@@ -59,6 +60,24 @@ class Inspection:
     statistics: list[Statistics] = field(default_factory=list)
     slopes: list[float] | None = None
     positions: tuple[float, float] | None = None
+
+    def __repr__(self) -> str:
+        lines = [f"{name} ({', '.join(rest)})" for name, *rest in self._rows()]
+        return "\n  ".join([f"{self.source}: {self.recipe or 'without a recipe'}", *lines])
+
+    def _repr_html_(self) -> str:
+        heads = ("array", "shape", "type", "minimum", "maximum", "mean", "not finite")
+        return html_table(f"{self.source}: {self.recipe or 'without a recipe'}", heads, self._rows(words=False))
+
+    def _rows(self, *, words: bool = True) -> list[tuple[str, ...]]:
+        """Return the figures of each array, with their names where they stand in a line."""
+        found = []
+        for array, s in zip(self.arrays, self.statistics, strict=True):
+            figures = {"minimum": s.minimum, "maximum": s.maximum, "mean": s.mean, "not finite": s.nan + s.infinite}
+            texts = {name: "none" if value is None else f"{value:.6g}" for name, value in figures.items()}
+            shown = (f"{name} {text}" if words else text for name, text in texts.items())
+            found.append((array.name, " x ".join(map(str, array.shape)), array.dtype, *shown))
+        return found
 
 
 def inspect_table(

@@ -15,6 +15,12 @@ LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes
 Number = int | Decimal
 
 
+def as_stored(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config in memory as its file would be read: numbers as exact decimals."""
+    found: dict[str, Any] = json.loads(json.dumps(dict(config), default=str), parse_float=Decimal)
+    return found
+
+
 def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
     """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets keys that stand twice.
 

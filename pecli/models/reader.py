@@ -9,7 +9,7 @@ from typing import Any
 
 from pecli.errors import BadFile, UnknownName
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
-from pecli.models.keys import Keys, load_config, shown
+from pecli.models.keys import Keys, as_stored, load_config, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
@@ -34,13 +34,15 @@ SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", 
 SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
 
 
-def read_config(path: str | Path, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:
+def read_config(
+    path: str | Path | Mapping[str, Any], *, layer_type: str | None = None, stack: str = "transformers"
+) -> ConfigReading:
     """Return what a model's config.json says about positions.
 
     Parameters
     ----------
-    path : str or Path
-        The file.
+    path : str, Path or mapping
+        The file, or what it holds.
     layer_type : str, optional
         Keep one kind of layer, or one part, alone.
     stack : str
@@ -59,7 +61,10 @@ def read_config(path: str | Path, *, layer_type: str | None = None, stack: str =
 
     name, _ = split(stack)
     repeated: list[str] = []
-    data = load_config(path, repeated)
+    if isinstance(path, Mapping):
+        data, path = as_stored(path), f"the config of {path.get('model_type', 'a model')}"
+    else:
+        data = load_config(path, repeated)
     twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
     reading = read_for(data, path, name)
     reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))

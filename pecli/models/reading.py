@@ -105,7 +105,7 @@ class Key(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConfigReading:
     """Everything a config says about positions.
 
@@ -146,6 +146,12 @@ class ConfigReading:
     stack: str = "transformers"
     version: str = VERSION
     default: str = ""
+
+    def __repr__(self) -> str:
+        layers = [f"{name}: {layer.encoding} {dict(layer.params)}" for name, layer in self.layers.items()]
+        parts = [f"{name}: {part.model_type}" for name, part in self.parts.items()]
+        said = f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
+        return "\n  ".join([said, *layers, *parts, *self.warnings, *self.faults])
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile
@@ -30,7 +31,7 @@ class Configured:
 
 
 def configured(
-    path: str,
+    path: str | Mapping[str, Any],
     *,
     encoding: str | None = None,
     given: Mapping[str, object] | None = None,
@@ -41,8 +42,8 @@ def configured(
 
     Parameters
     ----------
-    path : str
-        The config.json.
+    path : str or mapping
+        The config.json, or what it holds.
     encoding : str, optional
         The encoding wanted; an error names the config's own where it is another.
     given : mapping, optional

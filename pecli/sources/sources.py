@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,8 @@ class NamedSource:
         Layout that the model's own module has.
     model_pairing : str or None
         Which columns of a head the model turns together.
+    table : Tabular or None
+        The values themselves, where they are in memory.
     """
 
     text: str
@@ -43,6 +46,7 @@ class NamedSource:
     model_length: int | None = None
     model_layout: str | None = None
     model_pairing: str | None = None
+    table: Tabular | None = None
 
     @property
     def is_recipe(self) -> bool:
@@ -61,6 +65,8 @@ class NamedSource:
 
     def open(self, **options: Any) -> Tabular:
         """Return the table; `options` are those of :meth:`Table.make` and win over the text's keys."""
+        if self.table is not None:
+            return self.table
         if self.recipe is None:
             from pecli.sources.parts import open_path
 
@@ -87,7 +93,7 @@ def read_source(text: str, **choice: str) -> NamedSource:
     """
     kind = kind_of(text)
     if kind is Kind.CONFIG:
-        return _config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
+        return config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
     if choice:
         name, word = next(iter(choice.items()))
         raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
@@ -114,13 +120,15 @@ def _recipe_source(text: str) -> NamedSource:
     name, keys = split_recipe(text)
     config = keys.pop("config", None)
     if config is not None:
-        return _config_source(text, config, name, keys)
+        return config_source(text, config, name, keys)
     own = take_table_keys(name, keys)
     return NamedSource(text, Recipe.bind(name, **keys), own)
 
 
-def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, str]) -> NamedSource:
-    """Read a model's configuration; what stands beside it in the recipe wins.
+def config_source(
+    text: str, config: str | Mapping[str, Any], encoding: str | None, keys: dict[str, str]
+) -> NamedSource:
+    """Read a model's configuration, a file or what it holds; what stands beside it in the recipe wins.
 
     ``layer-type`` and ``stack`` choose what is read of it.  Without a length
     the table has the positions that the model declares.
@@ -129,7 +137,7 @@ def _config_source(text: str, path: str, encoding: str | None, keys: dict[str, s
 
     choice = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
     own = take_table_keys(encoding or "", keys)
-    found = configured(path, encoding=encoding, given=keys, **choice)
+    found = configured(config, encoding=encoding, given=keys, **choice)
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
     note = f"{found.reading.model_type}, as {found.reading.stack} {found.reading.version} reads it"

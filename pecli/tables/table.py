@@ -196,7 +196,7 @@ class Table(Tabular):
         <Table sinusoidal:dim=4,len=2,start=500,dtype=float32: pe (2, 4) float32>
         """
         if not isinstance(key, slice):
-            return self.read(key)
+            return super().__getitem__(key)
         start, stop, step = key.indices(self.rows)
         if step != 1 or start >= stop:
             rule = f"must be neighbouring rows, such as 0:10, of the {self.rows} that there are"

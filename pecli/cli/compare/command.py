@@ -82,7 +82,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     if options.json:
         print_json({"sources": [first.text, second.text], **as_dict(found)})
     else:
-        show(*comparison_view((first.text, a), (second.text, b), found, tolerance))
+        show(*comparison_view((first.text, a), (second.text, b), found))
     return 0 if found.equal else 1
 
 

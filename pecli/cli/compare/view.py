@@ -9,40 +9,21 @@ from pecli.cli.terminal.items import Item, ScreenTable, grid, shapes_text
 
 if TYPE_CHECKING:
     from pecli.comparison.figures import OddValues, Place
-    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
+    from pecli.comparison.results import ArrayComparison, Comparison
     from pecli.declare.tabular import Tabular
 
 JOINED = 8  # units beyond which bins are joined on the screen
 WORST = 3  # columns and stretches of rows that are named
 
 
-def comparison_view(
-    first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison, tolerance: Tolerance
-) -> list[Item]:
+def comparison_view(first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison) -> list[Item]:
     """Return what two tables are, whether they are the same, and where and why they differ."""
     items: list[Item] = [f"{text}   {shapes_text(table.arrays)}" for text, table in (first, second)]
-    items += [f"\n{_verdict(found, tolerance)}", *(f"  {finding.text}" for finding in found.findings)]
+    items += [f"\n{found.verdict}", *(f"  {finding.text}" for finding in found.findings)]
     total = found.total
     if total.unequal or total.nan.as_dict() or total.infinite.as_dict():
         items += [_table(found), *(f"  {line}" for array in found.arrays for line in details(array))]
     return items
-
-
-def _verdict(found: Comparison, tolerance: Tolerance) -> str:
-    compared, beyond, unequal = found.total.compared, found.total.beyond, found.total.unequal
-    if found.equal:
-        if not unequal:
-            return f"same: {compared:,} values are equal to the bit"
-        return f"same within the tolerance ({_words(tolerance)}): {unequal:,} of {compared:,} values are not equal"
-    if not beyond:
-        return f"different: what both have is the same in {compared:,} values"
-    share = f"{beyond:,} of {compared:,} values ({beyond / compared:.3g})"
-    return f"different: {share} differ" + ("" if tolerance.exact else f" by more than {_words(tolerance)}")
-
-
-def _words(tolerance: Tolerance) -> str:
-    parts = {"atol": tolerance.atol, "rtol": tolerance.rtol, "ulp": tolerance.ulp}
-    return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
 
 
 def _table(found: Comparison) -> ScreenTable:

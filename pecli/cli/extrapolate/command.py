@@ -6,18 +6,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pecli.cli.extrapolate.options import ExtrapolateOptions, check_together
-from pecli.cli.extrapolate.subjects import Subject, check_rows, lengths_of, read_subjects
 from pecli.cli.options import refuse
 from pecli.cli.terminal.output import print_json, tell
 from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import deliver
 from pecli.errors import BadParameter
+from pecli.extrapolation.subjects import Subject, check_rows, lengths_of, read_subjects, report
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
     from pecli.extrapolation.extrapolation import Extrapolation
-
-THRESHOLD = 0.01
 
 
 def command(options: ExtrapolateOptions) -> int:
@@ -71,18 +69,9 @@ def _draw(reports: list[Extrapolation], options: ExtrapolateOptions) -> None:
 
 
 def _report(subject: Subject, options: ExtrapolateOptions) -> Extrapolation:
-    from pecli.extrapolation.extrapolation import extrapolate, stored_rows
-    from pecli.extrapolation.scalings import chosen
-
-    train, test = lengths_of(subject, options.train_len, options.test_len)
-    if subject.recipe is None:
-        if options.scaling is not None:
-            raise BadParameter("scaling", options.scaling, "is for recipes: trained rows have no frequencies to scale")
-        return stored_rows(subject.text, train, test)
-    names = chosen(options.scaling, subject.recipe) if options.scaling else ()
-    return extrapolate(
-        subject.text, subject.recipe, train, test, scalings=names, factor=options.factor,
-        strict=options.scaling not in (None, "all"), threshold=options.threshold or THRESHOLD, tuned=options.tuned,
+    return report(
+        subject, options.train_len, options.test_len, scaling=options.scaling, factor=options.factor,
+        threshold=options.threshold, tuned=options.tuned,
     )  # fmt: skip
 
 

@@ -56,8 +56,8 @@ def run_trial(options: ExtrapolateOptions) -> int:
 
 def _recipe(text: str, train: int) -> Recipe:
     """Return the recipe of a source in the model's size; a bare name has its defaults."""
-    from pecli.cli.extrapolate.subjects import read_subject
     from pecli.encodings import CATALOGUE
+    from pecli.extrapolation.subjects import read_subject
     from pecli.extrapolation.trial.placing import fitted, fitted_by_name
 
     if text in CATALOGUE:

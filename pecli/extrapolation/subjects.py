@@ -1,4 +1,4 @@
-"""The sources of ``extrapolate``: what each is, and what lengths it states."""
+"""What is asked about: what each source is, what lengths it states, and what happens to it between them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from pecli.declare.tabular import Tabular
     from pecli.encodings.recipe import Recipe
+    from pecli.extrapolation.extrapolation import Extrapolation
     from pecli.sources.sources import NamedSource
+
+THRESHOLD = 0.01
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,16 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
 
 def read_subject(text: str) -> Subject:
     """Read a source; a file that holds its recipe counts as that recipe."""
-    from pecli.encodings.recipe import Recipe, split_recipe
     from pecli.sources.sources import read_source
+
+    return subject_of(read_source(text))
+
+
+def subject_of(source: NamedSource) -> Subject:
+    """Return what a source is; a file that holds its recipe counts as that recipe."""
+    from pecli.encodings.recipe import Recipe, split_recipe
     from pecli.tables.request import take_table_keys
 
-    source = read_source(text)
     if source.recipe is not None:
         return Subject(source, None, keys=source.given)
     table = source.open()
@@ -121,3 +131,39 @@ def check_rows(train: int | None, rows: int) -> None:
     """Raise BadParameter if a training length is given that is not the table's rows."""
     if train not in (None, rows):
         raise BadParameter("train-len", train, f"must be {rows}, the rows of the table, or be left out")
+
+
+def report(
+    subject: Subject, train: int | None, test: int | None, *, scaling: str | None = None,
+    factor: Decimal | None = None, threshold: float | None = None, tuned: bool = False,
+) -> Extrapolation:  # fmt: skip
+    """Return what happens to a source between two lengths; see :func:`pecli.extrapolation.extrapolation.extrapolate`.
+
+    Parameters
+    ----------
+    subject : Subject
+    train, test : int, optional
+        Lengths; the source may state the first.
+    scaling : str, optional
+        A context extension to measure, or "all".
+    factor, threshold, tuned
+        As there.
+
+    Raises
+    ------
+    BadParameter
+        For a length that nothing states, and for a scaling of trained rows.
+    """
+    from pecli.extrapolation.extrapolation import extrapolate, stored_rows
+    from pecli.extrapolation.scalings import chosen
+
+    train, test = lengths_of(subject, train, test)
+    if subject.recipe is None:
+        if scaling is not None:
+            raise BadParameter("scaling", scaling, "is for recipes: trained rows have no frequencies to scale")
+        return stored_rows(subject.text, train, test)
+    names = chosen(scaling, subject.recipe) if scaling else ()
+    return extrapolate(
+        subject.text, subject.recipe, train, test, scalings=names, factor=factor,
+        strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
+    )  # fmt: skip

@@ -1,0 +1,326 @@
+"""The commands as functions, of whatever a person has at hand.
+
+A *subject* is a recipe's text, a :class:`Recipe`, a path, a table, a model's config (a path, a mapping or the object
+of transformers), or values in memory: an array, a pair of cosines and sines, or a mapping of names to arrays, of
+NumPy, PyTorch, JAX, MLX, TensorFlow or anything else with an array protocol, on any device. No framework is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe
+from pecli.errors import BadParameter
+from pecli.numbers.text import parse_number
+from pecli.sources.kinds import CONFIG_KEYS
+from pecli.sources.sources import NamedSource, config_source, read_source
+
+if TYPE_CHECKING:
+    from pecli.application.wishes import Application
+    from pecli.comparison.results import Comparison
+    from pecli.drawing.charts import Chart
+    from pecli.extrapolation.extrapolation import Extrapolation
+    from pecli.identification.verdict import Identification
+    from pecli.inspection.statistics import Inspection
+    from pecli.models.reading import ConfigReading
+
+ROWS = 128
+"""Of a recipe that says no length, where nothing beside it does."""
+
+
+def source_of(subject: Any, **choice: str | None) -> NamedSource:
+    """Return a subject as a source that can be opened.
+
+    Parameters
+    ----------
+    subject : recipe, path, table, config or values
+    **choice : str, optional
+        ``layer_type`` and ``stack``: what is read of a config.
+
+    Raises
+    ------
+    PecliError
+        If it cannot be read, in one sentence.
+    """
+    chosen = {name: word for name, word in choice.items() if word is not None}
+    if isinstance(subject, NamedSource):
+        return subject
+    if isinstance(subject, str | os.PathLike):
+        return read_source(os.fspath(subject), **chosen)
+    if _is_config(subject):
+        keys = {name.replace("_", "-"): word for name, word in chosen.items()}
+        return config_source("the config", _contents(subject), None, keys)
+    if chosen:
+        name, word = next(iter(chosen.items()))
+        raise BadParameter(name.replace("_", "-"), word, "is for a model's config")
+    if isinstance(subject, Recipe):
+        return NamedSource(subject.short, subject)
+    if isinstance(subject, Tabular):
+        return NamedSource(subject.title, table=subject)
+    from pecli.tables.foreign import table_of
+
+    return NamedSource("the values", table=table_of(subject))
+
+
+def _is_config(subject: Any) -> bool:
+    if isinstance(subject, Mapping):
+        return bool(CONFIG_KEYS & subject.keys())
+    return callable(getattr(subject, "to_dict", None)) and hasattr(subject, "model_type")
+
+
+def _contents(config: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = config if isinstance(config, Mapping) else config.to_dict()
+    return found
+
+
+def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ulp: int = 0) -> Comparison:
+    """Compare all values of two subjects, as ``pecli compare --values`` does.
+
+    A recipe takes the length, type and layout that its text leaves open from the other subject.
+
+    Parameters
+    ----------
+    first, second : recipe, path, table, config or values
+    atol, rtol : float
+        What counts as the same: abs(a - b) <= atol + rtol abs(b).
+    ulp : int
+        Or so many units in the last place.
+
+    Returns
+    -------
+    Comparison
+        Its `findings` say why they differ.
+
+    Examples
+    --------
+    >>> compare(Recipe.parse("rope:dim=4,base=100"), "rope:dim=4,base=200").equal
+    False
+    """
+    from pecli.comparison.results import Tolerance
+    from pecli.diagnosis.diagnosis import compare as compared
+    from pecli.sources.alignment import open_beside
+
+    a, b = open_beside(source_of(first), source_of(second), ROWS)
+    return compared(a, b, Tolerance(atol, rtol, ulp))
+
+
+def identify(subject: Any, *, positions: Any = None) -> Identification:
+    """Return the recipe that reproduces a table, from its values alone.
+
+    Parameters
+    ----------
+    subject : path, table or values
+    positions : sequence of numbers or str, optional
+        Those of its rows, where they are not evenly spaced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> identify(np.sin(np.arange(64)[:, None] * [1.0, 0.1])).confidence
+    'unknown'
+    """
+    from pecli.identification.identification import identify as identified
+    from pecli.numbers.positions import Positions
+
+    if positions is not None:
+        given = Positions.parse(positions) if isinstance(positions, str) else Positions.listed(positions)
+        positions = given.numbers(0, given.count)
+    return identified(_open(subject), positions)
+
+
+def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
+    """Return what a subject holds: arrays, recipe, statistics of every value.
+
+    Parameters
+    ----------
+    subject : recipe, path, table, config or values
+    sha256 : bool
+        Whether to hash the little-endian values.
+
+    Examples
+    --------
+    >>> inspect("alibi:heads=2,len=3").slopes
+    [0.0625, 0.00390625]
+    """
+    from pecli.inspection.statistics import inspect_table
+
+    source = source_of(subject)
+    return inspect_table(source.text, _open(source), sha256=sha256)
+
+
+def extrapolate(
+    subject: Any, *, test: int, train: int | None = None, scaling: str | None = None,
+    factor: Decimal | float | str | None = None, threshold: float | None = None, tuned: bool = False,
+) -> Extrapolation:  # fmt: skip
+    """Return what happens past the training length, as ``pecli extrapolate`` does.
+
+    Parameters
+    ----------
+    subject : recipe, path, table, config or values
+    test : int
+        The length wanted.
+    train : int, optional
+        The length trained on, where the subject does not say it.
+    scaling : str, optional
+        A context extension of a rotary encoding to measure, or "all".
+    factor : number, optional
+        Of that; test/train by default.
+    threshold : float, optional
+        Weight down to which a key counts as reached by a bias (0.01).
+    tuned : bool
+        Whether training used the recipe's own scaling.
+
+    Examples
+    --------
+    >>> extrapolate("rope:dim=4,base=100", train=8, test=16).verdict
+    'unseen'
+    """
+    from pecli.extrapolation.subjects import report, subject_of
+
+    number = None if factor is None else parse_number("factor", str(factor))
+    return report(
+        subject_of(source_of(subject)), train, test, scaling=scaling, factor=number, threshold=threshold, tuned=tuned
+    )
+
+
+def apply(
+    subject: Any, inputs: Any, *, pairs: str | None = None, start: int | str | None = None, positions: Any = None,
+    input_scale: str | float | None = None, way: str = "forward", dtype: str | None = None, axes: str | None = None,
+    scores: bool = False, causal: bool = False, softmax: bool = False, arithmetic: str = "exact",
+) -> Application:  # fmt: skip
+    """Return what a table does to tensors: rotated queries and keys, or embeddings with rows added, rounded once.
+
+    Parameters
+    ----------
+    subject : recipe, path, table, config or values
+    inputs : values
+        An array (axes "sd", "bsd" or "bhsd" by their number), or a mapping of names to arrays.
+    pairs : str, optional
+        Which columns turn together: "half" or "interleaved", where the subject does not say.
+    start : number, optional
+        Position of the first row.
+    positions : sequence of int, or (batches, n) array, optional
+        Of every row; of every row of every batch.
+    input_scale : number or "sqrt", optional
+        What multiplies embeddings first.
+    way : {"forward", "inverse", "gradient"}
+        Of a rotation.
+    dtype, axes : str, optional
+        Of the outputs; of the inputs: bhsd, bshd, thd, bsd or sd.
+    scores, causal, softmax : bool
+        Whether queries and keys are multiplied, later keys masked, and logits made weights.
+    arithmetic : {"exact", "float32", "bfloat16"}
+        Of a rotation or an addition: the real values, or what a framework makes of them.
+
+    Returns
+    -------
+    Application
+        A mapping of the inputs' names to arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> apply("rope:dim=2", np.ones((2, 2)), pairs="half", start=0)["array"].round(2).tolist()
+    [[1.0, 1.0], [-0.3, 1.38]]
+    """
+    from pecli.application.wishes import Wish
+    from pecli.application.apply import apply as applied
+    from pecli.application.tensors import tensor_of
+    from pecli.tables.foreign import table_of
+
+    given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
+    tensors = [tensor_of(given, name, axes) for name in given]
+    scale = parse_number("input-scale", str(input_scale)) if input_scale not in (None, "sqrt") else input_scale
+    first = None if start is None else str(start)
+    wish = Wish(pairs, first, _placed(positions), scale, way, dtype, scores, causal, softmax, arithmetic)
+    return applied(source_of(subject), tensors, wish)
+
+
+def _placed(positions: Any) -> Any:
+    """Return positions as an application takes them: a list for all rows, or a row for each batch."""
+    if positions is None:
+        return None
+    from pecli.numbers.positions import Positions
+    from pecli.tables.foreign import is_array, to_numpy
+
+    if isinstance(positions, str):
+        return Positions.parse(positions)
+    if is_array(positions):
+        positions = to_numpy(positions)
+        if positions.ndim == 2:
+            return positions.astype("int64")
+        positions = positions.tolist()
+    return Positions.listed(positions)
+
+
+def read_config(config: Any, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:
+    """Return what a model's config says about positions.
+
+    Parameters
+    ----------
+    config : path, mapping or config object of transformers
+    layer_type : str, optional
+        Keep one kind of layer alone.
+    stack : str
+        Whose reading.
+
+    Examples
+    --------
+    >>> read_config({"model_type": "bloom", "n_head": 2}).layers["all"].encoding
+    'alibi'
+    """
+    from pecli.models import read_config as read
+
+    where = os.fspath(config) if isinstance(config, str | os.PathLike) else _contents(config)
+    return read(where, layer_type=layer_type, stack=stack)
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """Charts of a table; a notebook shows them, and :meth:`save` writes them."""
+
+    charts: Sequence[Chart]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an SVG, or with matplotlib a PNG, by the suffix."""
+        from pathlib import Path
+
+        from pecli.drawing.pictures import picture_bytes
+
+        Path(path).write_bytes(picture_bytes(self.charts, os.fspath(path)))
+
+    def _repr_html_(self) -> str:
+        from pecli.drawing.svg import svg_of
+
+        return svg_of(self.charts)
+
+    def __repr__(self) -> str:
+        from pecli.drawing.pictures import draw
+
+        return draw(self.charts)
+
+
+def plot(subject: Any, *pictures: str) -> Picture:
+    """Draw a subject: by default what its family shows best, or the pictures named, as ``inspect --plot`` does.
+
+    Parameters
+    ----------
+    subject : recipe, path, table, config or values
+    *pictures : str
+        heatmap, waves, similarity, rotation, bias, slopes.
+    """
+    from pecli.drawing.tables import charts_of_table
+
+    source = source_of(subject)
+    return Picture(charts_of_table(_open(source), source.text, pictures))
+
+
+def _open(subject: Any) -> Tabular:
+    from pecli.sources.alignment import open_alone
+
+    return open_alone(source_of(subject), ROWS)

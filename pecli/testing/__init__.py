@@ -1,0 +1,111 @@
+"""Assertions for anybody's test suite: of a table, of what was made with one, of a declaration.
+
+An array may be NumPy's, PyTorch's, JAX's, MLX's, TensorFlow's or anything with an array protocol, on any device. A
+message says what was done instead, as ``pecli compare`` does.
+
+Examples
+--------
+>>> import numpy as np
+>>> from pecli.testing import assert_table
+>>> assert_table(np.array([[0.0, 1.0], [0.84147098, 0.54030231]], np.float32), "sinusoidal:dim=2", ulp=1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+__all__ = ["assert_applied", "assert_table", "check_encoding"]
+
+
+def assert_table(
+    values: Any, expected: Any, *, arithmetic: str | None = None, ulp: int = 0, atol: float = 0.0, rtol: float = 0.0,
+    layer_type: str | None = None, stack: str | None = None,
+) -> None:  # fmt: skip
+    """Raise AssertionError unless these values are the expected table's.
+
+    Parameters
+    ----------
+    values : array, pair of arrays (cos, sin), mapping of names to arrays, or path
+    expected : recipe, path, table or config
+        What a recipe leaves open, length, type and layout, is taken from the values.
+    arithmetic : {"exact", "float32", "bfloat16"}, optional
+        Whether the correctly rounded values are expected (the default), or those that a framework computes.
+    ulp : int
+        Units in the last place that may be between them.
+    atol, rtol : float
+        Or so much: abs(a - b) <= atol + rtol abs(b).
+    layer_type, stack : str, optional
+        What is read of a config.
+
+    Raises
+    ------
+    AssertionError
+        With what was done to make the values differ.
+    """
+    __tracebackhide__ = True
+    from pecli import api
+
+    source = api.source_of(expected, layer_type=layer_type, stack=stack)
+    if arithmetic is not None:
+        source = replace(source, keys={**source.given, "arithmetic": arithmetic})
+    found = api.compare(values, source, atol=atol, rtol=rtol, ulp=ulp)
+    if not found.equal:
+        raise AssertionError(f"these values are not {source.text}\n{found!r}")
+
+
+def assert_applied(
+    inputs: Any, outputs: Any, expected: Any, *, pairs: str | None = None, start: int | None = None,
+    positions: Any = None, axes: str | None = None, atol: float | None = None, layer_type: str | None = None,
+    stack: str | None = None,
+) -> None:  # fmt: skip
+    """Raise AssertionError unless a table was applied rightly to these inputs.
+
+    Parameters
+    ----------
+    inputs, outputs : array, or mapping of the same names to arrays
+        Queries and keys before and after, or embeddings.
+    expected : recipe, path, table or config
+        What was to be applied.
+    pairs, start, positions, axes
+        As :func:`pecli.apply` takes them.
+    atol : float, optional
+        The largest difference allowed. By default what a kernel may lose that makes its angles in float32 and its
+        products in the inputs' type; see :func:`pecli.testing.applied.allowance`.
+    layer_type, stack : str, optional
+        What is read of a config.
+
+    Raises
+    ------
+    AssertionError
+        With what was done instead: other pairs, the other way round, other positions, nothing.
+    """
+    __tracebackhide__ = True
+    from pecli import api
+    from pecli.testing.applied import Applied
+
+    source = api.source_of(expected, layer_type=layer_type, stack=stack)
+    said = Applied(source, inputs, outputs, pairs, start, positions, axes).fault(atol)
+    if said:
+        raise AssertionError(said)
+
+
+def check_encoding(encoding: Any, length: int = 12) -> None:
+    """Raise AssertionError unless a declared encoding keeps the contract that every one of the catalogue keeps.
+
+    Its example is computed in every type, in any slice, reproduced by its recipe, worked through, and a value
+    outside a parameter's range is refused by name.
+
+    Parameters
+    ----------
+    encoding : str, Encoding or function
+        By its name, or the decorated function.
+    length : int
+        Rows of the example.
+    """
+    __tracebackhide__ = True
+    from pecli.testing.contract import faults_of
+
+    faults = faults_of(encoding, length)
+    if faults:
+        raise AssertionError("\n  ".join([f"{len(faults)} faults of the declaration", *faults]))
