@@ -228,9 +228,9 @@ def apply(
     >>> apply("rope:dim=2", np.ones((2, 2)), pairs="half", start=0)["array"].round(2).tolist()
     [[1.0, 1.0], [-0.3, 1.38]]
     """
-    from pecli.application.wishes import Wish
     from pecli.application.apply import apply as applied
     from pecli.application.tensors import tensor_of
+    from pecli.application.wishes import Wish
     from pecli.tables.foreign import table_of
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
