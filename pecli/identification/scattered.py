@@ -22,10 +22,11 @@ from pecli.identification.trial import Trial, make, try_guess
 from pecli.identification.verdict import UNKNOWN, Identification, verdict
 from pecli.measures.evidence import Evidence
 from pecli.measures.phase_lines import Lines
+from pecli.measures.placing import SPREAD
 from pecli.measures.rhythm import wrap
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import COMMON_BASES, SHIFTS, Spectrum, shift_keys
-from pecli.measures.waves import SPREAD, Wave
+from pecli.measures.waves import Wave
 from pecli.numbers.positions import LIMIT
 
 MOST_ROWS = 256

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.phase_lines import Lines, phase_lines
+from pecli.measures.placing import ROUNDINGS, SPREAD, position_of
 from pecli.measures.readings import Reading
-from pecli.measures.rhythm import TURN, Rhythm, measure, wrap
+from pecli.measures.rhythm import Rhythm, measure
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, gone_around, series
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest
@@ -24,12 +25,7 @@ Rule = Callable[[Measured], Iterator[Spectrum]]
 """What frequencies may be, of those that were measured."""
 
 MOST_RULES = 12  # of one arithmetic that are placed: the cheapest
-MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is looked for
-ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
-ENOUGH = 64  # pairs that settle a position
 LEAST_TELLING = 0.2  # share of the values that must say something
-CHANCE = 1e-6  # probability of a first position by chance that is believed in
-SPREAD = 12.0  # roundings of an angle by which a framework's value may be off
 
 
 @dataclass(frozen=True)
@@ -204,7 +200,7 @@ def _placed(
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
     chain = lines.first * step
-    best = _search(w, phases, errors, chain, level)
+    best = position_of(w, phases, errors, chain, level)
     if best is None:
         return None
     position, spread = best
@@ -232,66 +228,6 @@ def _starts(value: float, spread: float, step: Fraction) -> list[Decimal]:
     if digits(short) <= 12:
         found.append(short)
     return list(dict.fromkeys(found))
-
-
-def _search(w: Floats, phases: Floats, errors: Floats, chain: float, level: str) -> tuple[float, float] | None:
-    """Return the position that explains all first phases, and its uncertainty.
-
-    The chain from slow to fast pairs finds positions within a turn of the
-    slowest pair; beyond, whole turns of it are tried, as long as the phases of
-    the others can tell a right one from chance.
-    """
-
-    def loose(position: float) -> Floats:
-        return errors + SPREAD * ROUNDINGS[level] * (1 + abs(position) * w)
-
-    position, spread = _refined(w, phases, loose(chain), np.array([chain]))
-    if _agrees(w, phases, loose(float(position[0])), position)[0]:
-        return float(position[0]), spread
-    slow = np.argsort(w)[:8]
-    period = TURN / w[slow[0]]
-    most = min(MOST_TURNS, int(2**53 / period))
-    while most > 64 and not _certain(loose(most * period), 2 * most):
-        most //= 4
-    if most <= 64:
-        return None
-    candidates = phases[slow[0]] / w[slow[0]] + np.arange(-64, most) * period
-    tried = len(candidates)
-    for i in slow[1:]:
-        allowed = errors[i] + w[i] * errors[slow[0]] / w[slow[0]] + ROUNDINGS[level] * np.abs(candidates) * w[i] * 4
-        candidates = candidates[np.abs(wrap(phases[i] - candidates * w[i])) <= np.minimum(2 * allowed, 2.0)]
-        if len(candidates) <= 256:
-            break
-    if not 0 < len(candidates) <= 2048 or len(candidates) == tried:
-        return None
-    farthest = loose(float(np.abs(candidates).max()))
-    refined, spread = _refined(w, phases, farthest, candidates)
-    good = refined[_agrees(w, phases, farthest, refined)]
-    return (float(good[np.abs(good).argmin()]), spread) if len(good) else None
-
-
-def _certain(allowed: Floats, tried: int) -> bool:
-    """Whether phases that agree so well among so many positions are no chance."""
-    return float(np.log(np.minimum(1.0, 3 * allowed / np.pi)).sum()) + math.log(tried) < math.log(CHANCE)
-
-
-def _refined(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> tuple[Floats, float]:
-    """Narrow positions down from slow pairs to fast ones; of very many pairs some suffice."""
-    order = np.argsort(w)
-    if len(order) > ENOUGH:
-        order = order[np.linspace(0, len(order) - 1, ENOUGH).astype(int)]
-    weight = 0.0
-    for i in order:
-        mine = min((w[i] / allowed[i]) ** 2, 1e100) + 1e-300
-        weight += mine
-        positions = positions + mine / weight * wrap(phases[i] - positions * w[i]) / w[i]
-    return positions, 1.0 / math.sqrt(weight)
-
-
-def _agrees(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> NDArray[np.bool_]:
-    """Whether the phases of all pairs are those of each position."""
-    rest = np.abs(wrap(phases - positions[:, None] * w))
-    return np.asarray((rest <= 3 * allowed).all(axis=1))
 
 
 def table_keys(wave: Wave) -> dict[str, str] | None:

@@ -15,10 +15,10 @@ from pecli.encodings.rotary.rope.ramps import PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
+from pecli.measures.placing import ROUNDINGS
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
 from pecli.measures.waves import (
-    ROUNDINGS,
     Wave,
     as_decimal,
     decimal_exactly,

@@ -1,0 +1,78 @@
+"""The first position that explains the phases of all pairs, whole turns of the slowest ones included."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.measures.rhythm import TURN, wrap
+
+Floats = NDArray[np.float64]
+
+MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is looked for
+ENOUGH = 64  # pairs that settle a position
+CHANCE = 1e-6  # probability of a first position by chance that is believed in
+SPREAD = 12.0  # roundings of an angle by which a framework's value may be off
+ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+
+def position_of(w: Floats, phases: Floats, errors: Floats, chain: float, level: str) -> tuple[float, float] | None:
+    """Return the position that explains all first phases, and its uncertainty.
+
+    The chain from slow to fast pairs finds positions within a turn of the
+    slowest pair; beyond, whole turns of it are tried, as long as the phases of
+    the others can tell a right one from chance.
+    """
+
+    def loose(position: float) -> Floats:
+        return errors + SPREAD * ROUNDINGS[level] * (1 + abs(position) * w)
+
+    position, spread = _refined(w, phases, loose(chain), np.array([chain]))
+    if _agrees(w, phases, loose(float(position[0])), position)[0]:
+        return float(position[0]), spread
+    slow = np.argsort(w)[:8]
+    period = TURN / w[slow[0]]
+    most = min(MOST_TURNS, int(2**53 / period))
+    while most > 64 and not _certain(loose(most * period), 2 * most):
+        most //= 4
+    if most <= 64:
+        return None
+    candidates = phases[slow[0]] / w[slow[0]] + np.arange(-64, most) * period
+    tried = len(candidates)
+    for i in slow[1:]:
+        allowed = errors[i] + w[i] * errors[slow[0]] / w[slow[0]] + ROUNDINGS[level] * np.abs(candidates) * w[i] * 4
+        candidates = candidates[np.abs(wrap(phases[i] - candidates * w[i])) <= np.minimum(2 * allowed, 2.0)]
+        if len(candidates) <= 256:
+            break
+    if not 0 < len(candidates) <= 2048 or len(candidates) == tried:
+        return None
+    farthest = loose(float(np.abs(candidates).max()))
+    refined, spread = _refined(w, phases, farthest, candidates)
+    good = refined[_agrees(w, phases, farthest, refined)]
+    return (float(good[np.abs(good).argmin()]), spread) if len(good) else None
+
+
+def _certain(allowed: Floats, tried: int) -> bool:
+    """Whether phases that agree so well among so many positions are no chance."""
+    return float(np.log(np.minimum(1.0, 3 * allowed / np.pi)).sum()) + math.log(tried) < math.log(CHANCE)
+
+
+def _refined(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> tuple[Floats, float]:
+    """Narrow positions down from slow pairs to fast ones; of very many pairs some suffice."""
+    order = np.argsort(w)
+    if len(order) > ENOUGH:
+        order = order[np.linspace(0, len(order) - 1, ENOUGH).astype(int)]
+    weight = 0.0
+    for i in order:
+        mine = min((w[i] / allowed[i]) ** 2, 1e100) + 1e-300
+        weight += mine
+        positions = positions + mine / weight * wrap(phases[i] - positions * w[i]) / w[i]
+    return positions, 1.0 / math.sqrt(weight)
+
+
+def _agrees(w: Floats, phases: Floats, allowed: Floats, positions: Floats) -> NDArray[np.bool_]:
+    """Whether the phases of all pairs are those of each position."""
+    rest = np.abs(wrap(phases - positions[:, None] * w))
+    return np.asarray((rest <= 3 * allowed).all(axis=1))
