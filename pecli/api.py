@@ -121,7 +121,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     Examples
     --------
     >>> import numpy as np
-    >>> identify(np.sin(np.arange(64)[:, None] * [1.0, 0.1])).confidence
+    >>> identify(np.sqrt(np.arange(64))[:, None] * [1.0, 0.1]).confidence
     'unknown'
     """
     from pecli.identification.identification import identify as identified
