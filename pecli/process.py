@@ -75,6 +75,35 @@ def die(number: int | None = None) -> NoReturn:
     os._exit(128 + number)  # the first process of a container cannot die of a signal
 
 
+def leave(status: int) -> NoReturn:
+    """End the process; taking the interpreter apart first, module by module, is an eighth of the main job.
+
+    What others rely on at the end still happens: handlers registered with :mod:`atexit` run (coverage, temporary
+    files), streams are flushed.  Where a tracer, a profiler, ``python -i`` or a thread that is to be waited for is
+    there, or flushing fails, the interpreter leaves in its own way.
+    """
+    import atexit
+    import threading
+
+    waited = any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate())
+    if waited or sys.flags.inspect or sys.flags.interactive or _is_watched():
+        sys.exit(status)
+    try:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(status)
+    os._exit(status)
+
+
+def _is_watched() -> bool:
+    """Whether a tracer or a profiler looks on, who reports once the program has ended."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12
+    tools = map(monitoring.get_tool, range(6)) if monitoring else ()
+    return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
+
+
 def _unwind(number: int, frame: FrameType | None) -> None:
     global _since
     if not _received:

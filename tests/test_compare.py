@@ -280,10 +280,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     del left, right
     code = (
         "import re, sys\n"
-        "from pecli.__main__ import main\n"
-        "sys.argv = ['pecli', 'compare', 'a.npy', 'b.npy', '-q']\n"
-        "try:\n    main()\n"
-        "except SystemExit as end:\n    status = end.code\n"
+        "from pecli.cli.run import run\n"
+        "status = run(['compare', 'a.npy', 'b.npy', '-q'])\n"
         "state = open('/proc/self/status').read()\n"
         "print(status, re.search(r'VmHWM:\\s*(\\d+)', state)[1])\n"
     )
