@@ -11,6 +11,7 @@ ROOMS = (
     "errors",
     "version",
     "process",
+    "records",
     "numbers",
     "declare",
     "engine",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +11,7 @@ from typer.core import TyperGroup
 from pecli.cli.help import HELP_NAMES, examples_text
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
+from pecli.records import dataclass
 
 
 @dataclass(frozen=True)

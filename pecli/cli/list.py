@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.cli.options import Json, Option
 from pecli.cli.terminal.output import print_json, say
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.declare.encoding import Encoding

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
@@ -20,6 +20,7 @@ from pecli.models.stacks import STACKS
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.numbers.types import DTYPES
+from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
 if TYPE_CHECKING:

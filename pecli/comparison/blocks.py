@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from threading import local
 from typing import Any
 
@@ -16,6 +15,7 @@ from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, Strip
 from pecli.measures.ulps import BINS, coarser, distance, histogram
 from pecli.numbers.types import storage
+from pecli.records import dataclass
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16

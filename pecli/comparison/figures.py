@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pecli.records import dataclass
 
 
 @dataclass(frozen=True)

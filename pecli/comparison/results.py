@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from pecli.comparison.figures import Figures
 from pecli.declare.html import html_table
 from pecli.measures.ulps import BINS
+from pecli.records import dataclass
 
 
 @dataclass(frozen=True)

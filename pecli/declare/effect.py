@@ -7,8 +7,9 @@ recipe, gives an `Effect` that says what there is beyond that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from pecli.declare.hooks import HookName, Hooks, load
 from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
 from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, BadRecipe, UndeclaredHook, UnknownName
+from pecli.records import dataclass
 
 __all__ = [
     "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Guidance", "Param", "Parameter", "Preset", "Source", "Value",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pecli.declare.changes import Mistaken
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.text import join_list, number_text, parse_integer, parse_number, split_list
+from pecli.records import dataclass
 
 Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
 Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None

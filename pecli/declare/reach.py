@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from pecli.records import dataclass
 
 New = Literal["phases", "biases", "vectors", "values", "rows", "grid", "content", "nothing"]
 

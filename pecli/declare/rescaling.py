@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+
+from pecli.records import dataclass
 
 Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
 """Of the trained length, the length to reach and a factor (default: their ratio), the recipe's parameters and the

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.html import html_table
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.types import ITEM_BYTES, storage
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

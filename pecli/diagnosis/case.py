@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from pecli.declare.tabular import Tabular
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
 from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
+from pecli.records import dataclass
 
 WINDOW = 1024  # rows that candidates are tried on before the whole table is
 BEFORE = 16  # rows of the window before the first difference, where that lies far down

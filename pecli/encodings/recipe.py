@@ -8,7 +8,6 @@ colon or a quote is written in double quotes, ``\`` before a quote inside.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from pecli.declare.encoding import Encoding, Value
@@ -17,6 +16,7 @@ from pecli.encodings import find
 from pecli.errors import BadRecipe
 from pecli.numbers.reader import StatedText
 from pecli.numbers.text import shorten
+from pecli.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ so that the count over any number of positions is exact, in closed form.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from pecli.numbers.decimals import CONTEXT, TAU
+from pecli.records import dataclass
 
 TURN = 1 << 256
 TAU_UNIT = 10**110

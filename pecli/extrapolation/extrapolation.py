@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from pecli.declare.encoding import Family
@@ -15,6 +15,7 @@ from pecli.extrapolation.reach import BiasReach, IndexReach, ValueReach, bias_re
 from pecli.extrapolation.scalings import RULES as TREATMENTS
 from pecli.extrapolation.scalings import Scaled, compare_scalings, scalings_of, unscaled
 from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
+from pecli.records import dataclass
 
 LONGEST = 1 << 53
 RULES = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.extrapolation.waves import Curve, sample
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from pecli.declare.plan import Waves
@@ -13,6 +12,7 @@ from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
+from pecli.records import dataclass
 
 RULES = {
     "kept": "turns as fast as in training",

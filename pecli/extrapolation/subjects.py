@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from decimal import Decimal

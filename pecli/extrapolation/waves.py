@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from pecli.declare.encoding import Family
@@ -12,6 +11,7 @@ from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.extrapolation.coverage import TURN, Coverage, cover, critical_dimension, turn_fraction
 from pecli.numbers.decimals import CONTEXT
+from pecli.records import dataclass
 
 CURVE = 240
 """Distances at which a curve is sampled."""

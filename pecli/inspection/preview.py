@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.records import dataclass
 
 
 @dataclass(frozen=True)

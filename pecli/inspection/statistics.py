@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.html import html_table
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Tabular
 from pecli.measures.floats import floats
+from pecli.records import dataclass
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ the table, and the one that gives most values to the bit is named.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.samples import Floats, rounded
+from pecli.records import dataclass
 
 ROWS = 192
 NEIGHBOURS = 14  # float32 units by which a framework's frequency may be off: exp instead of a power gives up to 9

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

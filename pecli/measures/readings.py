@@ -7,13 +7,13 @@ row; the table is one if it is the same for all pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.samples import Floats, Sample
+from pecli.records import dataclass
 
 Places = tuple[tuple[int, Any], ...]
 ALL, EVEN, ODD = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pecli.declare.tabular import Array, Tabular
 from pecli.measures.lanes import Lane, is_stack, lane_of, unstacked
 from pecli.numbers.rounding import nearest
+from pecli.records import dataclass
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096

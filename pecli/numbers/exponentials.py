@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +15,7 @@ from pecli.numbers.doubled import Doubled, from_decimal, multiply
 from pecli.numbers.elementary import exp
 from pecli.numbers.points import Points
 from pecli.numbers.rounding import halve, narrow
+from pecli.records import dataclass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

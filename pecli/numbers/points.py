@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pecli.numbers.doubled import Doubled, from_decimal, multiply
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

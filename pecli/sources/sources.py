@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter
 from pecli.numbers.text import shorten
+from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from pecli.declare.encoding import Encoding, Family
@@ -11,6 +11,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_integer
 from pecli.numbers.types import COMPLEX, DTYPES
+from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")

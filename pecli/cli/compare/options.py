@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from pecli.cli.options import Json, LayerType, Option, Quiet, TrustRecipe
 from pecli.declare.words import PURPOSES
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
+from pecli.records import dataclass
 
 TOLERANCES = ("atol", "rtol", "ulp")
 

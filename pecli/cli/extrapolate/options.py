@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
@@ -25,6 +24,7 @@ from pecli.cli.options import (
 from pecli.cli.terminal.writing import Writing
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
+from pecli.records import dataclass
 
 LENGTHS, SCALINGS, LONGER, TRIAL = "Lengths", "Context extensions", "Longer tables", "Trial"
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Annotated
 
 from pecli.cli.options import (
@@ -27,6 +26,7 @@ from pecli.declare.encoding import Family, Parameter
 from pecli.formats import FORMATS
 from pecli.models.stacks import STACKS
 from pecli.numbers.types import DTYPES
+from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pecli.cli.options import (
@@ -23,6 +22,7 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 LOOK = "What to look for"
 Rows = Annotated[int | None, Option("Rows to print (default 8).", "N", SCREEN, check=whole(1, 100_000))]

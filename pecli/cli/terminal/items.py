@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.inspection.preview import Excerpt

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pecli.cli.terminal.items import shapes_text, size_text
@@ -14,6 +13,7 @@ from pecli.cli.terminal.screen import progress_for
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.process import unwinding
+from pecli.records import dataclass
 
 TEXT_FORMATS = ("csv", "json")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pecli.declare.plan.base import Plan
 from pecli.declare.plan.rows import Waves
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.plan.base import Plan
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

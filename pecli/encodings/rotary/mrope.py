@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -18,6 +17,7 @@ from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared.coordinates import Coordinates, of_points
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,6 +14,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Param
@@ -12,6 +11,7 @@ from pecli.encodings.shared.coordinates import (
     WORD_HELP,
     CoordinateWord,
 )
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.measures.evidence import Evidence

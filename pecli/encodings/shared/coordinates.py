@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm
@@ -13,6 +13,7 @@ from pecli.declare.encoding import GIVEN, Param
 from pecli.declare.plan import Coordinate, Domain
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, linear_axis, per_side
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 LARGEST_LIST = 16384
 """Numbers of points: they stand in the recipe."""

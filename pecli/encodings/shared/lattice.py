@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Coordinate, Domain
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

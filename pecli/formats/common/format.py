@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pecli.declare.hooks import Hook, load
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.formats.common.input import InputFile

@@ -16,12 +16,12 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, PecliError
 from pecli.formats.common.hidden import name_file, unnamed_file
 from pecli.numbers.types import raw_bytes
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

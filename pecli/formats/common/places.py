@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.pump import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.numbers.types import raw_bytes
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

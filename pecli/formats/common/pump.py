@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pecli.declare.tabular import Array, Tabular
@@ -17,6 +16,7 @@ from pecli.engine.parallel import Ordered
 from pecli.engine.team import together
 from pecli.formats.common.format import WriteOptions
 from pecli.numbers.types import raw_bytes, storage
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

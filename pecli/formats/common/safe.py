@@ -16,11 +16,11 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pecli.errors import PecliError, WouldOverwrite, WriteFailed
 from pecli.formats.common.hidden import HiddenFile
 from pecli.formats.common.output import Output
+from pecli.records import dataclass
 
 STANDARD = "-"
 _OWN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
@@ -37,8 +37,11 @@ class Need:
         return f"{'' if self.exact else 'at least '}{self.size:,} bytes"
 
 
+_NOTHING = Need()
+
+
 @contextlib.contextmanager
-def open_output(path: str, *, clobber: bool = True, need: Need = Need()) -> Iterator[Output]:
+def open_output(path: str, *, clobber: bool = True, need: Need = _NOTHING) -> Iterator[Output]:
     """Open `path` for writing; on a clean exit the file stands there whole, on any other nothing is left.
 
     Parameters

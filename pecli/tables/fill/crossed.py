@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from pecli.engine.product import Rows, Split, combine, doubled, join
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.points import Points
 from pecli.numbers.rounding import narrow, round_within
+from pecli.records import dataclass
 
 Integers = NDArray[np.int64]
 Views = list[tuple[Part, NDArray[Any]]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ from pecli.declare.tabular import Array
 from pecli.engine import Wheel, fill
 from pecli.numbers.points import Points
 from pecli.numbers.types import storage
+from pecli.records import dataclass
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import as_array, round_into

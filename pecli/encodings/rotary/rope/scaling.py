@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
@@ -18,6 +18,7 @@ from pecli.encodings.rotary.rope.float32 import Float32
 from pecli.encodings.rotary.rope.types import RopeType
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
+from pecli.records import dataclass
 
 Frequencies = tuple[Decimal, ...]
 ZERO, ONE = Decimal(0), Decimal(1)

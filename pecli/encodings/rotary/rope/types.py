@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
 from pecli.errors import PecliError
+from pecli.records import dataclass
 
 
 class Reader(Protocol):
