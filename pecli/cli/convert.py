@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pecli.cli.options import (
@@ -23,6 +22,7 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
+from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
 WEIGHTS, PAIRS = "Weights", ("half", "interleaved")

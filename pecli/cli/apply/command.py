@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +22,7 @@ from pecli.cli.options import (
 )
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
+from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.application.tensors import Tensor
