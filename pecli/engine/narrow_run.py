@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pecli.engine.anchors import Anchors
 from pecli.engine.blocks import AnchorBlock, Outer, blocks, short_buffers
 from pecli.engine.layout import PairLayout
-from pecli.engine.narrowing import DoubtWindow, Flags, Rounder, decide, put
+from pecli.engine.narrowing import DoubtWindow, Flags, Rounder, decide, product_type, put
 from pecli.engine.product import join
 from pecli.engine.scratch import Scratch
 
@@ -93,7 +93,8 @@ class NarrowRun:
     def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
         """Make what computes and what rounds blocks of this shape."""
         width = self.wheel.count
-        z = self.scratch.get("product", block.size * width, np.complex128)
+        kind = product_type(self.dtype)
+        z = self.scratch.get(f"product {kind.__name__}", block.size * width, kind)
         rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
         return Outer(np.multiply, self.left, self.right, block, z), rounder
 

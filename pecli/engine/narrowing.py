@@ -22,8 +22,18 @@ from pecli.engine.wheel import Wheel
 from pecli.numbers.rounding import narrow
 
 Complex = NDArray[np.complex128]
+Product = NDArray[np.complex128 | np.complex64]
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def product_type(dtype: str) -> type[np.complex128 | np.complex64]:
+    """Return the type in which candidates of a narrow type are stored.
+
+    Of float16 and bfloat16 nothing but the bits of float32 is looked at: NumPy rounds to them what it stores,
+    in its buffers, which costs less than a pass of its own.
+    """
+    return np.complex128 if dtype == "float32" else np.complex64
 
 
 class DoubtWindow:
@@ -136,7 +146,7 @@ class Rounder:
 
     Parameters
     ----------
-    z : ndarray of complex128
+    z : ndarray of `product_type`
         (rows, columns), contiguous: cos + i sin, or sin + i cos if ``swapped``.
     layout : PairLayout
         Outputs, of which a block takes as many rows as z has.
@@ -151,11 +161,9 @@ class Rounder:
     """
 
     def __init__(
-        self, z: Complex, layout: PairLayout, swapped: bool, dtype: str, window: DoubtWindow, scratch: Scratch
+        self, z: Product, layout: PairLayout, swapped: bool, dtype: str, window: DoubtWindow, scratch: Scratch
     ) -> None:
         self.rows = len(z)
-        self._bits = z.reshape(-1).view(np.uint64)
-        self._integers = self._bits.view(np.int64)
         self._window = window
         self._run: Callable[[slice, NDArray[np.bool_]], None] = {
             "float32": self._to_single,
@@ -163,13 +171,13 @@ class Rounder:
             "bfloat16": self._to_brain,
         }[dtype]
         if dtype == "float32":
+            self._bits = z.reshape(-1).view(np.uint64)
+            self._integers = self._bits.view(np.int64)
             self._stores = _single_stores(z, layout, swapped)
             return
-        size = 2 * z.size
-        self._wide = z.reshape(-1).view(np.float64)
-        self._single = scratch.get("single", size, np.float32)
-        self._word = self._single.view(np.uint32)
-        self._low = scratch.get("low", size, np.uint32)
+        self._word = z.reshape(-1).view(np.uint32)
+        kind: type[np.generic] = np.uint16 if dtype == "bfloat16" else np.uint32
+        self._low = scratch.get(f"low {kind.__name__}", 2 * z.size, kind)
         self._stores = _half_stores(self._word.reshape(*z.shape, 2), layout, swapped)
 
     def __call__(self, at: int, doubtful: NDArray[np.bool_]) -> None:
@@ -194,18 +202,16 @@ class Rounder:
 
         The candidate errs by far less (2^-30), and midpoints are multiples of a unit of x: of a
         doubtful value x is the midpoint itself.  Half a narrow unit is added, so that the cut low
-        bits of the doubtful are 0; the rest is truncation.
+        16 bits of the doubtful are 0; the rest is truncation.
         """
-        np.copyto(self._single, self._wide, casting="same_kind")
         np.add(self._word, _BRAIN_HALF, self._word)
-        np.left_shift(self._word, _16, self._low)
-        np.equal(self._low, _ZERO, doubtful)
+        np.copyto(self._low, self._word, casting="unsafe")
+        np.equal(self._low, _NONE, doubtful)
         np.right_shift(self._word, _16, self._word)
         self._store(rows)
 
     def _to_half(self, rows: slice, doubtful: NDArray[np.bool_]) -> None:
         """Do the same for float16: the exponent's offset changes from 127 to 15, the sign moves next to it."""
-        np.copyto(self._single, self._wide, casting="same_kind")
         np.add(self._word, _HALF_HALF, self._word)
         np.left_shift(self._word, _19, self._low)
         np.equal(self._low, _ZERO, doubtful)
@@ -216,7 +222,7 @@ class Rounder:
         self._store(rows)
 
 
-_ZERO = np.uint32(0)
+_ZERO, _NONE = np.uint32(0), np.uint16(0)
 _35 = np.uint64(35)
 _13, _16, _19 = np.uint32(13), np.uint32(16), np.uint32(19)
 _SIGN = np.uint32(0x8000)
@@ -224,7 +230,7 @@ _BRAIN_HALF = np.uint32(0x8000)
 _HALF_HALF = np.uint32(0x1000 - 0x38000000 + (1 << 32))
 
 
-def _single_stores(z: Complex, layout: PairLayout, swapped: bool) -> list[Store]:
+def _single_stores(z: Product, layout: PairLayout, swapped: bool) -> list[Store]:
     """Pair sources in z with targets, of equal columns."""
     stores: list[Store] = []
     if layout.pair is not None:

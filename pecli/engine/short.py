@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 
 from pecli.engine.circle import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.engine.layout import PairLayout
-from pecli.engine.narrowing import SMALLEST_NORMAL, DoubtWindow, Flags, Rounder, decide, ordinary, put
+from pecli.engine.narrowing import (
+    SMALLEST_NORMAL,
+    DoubtWindow,
+    Flags,
+    Product,
+    Rounder,
+    decide,
+    ordinary,
+    product_type,
+    put,
+)
 from pecli.engine.scratch import Scratch
 from pecli.engine.wheel import Wheel
 from pecli.numbers.doubled import Doubled, multiply
@@ -63,9 +73,10 @@ def _narrow(wheel: Wheel, multiples: Integers, layout: PairLayout, dtype: str, s
 def _doubtful(points: Complex, layout: PairLayout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
     """Round into the outputs; places that may be wrong."""
     swapped = layout.pair is not None and layout.sine_first
-    biased = points * WINDOW.bias
+    biased: Product = points * WINDOW.bias
     if swapped:
         biased = biased.conj() * 1j
+    biased = biased.astype(product_type(dtype), copy=False)
     flags = Flags(2 * points.size, "doubtful", scratch)
     doubtful = flags.part(0, 2 * points.size)
     Rounder(biased, layout, swapped, dtype, WINDOW, scratch)(0, doubtful)

@@ -43,31 +43,34 @@ class WideRun:
 
     def fill(self, pairs: int) -> None:
         """Compute in blocks of so many pairs, round, and settle what is doubtful."""
-        width = self.wheel.count
+        width, layout = self.wheel.count, self.layout
+        flags = Flags(2 * (self.last - self.first) * width, "doubtful", self.scratch)
+        straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
         made: dict[tuple[int, int, int], _Products] = {}
         for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
             if block.shape not in made:
                 made[block.shape] = self._products(block)
-            products = made[block.shape]
-            products(block.anchor - self.anchors.base, self.bound)
-            layout = self.layout.rows(slice(block.start, block.start + block.size))
-            both = products.low.reshape(-1, 2 * width)
-            if layout.pair is not None:
-                np.copyto(layout.pair, both[:, : layout.pair.shape[1]])
-            for part, view in layout.singles:
-                np.copyto(view, both[:, int((part == "sin") != self.swapped) :: 2][:, : view.shape[1]])
-            flags = Flags(both.size, "doubtful", self.scratch)
-            np.not_equal(products.low, products.high, flags.part(0, both.size))
-            self._settle(flags.places(), block, layout)
+            products, here = made[block.shape], layout.rows(slice(block.start, block.start + block.size))
+            low, high = (z.reshape(-1, 2 * width) for z in (products.low, products.high))
+            if straight and here.pair is not None:
+                low = here.pair  # the sum is formed where it belongs
+            products(block.anchor - self.anchors.base, self.bound, low)
+            if here.pair is not None and low is not here.pair:
+                np.copyto(here.pair, low[:, : here.pair.shape[1]])
+            for part, view in here.singles:
+                np.copyto(view, low[:, int((part == "sin") != self.swapped) :: 2][:, : view.shape[1]])
+            doubtful = flags.part(2 * block.start * width, low.size).reshape(low.shape)
+            np.not_equal(low, high, doubtful)
+        self._settle(flags.places())
 
     def _products(self, block: AnchorBlock) -> _Products:
         conjugate = self.mirrored != self.swapped
         left, right = self.anchors.split(conjugate, self.swapped), self.ladder.offset_split(conjugate)
         return _Products(left, right, block, self.scratch)
 
-    def _settle(self, places: NDArray[np.int64], block: AnchorBlock, layout: PairLayout) -> None:
+    def _settle(self, places: NDArray[np.int64]) -> None:
         rows, columns = np.divmod(places >> 1, self.wheel.count)
-        multiples = (rows + (block.start + self.first)) * self.ladder.step + self.ladder.offset
+        multiples = (rows + self.first) * self.ladder.step + self.ladder.offset
         moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
         if self.mirrored:
             multiples = -multiples
@@ -75,7 +78,7 @@ class WideRun:
             chosen = (moving & ((places & 1) == odd)).nonzero()[0]
             if chosen.size:
                 exact = self.wheel.settle(multiples[chosen], columns[chosen], part, "float64")
-                put(layout, part, rows[chosen], columns[chosen], exact)
+                put(self.layout, part, rows[chosen], columns[chosen], exact)
 
 
 class _Products:
@@ -91,13 +94,13 @@ class _Products:
         )
         self._main, self.high, self.low = (z.view(np.float64) for z in (main, rest, other))
 
-    def __call__(self, anchor: int, bound: float) -> None:
-        """Make ``low`` and ``high`` of the values with the bound taken away and added."""
+    def __call__(self, anchor: int, bound: float, out: NDArray[np.float64]) -> None:
+        """Make ``out`` and ``high`` of the values with the bound taken away and added; ``low`` may be ``out``."""
         with short_buffers():
             for product in self._outers:
                 product(anchor)
         self.high += self.low
         np.subtract(self.high, bound, self.low)
         self.high += bound
-        self.low += self._main
+        np.add(self._main.reshape(out.shape), self.low.reshape(out.shape), out)
         self.high += self._main
