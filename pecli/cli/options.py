@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
@@ -101,6 +102,7 @@ def runner_of(command: Callable[[Any], int]) -> Runner:
     return Runner(lambda given: command(checked(options, given)), parameters_of(options))
 
 
+@cache
 def declared(options: type) -> dict[str, tuple[Any, Option]]:
     """Return the type and the declaration of each option, in the order of the help: as the class states them."""
     hints = get_type_hints(options, include_extras=True)
@@ -133,7 +135,8 @@ def checked(options: type[T], given: Mapping[str, Any]) -> T:
         For the first whose text breaks its rule.
     """
     values: dict[str, Any] = {}
-    for name, (_, option) in declared(options).items():
+    known: Any = options
+    for name, (_, option) in declared(known).items():
         value = given.get(name)
         if value is not None:
             values[name] = tuple(value) if isinstance(value, list) else value

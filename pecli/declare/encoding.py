@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum
+from functools import cached_property
 from typing import Any, Literal
 
 from pecli.declare.guidance import Guidance
@@ -114,7 +115,6 @@ class Encoding:
     users: str
     example: str
     function: Callable[..., Any]
-    parameters: Mapping[str, Parameter] = field(hash=False, compare=False)
     presets: tuple[Preset, ...] = ()
     description: str = ""
     place: int = LAST
@@ -122,6 +122,11 @@ class Encoding:
     guidance: Guidance | None = None
     package: str = ""
     unrecognised: str = ""
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """What its function takes, by name; read when it is first asked for, since a listing needs none of them."""
+        return parameters_of(self.function)
 
     def declares(self, name: HookName) -> bool:
         """Whether the declaration names this hook."""
@@ -264,7 +269,6 @@ def encoding(
             users=users,
             example=example,
             function=function,
-            parameters=parameters_of(function),
             presets=presets,
             description=inspect.getdoc(function) or "",
             place=place,

@@ -253,7 +253,7 @@ class Preset:
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """Read the keyword-only parameters; anything undeclared fails when the module is imported."""
+    """Read the keyword-only parameters; TypeError if one is not declared."""
     found = {}
     for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:

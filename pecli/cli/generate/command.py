@@ -47,8 +47,6 @@ class GenerateGroup(TyperGroup):
         """Return the names of the encodings, by family."""
         from pecli.encodings import CATALOGUE
 
-        for name in CATALOGUE:
-            self._add(name)
         return list(CATALOGUE)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
