@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
@@ -124,6 +124,15 @@ class Numbered(Tabular):
             rest.pop(name)[...] = self.scales[name].values(start, stop)
         if rest:
             self.table.fill(start, stop, rest)
+
+    def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
+        """Return the groups, scales apart and last: a few bytes behind each block, threads would queue for the file."""
+        parts = [
+            [array for array in group if (array.name in self.scales) == scale]
+            for scale in (False, True)
+            for group in super(Numbered, self).groups(names)
+        ]
+        return [part for part in parts if part]
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
