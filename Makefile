@@ -50,6 +50,12 @@ readers: .venv/.dev ## Install other programs' readers and read every format wit
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive
 
+SEED ?= 1
+COUNT ?= 3000
+
+fuzz: .venv/.dev ## Try hostile command lines, damaged files and bombs (SEED=1 COUNT=3000)
+	$(VENV_PYTHON) -m tests.fuzz --seed $(SEED) --count $(COUNT)
+
 check: .venv/.dev ## Lint, types, and whether generated files are current
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .

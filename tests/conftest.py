@@ -17,6 +17,7 @@ LONG = (
     "test_diagnosis",
     "test_exhaustive",
     "test_formats",
+    "test_fuzz",
     "test_identification",
     "test_models",
     "test_phase",

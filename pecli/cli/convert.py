@@ -11,6 +11,7 @@ from pecli.cli.options import (
     Format,
     Json,
     Layout,
+    Limit,
     NoClobber,
     Option,
     Output,
@@ -61,6 +62,7 @@ class ConvertOptions(Writing):
     wide: Wide = False
     no_clobber: NoClobber = False
     trust_recipe: TrustRecipe = False
+    limit: Limit = None
     json: Json = False
     quiet: Quiet = False
 

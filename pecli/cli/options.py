@@ -18,6 +18,7 @@ import typer
 
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
+from pecli.numbers.limits import raise_limits
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.numbers.types import DTYPES
@@ -180,6 +181,16 @@ def _trusting(name: str, given: bool) -> bool:
     return given
 
 
+def _limiting(name: str, given: str) -> int:
+    unit = {"k": 10, "m": 20, "g": 30}.get(given[-1:].lower(), 0)
+    size = whole(1)(name, given[:-1] if unit else given) << unit
+    raise_limits(size)
+    return size
+
+
+Limit = Annotated[
+    int | None, Option("Read this much of a file at once where less is allowed: 2G.", "SIZE", check=_limiting)
+]
 TrustRecipe = Annotated[
     bool, Option("Let a recipe that stands in a file name other files (weights, content).", check=_trusting)
 ]

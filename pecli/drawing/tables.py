@@ -12,7 +12,7 @@ from pecli.declare.tabular import Tabular
 from pecli.declare.words import PICTURES
 from pecli.drawing.charts import Axis, Chart, LineChart, Trace, some_of
 from pecli.drawing.fields import Arrow, Circles, Heat
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.measures.profiles import profile_of
 from pecli.measures.readings import Reading, readings, squeezed
 from pecli.measures.samples import Floats, Sample, take
@@ -103,7 +103,9 @@ def _matrix(sample: Sample) -> Floats:
         return np.concatenate([reading.first, reading.second], axis=1)
     planes = [squeezed(plane.values) for plane in sample.planes]
     planes = [p.reshape(len(p), -1) for p in planes]
-    rows = min(len(p) for p in planes)
+    rows = min((len(p) for p in planes), default=0)
+    if not rows:
+        raise BadRecipe("a table without values has nothing to draw: name one that has rows and columns")
     return np.concatenate([p[:rows] for p in planes], axis=1)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile
+from pecli.numbers.limits import limit, size_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,9 +68,8 @@ class StoredArray:
     def stored(self, most: int = LARGEST_ARRAY) -> NDArray[Any]:
         """Return all values in their own type; :class:`BadFile` where they take more than `most` bytes."""
         size = math.prod(self.shape) * self.item_bytes
-        if size > most:
-            rule = f"holds {size:,} bytes in '{self.name}', and at most {most >> 20} MiB are read here"
-            raise BadFile(self.path, rule)
+        if size > limit(most):
+            raise BadFile(self.path, f"holds {size:,} bytes in '{self.name}', of which {size_text(limit(most))} here")
         return self._finite(0, self.shape[0] if self.shape else 1).reshape(self.shape)
 
     def _finite(self, start: int, stop: int) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from pecli.cli.options import (
     Format,
     Json,
     LayerType,
+    Limit,
     NoClobber,
     Option,
     Output,
@@ -90,6 +91,7 @@ class ApplyOptions(Writing):
     threads: Threads = None
     no_clobber: NoClobber = False
     trust_recipe: TrustRecipe = False
+    limit: Limit = None
     json: Json = False
     quiet: Quiet = False
 

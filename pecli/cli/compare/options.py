@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from pecli.cli.options import Json, LayerType, Option, Quiet, TrustRecipe
+from pecli.cli.options import Json, LayerType, Limit, Option, Quiet, TrustRecipe
 from pecli.declare.words import PURPOSES
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
@@ -46,5 +46,6 @@ class CompareOptions:
     values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
     layer_type: LayerType = None
     trust_recipe: TrustRecipe = False
+    limit: Limit = None
     json: Json = False
     quiet: Quiet = False

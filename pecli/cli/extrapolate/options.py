@@ -12,6 +12,7 @@ from pecli.cli.options import (
     Json,
     LayerType,
     Layout,
+    Limit,
     NoClobber,
     Option,
     Output,
@@ -112,6 +113,7 @@ class ExtrapolateOptions(Writing):
         str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     ] = None  # fmt: skip
     trust_recipe: TrustRecipe = False
+    limit: Limit = None
     json: Json = False
     quiet: Quiet = False
 

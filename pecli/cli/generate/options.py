@@ -11,6 +11,7 @@ from pecli.cli.options import (
     TABLE,
     Compress,
     Json,
+    Limit,
     NoClobber,
     Option,
     Precision,
@@ -113,6 +114,7 @@ class TableOptions(Writing):
     rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
     columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))] = None
     precision: Precision = None
+    limit: Limit = None
     json: Json = False
     quiet: Quiet = False
 

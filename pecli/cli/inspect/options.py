@@ -11,6 +11,7 @@ from pecli.cli.options import (
     Json,
     LayerType,
     Layout,
+    Limit,
     Option,
     Precision,
     Quiet,
@@ -64,6 +65,7 @@ class InspectOptions:
     columns: Columns = None
     precision: Precision = None
     trust_recipe: TrustRecipe = False
+    limit: Limit = None
     json: Json = False
     quiet: Quiet = False
 

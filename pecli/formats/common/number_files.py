@@ -16,6 +16,7 @@ from pecli.formats.common.sniff import is_text, recognised
 from pecli.formats.common.stored import StoredTable
 from pecli.numbers.arrays import LARGEST_ARRAY, LARGEST_TEXT, StoredArray
 from pecli.numbers.files import parse_rows, text_array
+from pecli.numbers.limits import limit, size_text
 from pecli.numbers.reader import NumberFile
 
 if TYPE_CHECKING:
@@ -56,15 +57,15 @@ def _opened(path: str) -> NumberFile:
     with regular_source(place, _most) as source:
         if _is_text(source):
             data = None
-            if source.size <= LARGEST_TEXT:
+            if source.size <= limit(LARGEST_TEXT):
                 with open(source.path, "rb") as file:
-                    data = file.read(LARGEST_TEXT)
+                    data = file.read(limit(LARGEST_TEXT))
             return _Text(path, source, data)
         return _Table(path, open_source(source, FORMATS[recognised(source, FORMATS.values()) or ""], name))
 
 
 def _most(source: InputFile) -> int:
-    return LARGEST_TEXT if _is_text(source) else LARGEST_ARRAY
+    return limit(LARGEST_TEXT if _is_text(source) else LARGEST_ARRAY)
 
 
 def _is_text(source: InputFile) -> bool:
@@ -96,7 +97,7 @@ class _Text:
 
     def text(self) -> str | None:
         if self._data is None:
-            raise BadFile(self.path, f"is text of more than {LARGEST_TEXT >> 20} MiB: save so many numbers as npy")
+            raise BadFile(self.path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save so many numbers as npy")
         try:
             text = self._data.decode("utf-8-sig")
         except UnicodeDecodeError:

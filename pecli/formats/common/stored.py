@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MOST_ARRAYS = 1 << 16  # each costs time, however little it holds
+MOST_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 
@@ -57,6 +59,12 @@ class StoredTable(Tabular):
         self.recipe = None if recipe is None else StatedText(plain(recipe))
         if not self.arrays:
             raise source.bad(f"holds no array of numbers that {form} could give: name another file")
+        if len(self.arrays) > MOST_ARRAYS:
+            raise source.bad(f"holds {len(self.arrays):,} arrays, and {MOST_ARRAYS:,} are the most")
+        for array in self.arrays:
+            if array.rows > MOST_EMPTY_ROWS and not array.row_bytes:
+                rule = f"says {array.rows:,} rows of no values for '{array.name}'"
+                raise source.bad(f"{rule}, and {MOST_EMPTY_ROWS:,} are the most: it is damaged")
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""

@@ -6,17 +6,22 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pecli.errors import BadFile
 from pecli.formats.common.column_table import ColumnTable
 from pecli.formats.common.decimals import is_number, is_whole, parse, spelled
 from pecli.formats.common.gathered import KEYS, Column, labels_of
 from pecli.formats.common.input import InputFile, RawFile, undone
+from pecli.formats.common.stored import MOST_ARRAYS
 from pecli.formats.csv.types import cell_fault, column_types
+from pecli.numbers.limits import limit, size_text
+from pecli.numbers.text import LONGEST_NUMBER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PIECE = 1 << 20
-LONGEST_LINE = 16 << 20
+SHORT_LINE = 1 << 12
+LONGEST_LINE = 16 << 20  # bytes
 VALUES_AT_ONCE = 1 << 16  # Python's text of a value takes sixty bytes
 SAMPLE_ROWS = 64
 SAMPLE_VALUES = 20_000
@@ -36,6 +41,8 @@ class CsvTable(ColumnTable):
             if not named:
                 self._names = [f"array{index}" for index in range(len(self._names))]
             self._places_of = {name: index for index, name in enumerate(self._names)}
+            if len(self._names) > MOST_ARRAYS:
+                raise self.source.bad(f"has {len(self._names):,} columns, and {MOST_ARRAYS:,} are the most")
             if len(self._places_of) < len(self._names):
                 raise source.bad("has two columns of one name: give each its own")
             self._stride = max(1, VALUES_AT_ONCE // len(self._names))
@@ -80,6 +87,8 @@ class CsvTable(ColumnTable):
         for mark in range(start // self._stride, -(-stop // self._stride)):
             first = mark * self._stride
             end = self._places[mark + 1] if mark + 1 < len(self._places) else self._end
+            if end - self._places[mark] > limit(LONGEST_LINE) + VALUES_AT_ONCE * LONGEST_NUMBER:
+                raise self._too_long()
             data = self._file.read(self._places[mark], end - self._places[mark])
             try:
                 lines = data.decode().split("\n")
@@ -96,16 +105,20 @@ class CsvTable(ColumnTable):
 
     def _line(self, at: int) -> tuple[str, int]:
         """Return the line that begins at a place, and where the next begins."""
-        data = b""
+        data, piece = b"", SHORT_LINE
         while b"\n" not in data and at + len(data) < self.source.size:
-            if len(data) > LONGEST_LINE:
-                raise self.source.bad("has a line of more than 16 MiB: it is no table")
-            data += self._file.read(at + len(data), min(PIECE, self.source.size - at - len(data)))
+            if len(data) > limit(LONGEST_LINE):
+                raise self._too_long()
+            data += self._file.read(at + len(data), min(piece, self.source.size - at - len(data)))
+            piece = min(2 * piece, PIECE)
         line = data.split(b"\n", 1)[0]
         try:
             return line.removeprefix(MARK).decode().strip("\r"), at + len(line) + 1
         except UnicodeDecodeError:
             raise self.source.bad("is no text in UTF-8") from None
+
+    def _too_long(self) -> BadFile:
+        return self.source.bad(f"has lines too long for a table: of one {size_text(limit(LONGEST_LINE))}")
 
     def _first_line(self) -> tuple[int, str, int]:
         """Return the first line that is neither blank nor a comment: its place, its text, the next place."""
@@ -143,12 +156,17 @@ class CsvTable(ColumnTable):
         import numpy as np
 
         places, count = ([begin], 1) if begin < self._end else ([], 0)
+        last = begin
         for low in range(begin, self._end, PIECE):
             piece = np.frombuffer(self._file.read(low, min(PIECE, self._end - low)), np.uint8)
             starts = np.flatnonzero(piece == ord("\n")) + low + 1
             first = -count % self._stride
             places += starts[first :: self._stride].tolist()
             count += len(starts)
+            if len(starts):
+                last = int(starts[-1])
+            elif low + len(piece) - last > limit(LONGEST_LINE):
+                raise self._too_long()
         return places, count
 
     def _infer(self) -> dict[str, str]:
@@ -159,7 +177,8 @@ class CsvTable(ColumnTable):
             for first, part in self._rows(start, stop):
                 rows.update(enumerate(part, first))
         types = column_types(self.source, self._names, rows, {})
-        doubtful = [name for name, dtype in types.items() if dtype == "int64" and name not in labels_of(self._names)]
+        labels = labels_of(self._names)
+        doubtful = [name for name, dtype in types.items() if dtype == "int64" and name not in labels]
         if doubtful and len(rows) < self._count:
             fractions = self._fractions(doubtful)
             if fractions:

@@ -13,6 +13,7 @@ from pecli.formats.common.input import InputFile, RawFile, reading, undone
 from pecli.formats.common.stored import StoredTable, stored_array
 from pecli.formats.hdf5.scales import POSITIONS
 from pecli.formats.hdf5.types import file_type, stored_type
+from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import ITEM_BYTES, storage
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DATASETS = 10_000
+CHUNK_CACHE = 1 << 20  # the library's own for each dataset
 LARGEST_CHUNK = 256 << 20
 LONGEST_FACT = 1 << 20
 
@@ -39,7 +41,7 @@ class Hdf5Table(StoredTable):
                 for name, dataset in _walk(source, self._file):
                     array = _described(source, name, dataset)
                     if array is not None:
-                        self._datasets[name] = dataset
+                        self._datasets[name] = _with_cache(dataset)
                         arrays.append(array)
                 self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
                 recipe, metadata = _facts(self._file)
@@ -167,6 +169,22 @@ def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | N
     return array
 
 
+def _with_cache(dataset: h5py.Dataset) -> h5py.Dataset:
+    """Return the dataset with room for one of its chunks, which would else be inflated again for every block."""
+    import h5py
+    from h5py import h5d, h5p
+
+    size = math.prod(dataset.chunks or ()) * dataset.id.get_type().get_size()
+    if size <= CHUNK_CACHE:
+        return dataset
+    plan = h5p.create(h5p.DATASET_ACCESS)
+    plan.set_chunk_cache(1, size, 1.0)
+    name = dataset.name.encode()
+    place = dataset.file.id
+    dataset.id.close()  # an open one lends its cache to whoever opens it again
+    return h5py.Dataset(h5d.open(place, name, plan))
+
+
 def _is_scale(dataset: h5py.Dataset) -> bool:
     """Whether a dataset numbers an axis of others; as with labels, the library's own way would crash on damage."""
     from h5py import h5a, h5t
@@ -226,8 +244,9 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
                 f"compresses '{name}' with filter {code}, which is not installed: repack it with h5repack -f GZIP=1"
             )
     chunk = plan.get_chunk()
-    if math.prod(chunk) * ITEM_BYTES[array.dtype] > LARGEST_CHUNK:
-        raise source.bad(f"has chunks of {math.prod(chunk):,} values in '{name}': repack it with h5repack -l")
+    if math.prod(chunk) * ITEM_BYTES[array.dtype] > limit(LARGEST_CHUNK):
+        rule = f"has chunks of {math.prod(chunk):,} values in '{name}', of which {size_text(limit(LARGEST_CHUNK))}"
+        raise source.bad(f"{rule}: repack it with h5repack -l")
     expected = math.prod(-(-size // part) for size, part in zip(array.shape, chunk, strict=True))
     if held > source.size or dataset.get_num_chunks() < expected:
         raise source.bad(

@@ -11,20 +11,21 @@ from pecli.formats.common.decimals import infer, parse, spelled
 from pecli.formats.common.facts import axes_of, plain
 from pecli.formats.common.input import InputFile
 from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
+from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import ITEM_BYTES, REAL, real_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST = 256 << 20  # of a file, since JSON must be read whole
+LARGEST = 64 << 20  # of a file, which is read whole and takes 16 times its size in memory
 
 
 class JsonTable(StoredTable):
     """A JSON file, read whole: pecli's own, or nested lists, or an object of them."""
 
     def __init__(self, source: InputFile) -> None:
-        if source.size > LARGEST:
-            raise source.bad(f"has {source.size:,} bytes, and JSON is read whole up to {LARGEST:,}: use another format")
+        if source.size > limit(LARGEST):
+            raise source.bad(f"has {source.size:,} bytes, and of JSON {size_text(limit(LARGEST))}: use another format")
         self._wanted: str | None = None  # type of decimals that say none
         content = _loaded(source)
         facts = content if isinstance(content, dict) else {}

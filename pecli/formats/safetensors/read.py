@@ -9,13 +9,14 @@ from pecli.formats.common.facts import KEY, axes_of, parse_object, plain, texts
 from pecli.formats.common.input import InputFile, RawFile
 from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
 from pecli.formats.safetensors.write import CODES, LENGTH_BYTES
+from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import storage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DTYPES = {code: dtype for dtype, code in CODES.items()}
-LONGEST_HEADER = 100_000_000  # the limit of the format's own reader
+LONGEST_HEADER = 16 << 20  # bytes, some 100,000 tensors; the format's own reader allows 100 million
 
 
 class SafetensorsTable(StoredTable):
@@ -48,7 +49,9 @@ class SafetensorsTable(StoredTable):
 
     def _header(self, source: InputFile) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")
-        if length > min(LONGEST_HEADER, source.size - LENGTH_BYTES):
+        if limit(LONGEST_HEADER) < length <= source.size - LENGTH_BYTES:
+            raise source.bad(f"has a header of {length:,} bytes, of which {size_text(limit(LONGEST_HEADER))}")
+        if length > min(limit(LONGEST_HEADER), source.size - LENGTH_BYTES):
             raise source.bad(
                 f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged"
             )

@@ -1,0 +1,103 @@
+"""A small part of the campaign that `make fuzz` runs, the same every time, and what the campaign has found."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pecli.cli.run import run
+from tests.conftest import ROOT, clean_environment
+from tests.fuzz.files import bombs, npy
+
+
+def test_a_small_campaign_finds_nothing():
+    """In a process of its own, since it forks."""
+    code = (
+        "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
+        "found = [*campaign.command_lines(7, 120, counts), *campaign.damaged_files(7, 60, counts)]\n"
+        "print(*found, sep='\\n')\nsys.exit(len(found))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def bomb(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bombs")
+    bombs(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rows.npy", "rows of no values"),  # walked row by row, without end
+        ("rows-fortran.npy", "rows of no values"),
+        ("rows.h5", "rows of no values"),
+        ("rows.safetensors", "rows of no values"),
+        ("fields.csv", "1,000,001 columns"),  # each column was looked at by itself
+        ("deep.json", "is no JSON"),
+        ("huge.npy", "truncated"),
+    ],
+)
+def test_what_a_header_claims_bounds_no_work(name, said, bomb, capfd):
+    assert run(["compare", str(bomb / name), str(bomb / name)]) == 2
+    assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "blank.csv", "comments.csv", "chunk.h5", "line.csv", "digits.json"])
+def test_a_small_file_takes_seconds(name, bomb):
+    """Seen before: 30 s for 20,000 columns, 1 MiB read for each blank line, a chunk inflated for every block."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "pecli", "compare", bomb / name, bomb / name],
+        cwd=ROOT, env=clean_environment(), capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime < 5
+
+
+def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
+    from pecli.formats.json import read
+    from pecli.numbers import limits
+
+    monkeypatch.setattr(read, "LARGEST", 1 << 20)
+    monkeypatch.setattr(limits, "_least", 0)
+    path = tmp_path / "a.json"
+    path.write_text("[" + "0," * 600_000 + "0]")
+    assert run(["inspect", str(path)]) == 2
+    assert "at most 1 MiB are read (more with --limit SIZE)" in capfd.readouterr().err
+    assert run(["inspect", str(path), "--limit", "2M"]) == 0
+    monkeypatch.setattr(limits, "_least", 0)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0), (0,)])
+@pytest.mark.parametrize("more", [[], ["--identify"], ["--plot", "-"], ["--properties"], ["--sha256"], ["--json"]])
+def test_an_array_without_values_is_no_bug(shape, more, tmp_path, capfd):
+    np.save(tmp_path / "a.npy", np.zeros(shape))
+    assert run(["inspect", str(tmp_path / "a.npy"), *more]) in (0, 1, 2), capfd.readouterr().err
+    capfd.readouterr()
+
+
+def test_a_header_that_is_damaged_is_refused(tmp_path, capfd):
+    """Every bit of an npy header, through the readers of sources and of numbers."""
+    whole = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n", np.arange(12, dtype="<f4").tobytes())
+    path = tmp_path / "a.npy"
+    counts = Counter()
+    for bit in range(0, 8 * (len(whole) - 48), 3):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        for words in (["inspect", path], ["generate", "cpe", "--content", path], ["generate", "sinusoidal:dim=4",
+                      "--positions", f"@{path}"]):  # fmt: skip
+            counts[run([str(word) for word in words])] += 1
+    assert set(counts) <= {0, 2}, capfd.readouterr().err[-500:]
+    capfd.readouterr()
+    assert Path(path).exists()
