@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pecli.engine import default_threads
-from tests.bench import engine, formats, memory, startup
+from tests.bench import engine, formats, memory, reading, startup
 
 
 def processor() -> str:
@@ -25,9 +25,9 @@ def main() -> int:
     say(f"{processor()}, {default_threads()} threads, Python {platform.python_version()}\n\n")
     say(f"| {'what':<92} | measured | reach | goal |\n|{'-' * 94}|---------:|------:|-----:|\n")
     short = 0
-    for module in (startup, engine, formats, memory):
+    for module in (startup, engine, formats, reading, memory):
         for row in module.rows():
-            unit = {"x faster": "x", "x": "x", "MB": " MB"}[row.unit]
+            unit = {"x faster": "x", "x": "x", "MB": " MB", "s": " s"}[row.unit]
             goal = "" if row.goal is None else f"{row.goal:g}{unit}"
             mark = "" if row.reached else " !"
             say(f"| {row.what:<92} | {row.value:.3g}{unit}{mark} | {row.reach:g}{unit} | {goal} |\n")

@@ -52,6 +52,6 @@ def rows(folder: str | None = None) -> list[Row]:
                 growth = max(growth, peaks[1] / peaks[0])
     name = max(worst, key=worst.__getitem__)
     return [
-        Row(f"peak memory, dim 64 to 16384, 2 and 16 threads (worst: {name})", worst[name], "MB", 250, 150),
+        Row(f"peak memory, dim 64 to 16384, 2 and 16 threads (worst: {name})", worst[name], "MB", 200, 150),
         Row("peak memory at ten times the length, against the length", growth, "x", 1.2),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ class Row:
 
     what: str
     value: float
-    unit: str  # "x faster" (more is better), "x", "MB" (less is better)
+    unit: str  # "x faster" (more is better), "x", "MB", "s" (less is better)
     reach: float
     goal: float | None = None
 
@@ -21,6 +22,11 @@ class Row:
     def reached(self) -> bool:
         """Whether the figure is at least as good as what is to be reached."""
         return self.value >= self.reach if self.unit == "x faster" else self.value <= self.reach
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a command as pip and `make install` leave it: compiled once."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def best_of(things: Mapping[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:

@@ -1,0 +1,83 @@
+"""Reading files, against `cmp`, and against making them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.formats import places
+from tests.bench.rows import Row, best_of, environment
+
+SIZE = 1 << 30
+REPEATS = 7
+RECIPE = "sinusoidal:dim=512"
+PECLI = [sys.executable, "-m", "pecli"]
+KNOWN = (  # small tables of every family, as someone would ask about them
+    "sinusoidal:dim=512,len=8192",
+    "rope:dim=128,base=500000,len=8192",
+    "rope:dim=128,scaling=yarn,factor=4,original-max=4096,len=8192",
+    "rope:dim=128,len=8192,dtype=bfloat16,layout=half",
+    "alibi:heads=16,len=256",
+    "t5:heads=8,len=256",
+    "binary:dim=16,len=4096",
+)
+
+
+def called(*arguments: object) -> None:
+    """Run a command that must succeed."""
+    subprocess.run([*map(str, arguments)], capture_output=True, check=True, env=environment())
+
+
+def large(folder: Path, size: int, repeats: int) -> dict[str, float]:
+    """Return the ratios of comparing, verifying and inspecting files of `size` bytes."""
+    length, files = size // 2048, [folder / name for name in ("a.npy", "b.npy", "a.h5", "b.h5")]
+    made = [*PECLI, "generate", f"{RECIPE},len={length}", "-q", "-o"]
+    for path in files:
+        called(*made, path)
+    a, b, c, d = files
+    best = best_of({
+        "cmp": lambda: called("cmp", a, b),
+        "cmp h5": lambda: called("cmp", c, d),
+        "compare": lambda: called(*PECLI, "compare", a, b, "-q"),
+        "compare h5": lambda: called(*PECLI, "compare", c, d, "-q"),
+        "generate": lambda: called(*made, folder / "made.npy"),
+        "recipe": lambda: called(*PECLI, "compare", a, f"{RECIPE},len={length}", "-q"),
+        "verify": lambda: called(*PECLI, "inspect", c, "--verify", "-q"),
+        "inspect": lambda: called(*PECLI, "inspect", a, "-q"),
+    }, repeats)  # fmt: skip
+    return {
+        "compare": best["compare"] / best["cmp"],
+        "compare h5": best["compare h5"] / best["cmp h5"],
+        "recipe": best["recipe"] / best["generate"],
+        "verify": best["verify"] / best["generate"],
+        "inspect": best["inspect"] / best["cmp"],
+    }
+
+
+def identified(folder: Path, repeats: int) -> float:
+    """Return the seconds that the slowest of some small tables takes to identify."""
+    asked = {}
+    for index, recipe in enumerate(KNOWN):
+        path = folder / f"{index}.safetensors"
+        called(*PECLI, "generate", recipe, "-q", "-o", path)
+        asked[recipe] = [*PECLI, "inspect", path, "--identify", "-q"]
+    return max(best_of({r: lambda c=command: called(*c) for r, command in asked.items()}, repeats).values())
+
+
+def rows(folder: str | None = None, size: int = SIZE, repeats: int = REPEATS) -> list[Row]:
+    """Measure in memory, or in one folder."""
+    name, place = next(places()) if folder is None else ("folder", folder)
+    with tempfile.TemporaryDirectory(dir=place) as temporary:
+        ratios = large(Path(temporary), size, repeats)
+        slowest = identified(Path(temporary), min(repeats, 3))
+    gib = f"{size / (1 << 30):.3g} GiB, {name}"
+    return [
+        Row(f"compare of two equal .npy of {gib}, against cmp", ratios["compare"], "x", 1.1, 0.8),
+        Row(f"compare of two equal .h5 of {gib}, against cmp", ratios["compare h5"], "x", 1.1, 0.8),
+        Row(f"compare of an .npy of {gib} with its recipe, against generating it", ratios["recipe"], "x", 0.8, 0.6),
+        Row(f"inspect --verify of an .h5 of {gib}, against generating it", ratios["verify"], "x", 0.8, 0.6),
+        Row(f"inspect of an .npy of {gib}, against cmp of it with a copy", ratios["inspect"], "x", 1.1, 0.8),
+        Row(f"inspect --identify, the slowest of {len(KNOWN)} small tables", slowest, "s", 3, 1),
+    ]
