@@ -19,8 +19,8 @@ from pecli.application.pairing import HeadPairs, members
 from pecli.application.products import Floats
 from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
+from pecli.measures.ulps import last_place, pair_norms
 from pecli.numbers.rounding import narrow, widen
-from pecli.numbers.types import GRIDS
 
 Integers = NDArray[np.int64]
 Computed = tuple[Floats, Floats]
@@ -33,13 +33,6 @@ def rounded(values: Floats, dtype: str) -> Floats:
     """Return values rounded to a type, as float64."""
     with np.errstate(all="ignore"):
         return widen(narrow(values, None, dtype), dtype)
-
-
-def last_place(sizes: Floats, dtype: str) -> Floats:
-    """Return a unit in the last place of numbers of these sizes."""
-    grid = GRIDS[dtype]
-    exponent = np.frexp(sizes)[1] - 1
-    return np.asarray(np.ldexp(1.0, np.maximum(exponent, grid.lowest) - grid.precision + 1))
 
 
 class FrameworkRows(Tabular):
@@ -127,11 +120,7 @@ def turning_steps(
         return out
 
     def sizes(exact: Floats) -> Floats:
-        out = np.abs(exact)
-        first, second = members(out, width, pairing.given)
-        norm = np.hypot(first, second)
-        first[...], second[...] = norm, norm
-        return out
+        return pair_norms(exact, width, pairing.given == "interleaved")
 
     return steps, sizes
 

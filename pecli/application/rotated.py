@@ -40,7 +40,9 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
     back = wish.way != "forward"
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
     pairing = pairing.back() if back else pairing
+    names = " ".join(tensor.name for tensor in tensors)
     facts = {"applied": table.recipe or source.text, "pairs": str(pairing), "way": wish.way}
+    facts |= {"rotated": names, "rotary-dim": str(2 * turns.pairs)} if not parts_of else {}
     options = {"back": back, "rows": rows, "parts": parts_of, "metadata": facts}
     notes, beside = (said, *axes_notes(tensors)), _beside(table, rows, wish.dtype or tensors[0].dtype)
     if wish.arithmetic != "exact":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from threading import local
 from typing import Any
 
@@ -13,7 +14,7 @@ from pecli.comparison.figures import Figures, OddValues, Place
 from pecli.comparison.results import Tolerance
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, Strip
-from pecli.measures.ulps import BINS, coarser, distance, histogram
+from pecli.measures.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
 from pecli.numbers.types import storage
 from pecli.records import dataclass
 
@@ -33,6 +34,21 @@ class Pairing:
     right: Lane
     cut: tuple[slice, ...]
     tolerance: Tolerance
+
+    @cached_property
+    def turned(self) -> tuple[int, bool] | None:
+        """How many columns of a vector are pairs that were turned, and whether neighbours: what one of the files says.
+
+        A unit in the last place is then that of a pair's norm.
+        """
+        for lane in (self.right, self.left):
+            facts = lane.table.metadata
+            width = facts.get("rotary-dim", "")
+            if lane.array.name in facts.get("rotated", "").split() and width.isdecimal() and not self.cut:
+                pairs = facts.get("pairs", "").rpartition(":")[2]
+                fits = lane.shape == self.left.shape and 0 < int(width) <= lane.shape[-1]
+                return (int(width), pairs == "interleaved") if fits else None
+        return None
 
     @property
     def row_shape(self) -> tuple[int, ...]:
@@ -121,6 +137,8 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
     gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
     units = _units(a, b, x, y, (left, right))
+    if pairing.turned is not None and units is not None:
+        units = _turned_units(pairing, x, y, gap)
     nan = infinite = OddValues()
     known = units
     if not math.isfinite(float(gap.max(initial=0.0))):  # NaN and infinity both show in the maximum
@@ -208,6 +226,18 @@ def _units(
     from pecli.numbers.rounding import narrow
 
     return distance(narrow(x, None, common), narrow(y, None, common))
+
+
+def _turned_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> NDArray[Any]:
+    """Return distances in units in the last place of the norms of pairs, rounded up."""
+    assert pairing.turned is not None
+    dtype = coarser(pairing.left.dtype, pairing.right.dtype)
+    assert dtype is not None
+    width, interleaved = pairing.turned
+    vectors = (values.astype(np.float64).reshape(-1, pairing.left.shape[-1]) for values in (x, y))
+    norms = np.maximum(*(pair_norms(values, width, interleaved) for values in vectors)).reshape(gap.shape)
+    units = np.ceil(gap.astype(np.float64) / last_place(norms, dtype))
+    return np.where(np.isfinite(units), units, 0).astype(np.uint64)
 
 
 def _directions(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], signed: NDArray[Any]) -> dict[str, Any]:

@@ -71,3 +71,24 @@ def histogram(units: NDArray[Any]) -> NDArray[np.int64]:
         upto = int(np.count_nonzero(units <= (1 << k)))
         counts[1 + k], below = upto - below, upto
     return counts
+
+
+def last_place(sizes: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """Return a unit in the last place of numbers of these sizes, in a floating type."""
+    grid = GRIDS[real_type(dtype)]
+    exponent = np.frexp(sizes)[1] - 1
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent, grid.lowest) - grid.precision + 1))
+
+
+def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> NDArray[np.float64]:
+    """Return, for each value, the norm of its pair in the first `width` columns, and the size of any other.
+
+    A turned pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
+    """
+    found = np.abs(values)
+    for columns in (slice(0, width, 2), slice(1, width, 2)) if interleaved else ():
+        found[..., columns] = np.hypot(values[..., 0:width:2], values[..., 1:width:2])
+    half = width // 2
+    for columns in () if interleaved else (slice(0, half), slice(half, width)):
+        found[..., columns] = np.hypot(values[..., :half], values[..., half:width])
+    return found

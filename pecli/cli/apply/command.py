@@ -260,4 +260,7 @@ def _golden(drawn: list[Tensor], made: Application) -> Tabular:
     outputs = made.outputs
     moved = "scores" not in outputs
     parts += [(f"{array.name}_rotated" if moved else array.name, outputs, array.name) for array in outputs.arrays]
-    return Joined(parts, outputs.metadata)
+    facts = dict(outputs.metadata)
+    if "rotated" in facts:
+        facts["rotated"] = " ".join(f"{name}_rotated" for name in facts["rotated"].split())
+    return Joined(parts, facts)
