@@ -12,7 +12,7 @@ from pecli.cli.terminal.screen import progress_for, show
 from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
-    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
+    from pecli.comparison.results import ArrayComparison, Comparison, Finding, Tolerance
     from pecli.declare.tabular import Tabular
     from pecli.sources.sources import NamedSource
 
@@ -79,11 +79,27 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     first, second = sources
     a, b = open_beside(first, second, DEFAULT_ROWS)
     found = _compared(a, b, tolerance, quiet=options.quiet or options.json)
+    _explained_by_application(a, b, found, options.heads)
     if options.json:
         print_json({"sources": [first.text, second.text], **as_dict(found)})
     else:
         show(*comparison_view((first.text, a), (second.text, b), found))
     return 0 if found.equal else 1
+
+
+def _explained_by_application(a: Tabular, b: Tabular, found: Comparison, heads: int | None) -> None:
+    """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
+    usual = found.explain
+    if heads is None and "rotated" not in b.metadata:
+        return
+
+    def explain(comparison: Comparison) -> list[Finding]:
+        from pecli.application.faults import rotation_faults, weight_faults
+
+        said = rotation_faults(a, b, comparison) if heads is None else weight_faults(a, b, heads)
+        return said or (usual(comparison) if usual is not None else [])
+
+    found.explain = explain
 
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, *, quiet: bool) -> Comparison:

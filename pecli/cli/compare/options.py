@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from pecli.cli.options import Json, LayerType, Limit, Option, Quiet, TrustRecipe
+from pecli.cli.options import Json, LayerType, Limit, Option, Quiet, TrustRecipe, whole
 from pecli.declare.words import PURPOSES
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
@@ -35,6 +35,10 @@ class CompareOptions:
     atol: Annotated[Decimal | None, Option("Absolute tolerance.", "X", check=tolerance)] = None
     rtol: Annotated[Decimal | None, Option("Tolerance relative to the second value.", "X", check=tolerance)] = None
     ulp: Annotated[int | None, Option("Tolerance in units in the last place.", "N", check=whole_tolerance)] = None
+    heads: Annotated[
+        int | None,
+        Option("Heads of query or key weights: are rows permuted?", "N", check=whole(1, 1 << 16)),
+    ] = None
     stacks: Annotated[bool, Option("Of a model's config.json: which stacks agree, and on what it hangs.")] = False
     all: Annotated[bool, Option("The facts of every encoding.")] = False
     purpose: Annotated[
