@@ -210,4 +210,4 @@ def test_what_cannot_be_looked_at_is_refused(refuses, tmp_path):
     refuses("inspect", "t.npy", "--len", "3", says=["len", "for recipes"])
     refuses("inspect", "t.npy", "--recipe", "rope:dim=8", says=["recipe", "--verify"])
     refuses("inspect", "rope:dim=8", "--verify", says=["for files"])
-    refuses("inspect", "rop:dim=8", says=["rop:dim=8"])
+    refuses("inspect", "rop:dim=8", says=["unknown encoding 'rop': did you mean 'rope'?"])

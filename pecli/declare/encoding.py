@@ -20,7 +20,7 @@ from pecli.declare.guidance import Guidance
 from pecli.declare.hooks import HookName, Hooks, load
 from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
 from pecli.declare.plan import Plan
-from pecli.errors import BadParameter, BadRecipe, UndeclaredHook, UnknownName
+from pecli.errors import BadParameter, BadRecipe, PecliError, UndeclaredHook, UnknownName
 from pecli.records import dataclass
 
 __all__ = [
@@ -188,17 +188,36 @@ class Encoding:
     def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return what is given by the function's names, presets replaced by what they set."""
         names = {p.key.replace("-", "_"): p.name for p in self.options}
+        others = {word.replace("-", "_"): p.name for p in self.options for word in p.param.names}
         found: dict[str, object] = {}
         for key, value in given.items():
-            name = names.get(key.replace("-", "_").rstrip("_"))
+            said = key.replace("-", "_").rstrip("_")
+            name = names.get(said, others.get(said))
             if name is None:
-                raise UnknownName(f"parameter of {self.name}", key, [p.option for p in self.options])
+                raise self._unknown(key, value)
+            if name in found:
+                raise BadParameter(key, value, f"says again what {name.replace('_', '-')} says: leave one of them out")
             found[name] = value
         for preset in reversed(self.presets):
             word = found.pop(preset.name, None)
             if word is not None:
                 found = {**preset.sets[str(preset.parameter.parse(word))], **found}
         return found
+
+    def _unknown(self, key: str, value: object) -> PecliError:
+        """Return the error of a word that is no parameter, with the right one where the declaration knows it."""
+        for parameter in self.options:
+            for word, rule in parameter.param.wrong:
+                if word == key.replace("_", "-"):
+                    return BadParameter(word, value, rule)
+        return UnknownName(f"parameter of {self.name}", key, [p.option for p in self.options])
+
+    @property
+    def other_words(self) -> list[str]:
+        """Words beside the parameters' names that are understood, or refused with the right one."""
+        own = {p.option for p in self.options}
+        said = [word for p in self.options for word in (*p.param.names, *(word for word, _ in p.param.wrong))]
+        return [word for word in dict.fromkeys(said) if word not in own]
 
     def _check_effect(self, parameter: Parameter, typed: Mapping[str, Value]) -> None:
         """Raise BadParameter where a given value changes nothing."""

@@ -67,6 +67,10 @@ class Param:
         The parameter has an effect only while the parameter of that name has
         one of these values (``GIVEN``: any); given otherwise it is refused,
         and it is no part of the identity then.
+    names : tuple of str
+        Other words for it, as other programs call it.
+    wrong : tuple of (word, rule)
+        Words that would mean something else, and what to give instead.
     mistaken : callable, optional
         What people give instead of the value that is meant: :func:`pecli.declare.changes.other_choices` of a
         choice or a flag, or a function of the same kind.
@@ -88,6 +92,8 @@ class Param:
     off: str | None = None
     when: tuple[str, tuple[Value, ...] | Given] | None = None
     mistaken: Mistaken | None = None
+    names: tuple[str, ...] = ()
+    wrong: tuple[tuple[str, str], ...] = ()
 
     @property
     def range_text(self) -> str:

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pecli.declare.encoding import REGISTRY, Encoding, Family
 from pecli.errors import UnknownName
 
+OTHER_NAMES = {"sine": "sinusoidal", "sincos": "sinusoidal", "rotary": "rope", "nope": "none"}  # and any case
 FOLDERS = ("absolute", "rotary", "bias", "relative", "content")
 
 
@@ -21,6 +22,7 @@ class Catalogue(Mapping[str, Encoding]):
     """Every encoding by its name, ordered by family; modules are imported as they are needed."""
 
     def __getitem__(self, name: str) -> Encoding:
+        name = OTHER_NAMES.get(name.lower(), name.lower())
         if name not in REGISTRY and name.replace("-", "").isalnum():
             for folder in FOLDERS:
                 module = f"pecli.encodings.{folder}.{name.replace('-', '_')}"

@@ -30,6 +30,10 @@ def _number(name: str, given: object, rule: str) -> Decimal:
     text = str(given).strip()
     written = _WRITTEN.fullmatch(text)
     if written is None:
+        short = _THOUSANDS.fullmatch(text)
+        if short is not None and len(short[1]) <= LONGEST_NUMBER:
+            count = int(short[1]) * (1000 if short[2] in "kK" else 10**6)
+            rule = f"is short for another number in every program: write it out, such as {count}"
         raise BadParameter(name, shorten(text), rule)
     if len(text) > LONGEST_NUMBER:
         raise BadParameter(name, shorten(text), f"must have at most {LONGEST_NUMBER} characters")
@@ -60,6 +64,23 @@ def parse_integer(name: str, given: object) -> int:
     if value != value.to_integral_value():
         raise BadParameter(name, given, "must be a whole number")
     return int(value)
+
+
+_THOUSANDS = re.compile(r"(\d+)([kKmM])")
+
+
+def parse_count(name: str, given: object) -> int:
+    """Return a number of positions: as `parse_integer`, and 128k or 1M in powers of 1024.
+
+    Examples
+    --------
+    >>> parse_count("len", "128k"), parse_count("len", "1M"), parse_count("len", "4096")
+    (131072, 1048576, 4096)
+    """
+    written = _THOUSANDS.fullmatch(str(given).strip())
+    if written is None or len(written[1]) > LONGEST_NUMBER:
+        return parse_integer(name, given)
+    return int(written[1]) * 1024 ** (1 if written[2] in "kK" else 2)
 
 
 def number_text(value: int | Decimal) -> str:

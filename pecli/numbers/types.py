@@ -73,6 +73,26 @@ TYPES: Mapping[str, ValueType] = MappingProxyType(
 
 GRIDS = {name: found.grid for name, found in TYPES.items() if found.grid}
 DTYPES = tuple(GRIDS)
+_WORDS = {
+    "float16": ("fp16", "f16", "half"),
+    "bfloat16": ("bf16",),
+    "float32": ("fp32", "f32", "float", "single"),
+    "float64": ("fp64", "f64", "double"),
+}  # what other programs call them
+
+
+def dtype_of(word: object) -> str:
+    """Return pecli's name of a type that other programs call `word`; the word itself where none does.
+
+    Examples
+    --------
+    >>> dtype_of("bf16"), dtype_of("half"), dtype_of("FP32"), dtype_of("torch.float16"), dtype_of("int8")
+    ('bfloat16', 'float16', 'float32', 'float16', 'int8')
+    """
+    text = str(word).lower().removeprefix("torch.")
+    return next((name for name, words in _WORDS.items() if text == name or text in words), str(word))
+
+
 """The types that a table is computed in."""
 ITEM_BYTES = {name: found.bytes for name, found in TYPES.items()}
 REAL = {name: found.part for name, found in TYPES.items() if found.part}

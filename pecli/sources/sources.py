@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, split_recipe
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.text import shorten
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
+
+_RECIPE = re.compile(r"[\w-]+:[\w-]+=")  # how a recipe begins
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ def read_source(text: str, **choice: str) -> NamedSource:
     if choice:
         name, word = next(iter(choice.items()))
         raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
+    if kind is Kind.FILE and _RECIPE.match(text) and not os.path.exists(text):
+        raise UnknownName("encoding", text.partition(":")[0], CATALOGUE)
     return _recipe_source(text) if kind is Kind.RECIPE else NamedSource(text)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
-from pecli.numbers.types import COMPLEX, DTYPES, REAL, real_type, storage
+from pecli.numbers.types import COMPLEX, DTYPES, REAL, dtype_of, real_type, storage
 from pecli.tables.layouts import LAYOUTS, layout_arrays, layout_views
 from pecli.tables.selection import View
 from pecli.tables.table import Table
@@ -135,9 +135,9 @@ def convert(
 
 
 def _known(dtype: str) -> str:
-    if dtype not in DTYPES:
+    if dtype_of(dtype) not in DTYPES:
         raise UnknownName("dtype", dtype, DTYPES)
-    return dtype
+    return dtype_of(dtype)
 
 
 def source_layout(source: Tabular) -> str:

@@ -9,8 +9,8 @@ from pecli.declare.encoding import Encoding, Family
 from pecli.encodings import CATALOGUE
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
-from pecli.numbers.text import parse_integer
-from pecli.numbers.types import COMPLEX, DTYPES
+from pecli.numbers.text import parse_count
+from pecli.numbers.types import COMPLEX, DTYPES, dtype_of
 from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
@@ -72,6 +72,7 @@ class Request:
             For a word that is none, or does not fit the family of the encoding.
         """
         name, family = encoding.name, encoding.family
+        dtype = dtype_of(dtype)
         for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS)):
             if word is not None and word not in known:
                 raise UnknownName(kind, str(word), known)
@@ -91,7 +92,7 @@ class Request:
             raise BadParameter("queries", queries or align, f"is for biases: {encoding.name} is {encoding.family.word}")
         if align is not None and align not in ALIGNMENTS:
             raise UnknownName("align", align, ALIGNMENTS)
-        count = None if queries is None else parse_integer("queries", queries)
+        count = None if queries is None else parse_count("queries", queries)
         if count is not None and count < 1:
             raise BadParameter("queries", count, "must be at least 1")
         return replace(self, queries=count, align=align or "last")

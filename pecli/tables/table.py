@@ -16,7 +16,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_integer, parse_number, shorten
+from pecli.numbers.text import parse_count, parse_number, shorten
 from pecli.tables.request import Extent, Request, take_table_keys
 from pecli.version import __version__
 
@@ -106,7 +106,9 @@ class Table(Tabular):
         if keys is not None:
             if length is not None:
                 raise BadParameter("keys", keys, f"cannot stand with len={length}: the length is that of the keys")
-            length = parse_integer("keys", keys)
+            length = parse_count("keys", keys)
+        if form == "slopes" and length is None and positions is None and recipe.rows is None:
+            length = 1  # slopes are those of heads, and depend on no position
         where = _positions(recipe, length, start, step, positions)
         request = Request.of(recipe.encoding, dtype=dtype, layout=layout, form=form, shard=shard, arithmetic=arithmetic)
         if queries is not None or keys is not None or align is not None:
@@ -258,7 +260,7 @@ def _positions(
 
         rows = content_rows(recipe.plan.content, Table.parse)
     if length is not None:
-        count = parse_integer("len", length)
+        count = parse_count("len", length)
         if rows is not None and start is None and step is None and count != rows:
             raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
         return Positions.arange(count, first, by)

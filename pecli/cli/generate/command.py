@@ -123,10 +123,12 @@ def examples(encoding: Encoding) -> list[str]:
 
 def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str]) -> Runner:
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
-    from pecli.cli.generate.options import TableOptions, own_parameter
+    from pecli.cli.generate.options import TableOptions, other_word, own_parameter
 
     own = {parameter.name: parameter.option for parameter in encoding.options}
+    own |= {word.replace("-", "_"): word for word in encoding.other_words}
     parameters = [own_parameter(parameter) for parameter in encoding.options]
+    parameters += map(other_word, encoding.other_words)
 
     def run(given: dict[str, Any]) -> int:
         from pecli.cli.generate.run import produce

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Annotated
 
+import typer
+
 from pecli.cli.options import (
     OUTPUT,
     SCREEN,
@@ -127,6 +129,13 @@ def own_parameter(parameter: Parameter) -> inspect.Parameter:
     mark = metavar(parameter) or None
     option = Option(option_help(parameter), mark, words=parameter.choices, names=names)
     return option.parameter(parameter.name, str | None if mark else bool | None, None)
+
+
+def other_word(word: str) -> inspect.Parameter:
+    """Return what Typer makes of a word that the help leaves out: the encoding says what it means."""
+    info = typer.Option(f"--{word}", hidden=True, show_default=False)
+    name = word.replace("-", "_")
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, info])
 
 
 def option_help(parameter: Parameter) -> str:

@@ -43,6 +43,10 @@ def command(options: InspectOptions) -> int:
         return verify_sources(options)
     if kind is Kind.FOLDER and is_checkpoint(text):
         return _checkpoint(options)
+    if options.steps and kind is Kind.RECIPE and ":" not in text:
+        from pecli.encodings import find
+
+        text = find(text).example  # who names an encoding alone is shown its declared example
     source = read_source(text, **options.choice)
     if table and not source.is_recipe and not (options.identify and set(table) == {"positions"}):
         refuse_table(options)

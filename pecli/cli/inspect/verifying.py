@@ -16,9 +16,11 @@ def verify_sources(options: InspectOptions) -> int:
     """Verify one source after the other; return 0 if every value of each is right, else 1."""
     from pecli.sources.kinds import Kind, kind_of
 
+    if any(kind_of(text) is Kind.FOLDER for text in options.sources):
+        for name, word in {**options.table, **options.choice}.items():
+            rule = "is not for a folder of parts, which say themselves what they are"
+            raise BadParameter(name.replace("length", "len").replace("_", "-"), word, rule)
     refuse_table(options)
-    for name, word in options.choice.items():
-        raise BadParameter(name.replace("_", "-"), word, "is for a model's config, and --verify is for files")
     answers: list[dict[str, Any]] = []
     for text in options.sources:
         one = _folder if kind_of(text) is Kind.FOLDER else _file
@@ -36,7 +38,7 @@ def _file(text: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item
     from pecli.inspection.verification import verify
     from pecli.sources.sources import read_source
 
-    source = read_source(text)
+    source = read_source(text, **options.choice)
     if source.is_recipe:
         raise BadParameter("SOURCE", text, "is a recipe: --verify is for files, against their recipe")
     table = source.open()

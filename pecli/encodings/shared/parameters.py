@@ -9,10 +9,18 @@ from pecli.declare.changes import other_values
 from pecli.declare.encoding import Param
 from pecli.declare.words import USUAL_BASES
 
-Dim = Annotated[int, Param("Width of each vector.", ge=1, le=1 << 20)]
+MODEL_WIDTH = ("d-model", "hidden-size", "embed-dim")  # what other programs call the width of an absolute table
+NO_HEAD = (("head-dim", "is the width of one attention head: give --dim, the model's width"),)
+HEAD_WIDTH = ("head-dim",)  # of a rotary table
+NO_MODEL = tuple(
+    (word, "is the width of the model: give --head-dim, that width over the number of heads") for word in MODEL_WIDTH
+)
+THETA = ("theta", "rope-theta")
+Dim = Annotated[int, Param("Width of each vector.", ge=1, le=1 << 20, names=MODEL_WIDTH, wrong=NO_HEAD)]
 OTHER_BASES = other_values(*USUAL_BASES)
 Base = Annotated[
-    Decimal, Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, mistaken=OTHER_BASES)
+    Decimal,
+    Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, mistaken=OTHER_BASES, names=THETA),
 ]
 Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16)]
 Seed = Annotated[int, Param("Seed of the drawn values.", ge=0, lt=1 << 64)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
-from pecli.encodings.shared.parameters import OTHER_BASES, Base, Dim
+from pecli.encodings.shared.parameters import OTHER_BASES, THETA, Base, Dim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
@@ -91,7 +91,15 @@ def sinusoidal(
     *,
     dim: Dim,
     base: Annotated[
-        Base, Param("Base of the frequencies.", ge=1e-6, le=1e30, when=("max_timescale", (None,)), mistaken=OTHER_BASES)
+        Base,
+        Param(
+            "Base of the frequencies.",
+            ge=1e-6,
+            le=1e30,
+            when=("max_timescale", (None,)),
+            mistaken=OTHER_BASES,
+            names=THETA,
+        ),
     ] = Decimal(10000),
     order: Annotated[
         Order, Param("Columns: sin and cos in turn, all sines first, or all cosines first.", mistaken=other_orders)

@@ -10,6 +10,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Waves, rotation
 from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA
 from pecli.errors import BadParameter
 
 _COMPUTED = ("frequencies", (None,))
@@ -51,7 +52,7 @@ _COMPUTED = ("frequencies", (None,))
 @taking(SCALINGS)
 def rope(
     *,
-    dim: Annotated[int, Param("Width of one attention head.", ge=1, le=1 << 20)],
+    dim: Annotated[int, Param("Width of one attention head.", ge=1, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)],
     rotary_dim: Annotated[
         int | None,
         Param("Width that rotates; an odd one is rounded up to whole pairs.", ge=1, le=1 << 20, when=_COMPUTED),
@@ -63,7 +64,8 @@ def rope(
         ),
     ] = None,
     base: Annotated[
-        Decimal, Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, when=_COMPUTED)
+        Decimal,
+        Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, when=_COMPUTED, names=THETA),
     ] = Decimal(10000),
     scaling: Annotated[str, Param("How frequencies are stretched for longer contexts.", when=_COMPUTED)] = "none",
     frequencies: Annotated[

@@ -10,7 +10,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Sourc
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared.axial import Halves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis
-from pecli.encodings.shared.parameters import Base
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
@@ -73,7 +73,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
 )
 def rope2d(
     *,
-    dim: Annotated[int, Param("Width of one attention head.", ge=4, le=1 << 20)],
+    dim: Annotated[int, Param("Width of one attention head.", ge=4, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)],
     grid: Annotated[
         tuple[int, ...],
         Param(
