@@ -29,6 +29,7 @@ ROOMS = (
     "application",
     "lessons",
     "drawing",
+    "own",
     "api",
     "public",
     "__init__",

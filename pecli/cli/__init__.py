@@ -51,6 +51,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    plugin: Annotated[
+        str | None, typer.Option("--plugin", metavar="FILE.py", help="Encodings of your own; may stand anywhere.")
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
 ) -> None:
     """Exact positional-encoding tables: generate, compare, inspect, extrapolate."""

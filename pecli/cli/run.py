@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     _open_streams()
     try:
         # taken anywhere: the one who meets a bug repeats the command and adds it
-        words = _meant([word for word in arguments if word != "--debug"])
+        words = _meant(_without_plugins([word for word in arguments if word != "--debug"]))
         if "" in words:
             raise BadRecipe("an argument is empty: is a variable not set?")
         from pecli.cli import make_app
@@ -45,6 +45,23 @@ def run(arguments: Sequence[str]) -> int:
         if was_interrupted():
             die()
         return _told(error, arguments)
+
+
+def _without_plugins(words: list[str]) -> list[str]:
+    """Read the files that ``--plugin`` names, wherever it stands; return the other words."""
+    left, rest = [], iter(words)
+    for word in rest:
+        name, equals, path = word.partition("=")
+        if name != "--plugin":
+            left.append(word)
+            continue
+        path = path if equals else next(rest, "")
+        if not path:
+            raise BadRecipe("--plugin needs a file: --plugin my_encoding.py")
+        from pecli.encodings.plugins import load_file
+
+        load_file(path)
+    return left
 
 
 def _told(error: BaseException, arguments: Sequence[str]) -> int:
@@ -69,6 +86,11 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
         return TROUBLE
     if not isinstance(error, Exception):
         raise error
+    from pecli.encodings.plugins import fault_of, file_of
+
+    if own := file_of(error):
+        tell(_brief(f"pecli: {own}: {fault_of(error)}"))
+        return TROUBLE
     if "--debug" in arguments:  # anything else is a bug, and says so
         traceback.print_exception(error)
     tell(_brief(f"pecli: internal error: {type(error).__name__}: {error}: run again with --debug and report it"))

@@ -241,7 +241,11 @@ class Encoding:
 
     def plan(self, values: Mapping[str, Value]) -> Plan:
         """Return the plan for checked values; runs the checks that join several parameters."""
-        plan: Plan = self.function(**values)
+        plan = self.function(**values)
+        if not isinstance(plan, Plan):
+            code = self.function.__code__
+            place = f"{code.co_filename}, line {code.co_firstlineno}"
+            raise BadRecipe(f"{place}: {self.name} returned {type(plan).__name__}, which is not a plan")
         return plan
 
 

@@ -287,4 +287,6 @@ def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
     if get_origin(hint) is tuple:
         return ("integers" if get_args(hint)[0] is int else "numbers"), ()
     kinds: dict[Any, Kind] = {int: "integer", Decimal: "number", bool: "flag", str: "text"}
+    if hint not in kinds:
+        raise TypeError(f"{hint} is no type of a parameter: use int, Decimal, bool or str, a Literal or a tuple")
     return kinds[hint], ()

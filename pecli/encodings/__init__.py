@@ -6,6 +6,7 @@ importing the others; what several share lies in ``shared``.
 
 from __future__ import annotations
 
+import os
 import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -28,7 +29,12 @@ class Catalogue(Mapping[str, Encoding]):
                 module = f"pecli.encodings.{folder}.{name.replace('-', '_')}"
                 if find_spec(module) is not None:
                     import_module(module)
-                    break
+                    return REGISTRY[name]
+            from pecli.encodings import plugins
+
+            plugins.load_named()
+            if name not in REGISTRY:
+                plugins.load_installed(name)
         return REGISTRY[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -36,6 +42,10 @@ class Catalogue(Mapping[str, Encoding]):
             package = import_module(f"pecli.encodings.{folder}")
             for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 import_module(module.name)
+        if os.environ.get("PECLI_PLUGIN"):
+            from pecli.encodings import plugins
+
+            plugins.load_named()
         families = list(Family)
         return iter(sorted(REGISTRY, key=lambda n: (families.index(REGISTRY[n].family), REGISTRY[n].place, n)))
 
