@@ -55,9 +55,15 @@ def load_file(path: str) -> None:
             del REGISTRY[new]
         raise BadFile(path, fault_of(error) or f"{type(error).__name__}: {error}") from error
     for new in sorted(set(REGISTRY) - before):
+        line = f"line {REGISTRY[new].function.__code__.co_firstlineno}"
         if not _is_free(new):
-            code = REGISTRY.pop(new).function.__code__
-            raise BadFile(path, f"line {code.co_firstlineno}: {new} is an encoding of pecli: choose another name")
+            del REGISTRY[new]
+            raise BadFile(path, f"{line}: {new} is an encoding of pecli: choose another name")
+        try:
+            _ = REGISTRY[new].parameters  # they are read when first asked for
+        except Exception as error:
+            del REGISTRY[new]
+            raise BadFile(path, f"{line}: {error}") from error
     if set(REGISTRY) == before:
         raise BadFile(path, "declares no encoding: decorate a function with pecli.own.encoding")
 
