@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 
 from pecli.process import become_command, leave
 
@@ -19,6 +20,8 @@ COLLECT_EVERY = 50_000
 def main() -> NoReturn:
     """Run the command line and end the process with its status."""
     become_command()
+    if not sys.warnoptions:  # what a library says to programmers is nothing that a user can mend
+        warnings.simplefilter("ignore")
     gc.set_threshold(COLLECT_EVERY)
     # NumPy's linear algebra starts a thread for each core while it is imported; tables need none of them
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -101,3 +101,66 @@ def test_a_header_that_is_damaged_is_refused(tmp_path, capfd):
     assert set(counts) <= {0, 2}, capfd.readouterr().err[-500:]
     capfd.readouterr()
     assert Path(path).exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["inspect", "gaussian:len=1200", "--identify"],  # rows of a sample were taken for the whole square
+        ["inspect", "xpos:dim=32,scale-base=2,len=5000", "--identify"],  # scales that overflow
+        ["inspect", "learned:dim=1,len=1", "--plot", "-"],  # one value has no row axis once squeezed
+        ["inspect", "sinusoidal:dim=4,len=2", "--properties"],
+        ["inspect", "rope:dim=16,scaling=yarn,factor=4,original-max=16,len=64", "--identify"],
+        ["extrapolate", "t5", "--train-len", "8", "--test-len", "16"],
+        ["extrapolate", "fire", "--train-len", "8", "--test-len", "16"],
+        ["extrapolate", "nerf:bands=6,len=64", "--test-len", "128"],
+        ["extrapolate", "bands:bands=6,len=64", "--test-len", "128"],
+        ["generate", "retnet", "--dim", "128", "--heads", "128", "--len", "17", "--arithmetic", "bfloat16"],
+        ["compare", "none:dim=3,len=17", "sincos2d:dim=16,grid=1x1"],
+    ],
+)
+def test_what_was_a_bug_is_an_answer(words, capfd):
+    assert run(words) in (0, 1, 2), capfd.readouterr().err
+    capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    "name", ["signalling.npy", "evil.npz", "evil-dots.npz", "config-deep.json", "deep-object.json"]
+)
+def test_a_hostile_file_is_an_answer_too(name, bomb, tmp_path, capfd):
+    """A NaN that signals warned; a member called /etc/evil.npy is a group without a name in HDF5."""
+    path = str(bomb / name)
+    for words in (
+        ["inspect", path], ["inspect", path, "--identify"], ["convert", path, "-o", str(tmp_path / "out.h5")],
+        ["compare", path, path], ["generate", path, "--len", "2"], ["convert", path, "-o", str(tmp_path / "out.csv")],
+        ["convert", path, "--dtype", "float16", "-o", str(tmp_path / "out.npz")],
+    ):  # fmt: skip
+        assert run(words) in (0, 1, 2), (words, capfd.readouterr().err)
+    capfd.readouterr()
+
+
+def edges():
+    from pecli import CATALOGUE
+    from tests.fuzz.words import smallest
+
+    for encoding in CATALOGUE.values():
+        for rows in (1, 2, 3):
+            yield smallest(encoding, rows, least=False)
+        yield smallest(encoding, 3, least=True)
+
+
+def test_every_command_over_every_encoding_of_few_rows(tmp_path, monkeypatch, capfd):
+    """With 1, 2, 3 rows, and with the smallest values that the declarations allow: one column, one head."""
+    monkeypatch.chdir(tmp_path)
+    np.save("c.npy", np.arange(24.0).reshape(3, 8))
+    bad = []
+    for recipe in edges():
+        for words in (
+            ["generate", recipe, "-o", "a.h5"], ["inspect", recipe], ["inspect", recipe, "--properties"],
+            ["inspect", recipe, "--plot", "-"], ["compare", recipe, recipe, "--values"],
+            ["extrapolate", recipe, "--train-len", "2", "--test-len", "3"], ["inspect", "a.h5", "--verify"],
+        ):  # fmt: skip
+            if run(words) not in (0, 1, 2):
+                bad.append((words, capfd.readouterr().err[-200:]))
+            capfd.readouterr()
+    assert not bad, bad

@@ -116,7 +116,8 @@ class _Running:
         flat = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
         if flat.size == 0:
             return
-        wide = flat.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a NaN that signals
+            wide = flat.astype(np.float64)
         total = wide.sum()
         found = self.found
         if not np.isfinite(total):

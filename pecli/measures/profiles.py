@@ -159,7 +159,7 @@ def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     values = sample.planes[0].values.reshape(-1, width)
     if len(values) < min(heads, MOST_HEADS):
         return None
-    if heads == width and heads > 2:
+    if heads == width and 2 < heads == len(values):  # all rows, not some of a long table
         found = _by_distance(values[None])
         if found is not None:
             return Profile("distance", found[0], "single", found[1], width, heads)

@@ -110,7 +110,8 @@ def planes_of(lane: Lane, start: int, stop: int) -> list[Plane]:
     if raw.dtype.kind == "c":
         parts = (("re", raw.real), ("im", raw.imag))
         return [Plane(name, part.astype(np.float64), lane.rows) for name, part in parts]
-    return [Plane(lane.name, floats(raw, lane.dtype).astype(np.float64), lane.rows)]
+    with np.errstate(invalid="ignore"):  # a NaN that signals
+        return [Plane(lane.name, floats(raw, lane.dtype).astype(np.float64), lane.rows)]
 
 
 def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:

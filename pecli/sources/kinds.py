@@ -57,6 +57,6 @@ def _is_config(path: Path) -> bool:
                 return False
             file.seek(0)
             loaded = json.loads(file.read())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(loaded, dict) and bool(CONFIG_KEYS & loaded.keys())

@@ -133,3 +133,22 @@ def command_line(rng: Random, files: list[str]) -> list[str]:
         at = rng.randrange(len(words))
         words[at : at + 1] = rng.choice(([], [words[at]] * 2, [rng.choice(HOSTILE)], [rng.choice(list(COMMANDS))]))
     return words
+
+
+def smallest(encoding: object, rows: int, *, least: bool) -> str:
+    """Return a recipe of so many rows with what an encoding must be given, or all at the lowest values allowed."""
+    keys = {}
+    for parameter in encoding.parameters.values():
+        param, whole = parameter.param, parameter.kind in ("integer", "integers")
+        if parameter.kind == "text":
+            if parameter.required:
+                keys[parameter.key] = "c.npy"
+        elif parameter.required or (least and whole and param.ge is not None):
+            low = max(int(param.ge or 1), 1)
+            low += low % 2 if param.even else 0
+            one = low if least else 4
+            count = (param.items[0] if param.items else 2) if parameter.kind in ("integers", "numbers") else 1
+            keys[parameter.key] = param.separator.join([str(one)] * count) if count > 1 else str(one)
+    if "grid" not in keys and "content" not in keys:
+        keys["len"] = str(rows)
+    return join_recipe(encoding.name, keys)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.engine.team import apart
+from pecli.errors import BadParameter
 from pecli.formats.common.facts import plain
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
@@ -75,7 +76,9 @@ def _create(file: h5py.File, array: Array, *, compress: bool) -> h5py.Dataset:
         plan.set_layout(h5d.CONTIGUOUS)
         plan.set_alloc_time(h5d.ALLOC_TIME_EARLY)
     parent = file
-    *groups, name = array.name.split("/")
+    *groups, name = [part for part in array.name.split("/") if part not in ("", ".")] or [""]
+    if not name:
+        raise BadParameter("format", "hdf5", f"cannot hold an array named '{array.name}': use npz")
     for group in groups:
         parent = parent.require_group(group)
     space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
