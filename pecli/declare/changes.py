@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pecli.numbers.decimals import CONTEXT, PI, TAU, power
+from pecli.numbers.text import number_text
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from pecli.declare.plan import Waves
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
 """Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""
@@ -29,6 +35,10 @@ class Change:
         Parameters of the recipe to replace; None takes one away, back to its default.
     shift : int
         What is added to every position.
+    step : Fraction
+        What every position is multiplied by, before that.
+    waves : callable, optional
+        Changes what the encoding returned, where that is sines and cosines.
     values : callable, optional
         Changes the expected values, rows by rows.
 
@@ -42,6 +52,8 @@ class Change:
     text: str
     keys: Mapping[str, str | None] = field(default_factory=dict)
     shift: int = 0
+    step: Fraction = Fraction(1)
+    waves: Callable[[Waves], Waves] | None = None
     values: Values | None = None
 
 
@@ -81,3 +93,51 @@ def other_values(*usual: str) -> Mistaken:
         return (instead(option, other, value) for other in usual if other != value)
 
     return others
+
+
+def other_bases(*usual: str) -> Mistaken:
+    """Return what yields other exponents, which are as other bases, and then each of these bases."""
+
+    def others(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
+        yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
+        yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
+        yield from other_values(*usual)(option, value, choices)
+
+    return others
+
+
+def other_exponent(option: str, base: str, times: Fraction, said: str) -> Change:
+    """Return the change of a base to the one that gives exponents so many times as large."""
+    other = power(Decimal(base), times)
+    text = f"{said}: as {option} {float(other):.6g} where {base} was expected"
+    return Change("exponent", text, {option: number_text(other)})
+
+
+UNITS = (
+    ("degrees instead of radians: cos and sin were taken of the angle times 180/pi", CONTEXT.divide(Decimal(180), PI)),
+    ("degrees instead of radians: cos and sin were taken of the angle times pi/180", CONTEXT.divide(PI, Decimal(180))),
+    ("turns instead of radians: cos and sin were taken of the angle times 2 pi", TAU),
+    ("turns instead of radians: cos and sin were taken of the angle over 2 pi", CONTEXT.divide(Decimal(1), TAU)),
+)
+"""What an angle in another unit is called, and what multiplies it then."""
+
+
+def other_units() -> Iterator[Change]:
+    """Yield the other units of angles."""
+    for said, factor in UNITS:
+        yield Change("unit", said, waves=_turned(factor))
+
+
+def _turned(factor: Decimal) -> Callable[[Waves], Waves]:
+    def turn(waves: Waves) -> Waves:
+        bands = (
+            replace(band, frequencies=tuple(_product(w, factor) for w in band.frequencies)) for band in waves.bands
+        )
+        return replace(waves, bands=tuple(bands))
+
+    return turn
+
+
+def _product(w: Decimal | Fraction, factor: Decimal) -> Decimal:
+    exact = w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))
+    return CONTEXT.multiply(exact, factor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,10 +16,12 @@ from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
 from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
 from pecli.records import dataclass
+from pecli.tables.table import Table
 
 WINDOW = 1024  # rows that candidates are tried on before the whole table is
 BEFORE = 16  # rows of the window before the first difference, where that lies far down
 GRAINS = ("bfloat16", "float16", "float32", "float64")
+FEW = 16  # rows at the window's end that a candidate is tried on first: there the angles are large
 ROUNDINGS = 4  # of a value of the table's size, that two roundings and a change of a value between them make
 
 Lanes = Sequence[Lane]
@@ -64,12 +66,15 @@ class Case:
         Its arrays and the expected ones beside each other, with rows of one shape.
     first : int
         The first row that differs.
+    exact : sequence of Lane
+        The expected ones before they were rounded to their type, where they are computed.
     """
 
     table: Tabular
     mine: Lanes
     expected: Lanes
     first: int
+    exact: Lanes = ()
 
     @cached_property
     def names(self) -> list[str]:
@@ -125,12 +130,18 @@ class Case:
         last = int(share * (every.size - 1))
         return float(every.max(initial=0.0) if share == 1 or last < 0 else np.partition(every, last)[last])
 
-    def tried(self, candidate: Candidate, share: float = 1.0) -> float:
-        """Return the largest difference that a candidate leaves in the window."""
+    def tried(self, candidate: Candidate, enough: float, share: float = 1.0) -> float:
+        """Return the largest difference that a candidate leaves in the window; infinite where some rows leave more."""
         lanes = candidate.lanes()
-        if lanes is None or any(a.rows < self.window[1] for a in lanes):
+        start, stop = self.window
+        if lanes is None or any(a.rows < stop for a in lanes):
             return float("inf")
-        return self.off([read_rows(lane, *self.window) for lane in lanes], (candidate.rows, candidate.columns), share)
+        if share == 1 and candidate.rows == candidate.columns == slice(None) and stop - start > 2 * FEW:
+            few = [gaps(p[-FEW:], read_rows(a, stop - FEW, stop)) for p, a in zip(self.here, lanes, strict=True)
+                   if p.shape[1] == a.row_size * (2 if a.dtype.startswith("complex") else 1)]  # fmt: skip
+            if len(few) < len(lanes) or max(float(gap.max(initial=0.0)) for gap in few) > enough:
+                return float("inf")
+        return self.off([read_rows(lane, start, stop) for lane in lanes], (candidate.rows, candidate.columns), share)
 
     def compared(self, lanes: Lanes, tolerance: Tolerance | None = None) -> Figures:
         """Compare all values at hand with other lanes; where those have no row, none is compared."""
@@ -151,9 +162,11 @@ def case_of(mine: Tabular, expected: Tabular, first: int) -> Case | None:
     """Return the arrays of two tables that stand for each other; None where there are none of real numbers."""
     pairs = [same_layout(a, b) for a, b in pair_lanes(mine, expected)[0]]
     pairs = [(a, b) for a, b in pairs if a.row_shape == b.row_shape and min(a.rows, b.rows) and a.row_size]
-    if not pairs or any(a.dtype.startswith(("int", "uint", "bool")) for a, _ in pairs):
+    if not pairs:
         return None
-    return Case(mine, [a for a, _ in pairs], [b for _, b in pairs], first)
+    case = Case(mine, [a for a, _ in pairs], [b for _, b in pairs], first)
+    exact = case.beside(expected.as_type("float64")) if isinstance(expected, Table) else None
+    return replace(case, exact=exact or ())
 
 
 def read_rows(lane: Lane, start: int, stop: int) -> Floats:
@@ -169,4 +182,6 @@ def gaps(p: Floats, q: Floats) -> Floats:
 
 
 def _grain(planes: Sequence[Floats], dtype: str) -> str:
+    if dtype.startswith(("int", "uint", "bool")):
+        return "float64"
     return grain([Plane("", p, len(p)) for p in planes], dtype)

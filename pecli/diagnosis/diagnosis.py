@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,7 @@ from pecli.diagnosis.following import followings
 from pecli.diagnosis.mistakes import recipe_candidates
 from pecli.diagnosis.places import places, rest
 from pecli.diagnosis.structure import roundings, structural
+from pecli.diagnosis.turned import transposed
 from pecli.errors import PecliError
 from pecli.tables.table import Table
 
@@ -69,59 +71,78 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     if found.arrays and not found.total.beyond:
         return []
     firsts = [a.figures.first.index[0] for a in found.arrays if a.figures.first is not None and a.figures.first.index]
+    turned = transposed(mine, expected)
+    if turned:
+        return turned
     case = case_of(mine, expected, min(firsts, default=0))
     table = expected_table(expected)
-    if case is not None:
-        for some in (followings(case), roundings(case)):
-            for candidate in some:
-                said = _applied(case, candidate, found.total)
-                if said:
-                    return said
-        magnitude = None if table is None else _magnitude(table)
-        faults = (*(recipe_candidates(case, table) if table is not None else ()), *structural(case, magnitude))
-        said = _best(case, faults, found.total) or (
-            arithmetic(case, mine, table, found.total.unequal) if table is not None else []
-        )
-        said = said or _best(case, faults, found.total, NEARLY_ALL)
-        if said:
-            return said
-    return _otherwise(mine, table, found)
+    said = [] if case is None else _faults(case, table, found.total)
+    return said or _otherwise(mine, table, found)
 
 
-def _best(case: Case, candidates: Iterable[Candidate], whole: Figures, share: float = 1.0) -> list[Finding]:
+def _faults(case: Case, table: Table | None, whole: Figures) -> list[Finding]:
+    """Say which fault explains most: one that leaves nothing, the simplest first, else the one that leaves least."""
+    tried = (_applied(case, candidate, whole) for candidate in followings(case))
+    said = next((one for one in tried if one is not None), None)
+    if said is not None:
+        return said.findings
+    rounding = _least(_applied(case, candidate, whole) for candidate in roundings(case))
+    if rounding is not None and not rounding.left:
+        return rounding.findings
+    magnitude = None if table is None else _magnitude(table)
+    faults = [*(recipe_candidates(case, table) if table is not None else ()), *structural(case, magnitude)]
+    said = _least(one for one in (rounding, _best(case, faults, whole)) if one is not None)
+    if said is None and table is not None:
+        found = arithmetic(case, case.table, table, whole.unequal)
+        if found:
+            return found
+    said = said or _best(case, faults, whole, NEARLY_ALL)
+    return [] if said is None else said.findings
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What is said of a candidate, and how many values it leaves unexplained."""
+
+    left: int
+    findings: list[Finding]
+
+
+def _least(found: Iterable[Explained | None]) -> Explained | None:
+    return min((one for one in found if one is not None), key=lambda one: one.left, default=None)
+
+
+def _best(case: Case, candidates: Iterable[Candidate], whole: Figures, share: float = 1.0) -> Explained | None:
     """Try every candidate in the window; apply the one that leaves least of that share, if that is little."""
     most, best = case.off(case.there, share=share), None
+    least = max(case.rounding, NEAR * min(most, case.scale))
     if not most:
-        return []
+        return None
     for candidate in candidates:
-        left = case.tried(candidate, share)
-        if best is None or left < best[0]:
+        left = case.tried(candidate, least, share)
+        if left <= least and (best is None or left < best[0]):
             best = (left, candidate)
-        if left <= case.rounding:
-            break
-    if best is None or best[0] > max(case.rounding, NEAR * min(most, case.scale)):
-        return []
-    return _applied(case, best[1], whole)
+            if not left:
+                break
+    return None if best is None else _applied(case, best[1], whole)
 
 
-def _applied(case: Case, candidate: Candidate, whole: Figures) -> list[Finding]:
-    """Compare what a candidate makes of the expected values with the whole table; empty if it explains too little."""
+def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | None:
+    """Compare what a candidate makes of the expected values with the whole table; None if it explains too little."""
     lanes = candidate.lanes()
     if lanes is None:
-        return []
+        return None
     left = case.compared(lanes)
     said = [Finding(candidate.kind, candidate.text)]
-    if not left.unequal:
-        return said
     near = math.isfinite(left.max_abs) and left.max_abs <= max(case.rounding, NEAR * whole.max_abs)
-    if not near and left.unequal > SOME * whole.unequal:
-        return []
-    for further in candidate.further:
+    if left.unequal and not near and left.unequal > SOME * whole.unequal:
+        return None
+    for further in candidate.further if left.unequal else ():
         lanes = further.lanes()
         less = None if lanes is None else case.compared(lanes)
         if less is not None and less.unequal <= HALF * left.unequal:
             said, left = [said[0], Finding(further.kind, further.text)], less
-    return [*said, rest(left)] if left.unequal else said
+    return Explained(left.unequal, [*said, rest(left)] if left.unequal else said)
 
 
 def expected_table(expected: Tabular) -> Table | None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from pecli.declare.changes import Change
+from pecli.declare.changes import Change, other_units
 from pecli.declare.encoding import Encoding, Family
+from pecli.declare.plan import Waves
 from pecli.diagnosis.case import Candidate, Case, Lanes
 from pecli.diagnosis.reworked import reworked
 from pecli.encodings.recipe import Recipe
@@ -67,6 +68,8 @@ def mistakes(table: Table) -> Iterator[Change]:
     yield from _conventions(encoding, keys)
     if encoding.declares("mistakes"):
         yield from encoding.hook("mistakes")(keys)
+    if isinstance(table.plan, Waves):
+        yield from other_units()
 
 
 def _starts(table: Table) -> Iterator[Change]:
@@ -107,14 +110,20 @@ def changed(table: Table, change: Change, dtype: str | None = None, arithmetic: 
         options["form"] = request.form
     try:
         recipe = Recipe.bind(table.source.encoding.name, **{k: v for k, v in keys.items() if v is not None})
-        return Table.make(recipe, positions=_moved(table.part, change.shift), **options)
+        made = Table.make(recipe, positions=_moved(table.part, change), **options)
+        if change.waves is None or not isinstance(made.plan, Waves):
+            return None if change.waves else made
+        made = Table(made.source.with_plan(change.waves(made.plan)), made.extent, made.request)
+        made.recipe = None
+        return made
     except PecliError:
         return None
 
 
-def _moved(positions: Positions, by: int) -> Positions:
-    if not by:
+def _moved(positions: Positions, change: Change) -> Positions:
+    by, step = change.shift, change.step
+    if not by and step == 1:
         return positions
     if positions.start is not None and positions.step is not None:
-        return Positions.arange(positions.count, positions.start + by, positions.step)
-    return Positions.listed([p + by for p in positions])
+        return Positions.arange(positions.count, positions.start * step + by, positions.step * step)
+    return Positions.listed([p * step + by for p in positions])

@@ -20,16 +20,18 @@ def _where(array: ArrayComparison) -> str | None:
     first, last = figures.first, figures.last
     if first is None or last is None or figures.unequal != figures.beyond:
         return None
-    columns = [k for k, off in enumerate(array.columns) if off]
+    parts = 2 if array.dtype.startswith("complex") else 1
+    columns = sorted({k // parts for k, off in enumerate(array.columns) if off})
+    wide = len(array.columns) // parts
     if figures.unequal == 1:
         return f"one value differs, at {at(first)}: {first.left:.9g} where {first.right:.9g} was expected"
     rows = figures.unequal_rows
     of_rows = max(1, figures.compared // max(1, len(array.columns)))
-    if len(columns) == 1 and len(array.columns) > 1:
+    if len(columns) == 1 and wide > 1:
         return f"column {columns[0]} differs, in {rows:,} of {of_rows:,} rows"
-    if rows > SOME * of_rows and len(columns) > SOME * len(array.columns):
+    if rows > SOME * of_rows and len(columns) > SOME * wide:
         return None
-    count = f"{figures.unequal:,} values" if len(columns) == len(array.columns) else _in_columns(figures, len(columns))
+    count = f"{figures.unequal:,} values" if len(columns) == wide else _in_columns(figures, len(columns))
     if rows == 1:
         return f"one row differs, {first.index[0]}, in {count}"
     if len(array.shape) == 2 and last.index[0] - first.index[0] + 1 == rows:

@@ -10,12 +10,12 @@ import numpy as np
 
 from pecli.diagnosis.case import Candidate, Case, gaps, read_rows
 from pecli.diagnosis.reworked import Indices, Rows, Work, backwards, each, reworked, shifted
-from pecli.measures.lanes import Lane, lane_of
+from pecli.diagnosis.turned import turnable, turned, words
+from pecli.measures.lanes import Lane
 from pecli.measures.samples import RESOLUTION, Floats, holds, rounded
-from pecli.tables.selection import InMemory
 
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 8, -8)
-LARGEST_TURNED = 1 << 22  # values of a table that is transposed in memory
+MOST_DECIMALS = 7  # float32 has no more to lose
 LISTED = 4  # columns of a permutation that are named
 SAME_FACTOR = 16  # roundings within which a factor is 1, or a shorter number
 SWAP = "equal after swapping interleaved for halves"
@@ -46,6 +46,13 @@ def _changed(
     return Candidate(kind, text, partial(reworked, case.expected, grain or case.grain, work, rows))
 
 
+def _sized(case: Case, kind: str, text: str, work: Work) -> Iterator[Candidate]:
+    """Yield the values so changed before they were rounded, and after."""
+    if case.exact:
+        yield Candidate(kind, text, partial(reworked, case.exact, case.grain, work))
+    yield _changed(case, kind, text, work)
+
+
 def _exchanges(case: Case, widths: list[int]) -> Iterator[Candidate]:
     if len(widths) == 2 and widths[0] == widths[1]:
         said = f"{case.names[0]} and {case.names[1]} are exchanged"
@@ -74,18 +81,14 @@ def _orders(case: Case, widths: list[int]) -> Iterator[Candidate]:
         yield _changed(case, "layout", neighbours, each(to_neighbours))
     if max(widths) > 1:
         yield _changed(case, "reversed", "the columns run backwards", each(lambda p: p[:, ::-1]))
-    (lane, *others) = case.expected
-    square = len(lane.shape) > 1 and lane.shape[-1] == lane.shape[-2]
-    if not others and square and lane.rows * lane.row_size <= LARGEST_TURNED:
-        axes = {"query": "queries", "key": "keys"}
-        said = [axes.get(axis, word) for axis, word in zip(lane.array.axes[-2:], ("rows", "columns"), strict=False)]
-        yield Candidate("transposed", f"{' and '.join(said)} are exchanged", partial(_turned, case, lane))
+    square = [turnable(lane) and lane.shape[-1] == lane.shape[-2] for lane in case.expected]
+    if any(square):
+        said = words(case.expected[square.index(True)])
+        yield Candidate("transposed", said, partial(_turned, case, square))
 
 
-def _turned(case: Case, lane: Lane) -> list[Lane]:
-    values = rounded(read_rows(lane, 0, lane.rows), case.grain).reshape(lane.shape)
-    table = InMemory({lane.name: np.swapaxes(values, -1, -2).reshape(lane.rows, -1)})
-    return [replace(lane_of(table, table.arrays[0]), shape=lane.shape, lead=lane.lead)]
+def _turned(case: Case, chosen: list[bool]) -> list[Lane]:
+    return [turned(lane, case.grain) if one else lane for lane, one in zip(case.expected, chosen, strict=True)]
 
 
 def to_halves(p: Floats) -> Floats:
@@ -144,12 +147,12 @@ def _sizes(case: Case, widths: list[int], magnitude: float | None) -> Iterator[C
     """Yield one factor on all values, or on those of a part."""
     factor = _factor(case, list(zip(case.here, case.there, strict=True)))
     if factor is not None:
-        yield _changed(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
+        yield from _sized(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
     for array, columns, text, where in _parts(case, widths):
         factor = _factor(case, [(case.here[array][:, columns], case.there[array][:, columns])])
         if factor is not None:
             work = _scaled(case.expected[array].name, columns, factor)
-            yield _changed(case, "size", f"{text} is {factor:.6g} times what was expected{where}", work)
+            yield from _sized(case, "size", f"{text} is {factor:.6g} times what was expected{where}", work)
 
 
 def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
@@ -173,7 +176,7 @@ def _sums(case: Case) -> Iterator[Candidate]:
     middle = float(np.median(off)) if off.size else 0.0
     if abs(middle) > case.rounding:
         number = float(f"{middle:.3g}") if abs(float(f"{middle:.3g}") - middle) < case.rounding else middle
-        yield _changed(case, "sum", f"{number:.6g} is added to every value", each(partial(np.add, number)))
+        yield from _sized(case, "sum", f"{number:.6g} is added to every value", each(partial(np.add, number)))
 
 
 def _size_text(factor: float, magnitude: float | None) -> str:
@@ -225,7 +228,8 @@ def _row_changes(case: Case) -> Iterator[Candidate]:
         return
     n, lane = case.rows, case.expected[0]
     if n > 1:
-        yield _changed(case, "reversed", "the rows run backwards", rows=backwards(n))
+        what = "heads" if lane.lead == 1 and lane.array.axes[0] == "head" else "rows"
+        yield _changed(case, "reversed", f"the {what} run backwards", rows=backwards(n))
     if lane.array.axes[0] == "head" and lane.lead == 2 and lane.shape[0] > 1:
         yield _changed(
             case, "heads", "the heads run backwards", rows=partial(_other_heads, lane.shape[0], lane.shape[1])
@@ -253,18 +257,35 @@ def _cut(p: Floats) -> Floats:
 
 
 def roundings(case: Case) -> list[Candidate]:
-    """Return types coarser than the expected values' to which those may have been brought, the likeliest first."""
-    works: dict[str, tuple[str, Work | None]] = {
-        "the expected values rounded to bfloat16": ("bfloat16", None),
-        "the expected values cut, not rounded, to bfloat16": ("bfloat16", each(_cut)),
-        "the expected values rounded to float16": ("float16", None),
-        "the expected values rounded to float32": ("float32", None),
-    }
+    """Return what is coarser than the expected values and those may have been brought to, the likeliest first."""
+    said = "the expected values"
+    works: list[tuple[str, str, Work | None]] = [
+        (f"{said} rounded to bfloat16", "bfloat16", None),
+        (f"{said} cut, not rounded, to bfloat16", "bfloat16", each(_cut)),
+        (f"{said} rounded to float16", "float16", None),
+        (f"{said} rounded to float16, then to bfloat16", "bfloat16", each(partial(rounded, kind="float16"))),
+        (f"{said} rounded to float32", "float32", None),
+    ]
+    works = [one for one in works if all(holds(p, one[1]) for p in case.here)]
+    works = [one for one in works if not all(holds(p, one[1]) for p in case.there)]
+    digits = _decimals(case)
+    if digits is not None:
+        works.append((f"{said} rounded to {digits} decimals", case.grain, each(partial(np.round, decimals=digits))))
     found = []
-    for text, (kind, work) in works.items():
-        if all(holds(p, kind) for p in case.here) and not all(holds(p, kind) for p in case.there):
-            lanes = reworked(case.expected, kind, work)
-            made = [read_rows(lane, *case.window) for lane in lanes]
-            unlike = sum(int(np.count_nonzero(gaps(p, q))) for p, q in zip(case.here, made, strict=True))
-            found.append((unlike, _changed(case, "rounding", text, work, grain=kind)))
+    for text, kind, work in works:
+        made = [read_rows(lane, *case.window) for lane in reworked(case.expected, kind, work)]
+        unlike = sum(int(np.count_nonzero(gaps(p, q))) for p, q in zip(case.here, made, strict=True))
+        found.append((unlike, _changed(case, "rounding", text, work, grain=kind)))
     return [candidate for _, candidate in sorted(found, key=lambda item: item[0])]
+
+
+def _decimals(case: Case) -> int | None:
+    """Return the decimals that all values at hand were rounded to, where the expected ones have more."""
+    for digits in range(1, MOST_DECIMALS):
+        mine, expected = (
+            all(np.array_equal(rounded(np.round(p, digits), case.grain), p, equal_nan=True) for p in planes)
+            for planes in (case.here, case.there)
+        )
+        if mine:
+            return None if expected else digits
+    return None

@@ -46,7 +46,21 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     if not tried:
         assert problem is not None
         raise problem
-    return min(tried, key=lambda item: item[0])[1]
+    misfit, best = min(tried, key=lambda item: item[0])
+    across = other.arrays[0].shape
+    if misfit == float("inf") and "length" in options and len(across) == 2 and across[0] == best.arrays[0].shape[-1]:
+        return table_like_turned(source, across, best, options)
+    return best
+
+
+def table_like_turned(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
+    """Return the table with as many rows as a file of this shape has columns, if it lies across; else the one made."""
+    request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
+    with contextlib.suppress(PecliError):
+        other = source.open(**{**options, "length": shape[1]}, **request)
+        if isinstance(other, Table) and other.arrays[0].shape == shape[::-1]:
+            return other
+    return made
 
 
 def take_type(table: Tabular, dtype: str) -> bool:
@@ -163,9 +177,9 @@ def _misfit(made: Table, other: Tabular) -> float:
         if mine.shape != theirs.shape or mine.lead != theirs.lead or is_complex(mine.array) != is_complex(theirs.array):
             return float("inf")
         rows = min(LOOK_ROWS, mine.rows)
-        x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
-        y: NDArray[Any] = floats(theirs.read(0, rows), theirs.dtype).astype(np.float64)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):  # any bits may stand in a file
+            x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
+            y: NDArray[Any] = floats(theirs.read(0, rows), theirs.dtype).astype(np.float64)
             gap = np.abs(x - y)
         finite = gap[np.isfinite(gap)]
         worst = max(worst, float(finite.max(initial=0.0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from pecli.declare.changes import other_values
+from pecli.declare.changes import other_bases
 from pecli.declare.encoding import Param
 from pecli.declare.words import USUAL_BASES
 
@@ -17,7 +17,7 @@ NO_MODEL = tuple(
 )
 THETA = ("theta", "rope-theta")
 Dim = Annotated[int, Param("Width of each vector.", ge=1, le=1 << 20, names=MODEL_WIDTH, wrong=NO_HEAD)]
-OTHER_BASES = other_values(*USUAL_BASES)
+OTHER_BASES = other_bases(*USUAL_BASES)
 Base = Annotated[
     Decimal,
     Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, mistaken=OTHER_BASES, names=THETA),

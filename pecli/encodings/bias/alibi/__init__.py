@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.changes import other_choices
+from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.encodings.shared.parameters import Heads
@@ -55,6 +55,7 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": "pecli.encodings.shared.reaches:biases",
+        "mistakes": ".mistakes:mistakes",
     },
     presets=(
         Preset(
@@ -79,7 +80,9 @@ def alibi(
             mistaken=other_choices,
         ),
     ] = "frameworks",
-    bias_max: Annotated[Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000)] = Decimal(8),
+    bias_max: Annotated[
+        Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000, mistaken=other_values("4", "8", "16"))
+    ] = Decimal(8),
     bias: Annotated[
         Literal["symmetric", "key-position", "last-key"],
         Param(

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared.biases import Mask
@@ -57,10 +58,24 @@ def t5(
         int | None,
         Param("Number of heads (default: those of the weights; without either, the index alone).", ge=1, le=1 << 16),
     ] = None,
-    buckets: Annotated[int, Param("Number of buckets, both sides together.", ge=1, le=1 << 16)] = 32,
-    max_distance: Annotated[int, Param("Distance from which all share the last bucket.", ge=1, lt=1 << 53)] = 128,
+    buckets: Annotated[
+        int,
+        Param(
+            "Number of buckets, both sides together.", ge=1, le=1 << 16, mistaken=other_values("32", "64", "16", "128")
+        ),
+    ] = 32,
+    max_distance: Annotated[
+        int,
+        Param(
+            "Distance from which all share the last bucket.",
+            ge=1,
+            lt=1 << 53,
+            mistaken=other_values("128", "256", "64", "512", "20"),
+        ),
+    ] = 128,
     bidirectional: Annotated[
-        bool, Param("Buckets for keys after the query too, as encoders have them.", off="causal")
+        bool,
+        Param("Buckets for keys after the query too, as encoders have them.", off="causal", mistaken=other_choices),
     ] = True,
     mask: Mask = "none",
     scale: Annotated[

@@ -8,6 +8,7 @@ from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pecli.declare.board import short
+from pecli.declare.changes import Change, other_values
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
@@ -108,7 +109,15 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
     return lines
 
 
+def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the two ends exchanged, and others."""
+    low, high = "low-freq-factor", "high-freq-factor"
+    yield Change("scaling", f"{low} and {high} are exchanged", {low: keys[high], high: keys[low]})
+    yield from other_values("1", "2", "0.5", "4")(low, keys[low], ())
+    yield from other_values("4", "2", "8", "16", "32", "1")(high, keys[high], ())
+
+
 SCALING = Scaling(
     "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),),
-    least=least_blend, spectra=_spectra, board=_board,
+    mistakes=_mistakes, least=least_blend, spectra=_spectra, board=_board,
 )  # fmt: skip

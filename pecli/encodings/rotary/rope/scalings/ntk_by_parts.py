@@ -8,12 +8,16 @@ equations 17 to 20 print it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pecli.declare.board import short
+from pecli.declare.changes import Change, other_values
 from pecli.declare.encoding import Param
+from pecli.declare.plan import Waves
 from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
 from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
@@ -174,4 +178,27 @@ def board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -
     return lines
 
 
-SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32, least=least_blend, board=board)
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the ends of the ramp exchanged, which turns it round, and others."""
+    fast, slow = "beta-fast", "beta-slow"
+    if keys["ramp"] == "index" and "partial" not in keys:
+        yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_ends_exchanged, keys))
+    yield from other_values("32", "16", "64", "8", "128")(fast, keys[fast], ())
+    yield from other_values("1", "2", "4", "0.5")(slow, keys[slow], ())
+
+
+def _ends_exchanged(keys: Mapping[str, str], waves: Waves) -> Waves:
+    series = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"]))
+    fast, slow, factor = (Decimal(keys[key]) for key in ("beta-fast", "beta-slow", "factor"))
+    original, truncate = int(keys["original-max"]), keys["truncate"] == "true"
+    with localcontext(CONTEXT):
+        meant, made = (
+            [w * (1 - r) + w / factor * r for w, r in zip(series.frequencies, ramps, strict=True)]
+            for ramps in (_index_ramp(series, original, *ends, truncate) for ends in ((fast, slow), (slow, fast)))
+        )
+    other: dict[object, Decimal] = dict(zip(meant, made, strict=True))
+    bands = (replace(band, frequencies=tuple(other[w] for w in band.frequencies)) for band in waves.bands)
+    return replace(waves, bands=tuple(bands))
+
+
+SCALING = Scaling("ntk-by-parts", 5, _frequencies, _float32, mistakes=mistakes, least=least_blend, board=board)

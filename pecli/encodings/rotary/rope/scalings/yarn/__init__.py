@@ -88,11 +88,17 @@ def _read_magnitude(reader: Reader) -> dict[str, str]:
 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield the magnitude left out, and the other ramps."""
-    bare = dict.fromkeys(o for o in SCALING.options if o in keys and o not in RAMP.options)
+    own = [option for option in SCALING.options if option in keys and option not in RAMP.options]
+    given = {option.replace("-", "_"): Decimal(keys[option]) for option in own}
+    size = _magnitude(factor=Decimal(keys["factor"]), **given)
+    bare: dict[str, str | None] = dict.fromkeys(own)
+    squared = number_text(CONTEXT.multiply(size, size))
+    yield Change("magnitude", f"magnitude applied twice ({float(size):.5g})", {**bare, "attention-factor": squared})
     yield Change("magnitude", "the magnitude is missing", {**bare, "scaling": RAMP.name})
     if keys.get("ramp", "index") == "index":
         yield Change("scaling", "yarn with truncate=false", {"truncate": "false"})
         yield Change("scaling", "yarn with ramp=rotations", {"ramp": "rotations", "truncate": None})
+    yield from RAMP.mistakes(keys)
 
 
 def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
