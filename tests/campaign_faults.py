@@ -690,12 +690,13 @@ def indices(rng: Rng) -> Pair:
         (made(-d), "queries and keys are exchanged"),
         (right + 1, "1 is added to every value"),
         (right - 1, "-1 is added to every value"),
-        (made(d + 1), "distances are shifted by 1"),
+        (made(d + 1), r"shifted down by one row"),
         *others,
     ][kind]
     if np.array_equal(mine, right):
         return indices(rng)
-    return Pair(f"index {kind}: {recipe}", recipe, {"index": mine}, {"index": right}, said)
+    rest = (rf"that leaves {n} of",) if kind == 3 else ()
+    return Pair(f"index {kind}: {recipe}", recipe, {"index": mine}, {"index": right}, said, rest)
 
 
 FAULTS = (

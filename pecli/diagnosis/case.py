@@ -104,8 +104,8 @@ class Case:
 
     @cached_property
     def grain(self) -> str:
-        """The coarser of the two types to which values are rounded."""
-        sides = ((self.here, self.mine), (self.there, self.expected))
+        """The type to which values at hand are rounded; the coarser of the two where the others are no real values."""
+        sides = [(self.here, self.mine), *(() if self.exact else [(self.there, self.expected)])]
         return min((_grain(planes, lanes[0].dtype) for planes, lanes in sides), key=GRAINS.index)
 
     @cached_property

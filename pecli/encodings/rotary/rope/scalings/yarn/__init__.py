@@ -93,7 +93,8 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     size = _magnitude(factor=Decimal(keys["factor"]), **given)
     bare: dict[str, str | None] = dict.fromkeys(own)
     squared = number_text(CONTEXT.multiply(size, size))
-    yield Change("magnitude", f"magnitude applied twice ({float(size):.5g})", {**bare, "attention-factor": squared})
+    if size != 1:
+        yield Change("magnitude", f"magnitude applied twice ({float(size):.5g})", {**bare, "attention-factor": squared})
     yield Change("magnitude", "the magnitude is missing", {**bare, "scaling": RAMP.name})
     if keys.get("ramp", "index") == "index":
         yield Change("scaling", "yarn with truncate=false", {"truncate": "false"})
