@@ -201,6 +201,10 @@ def _beyond(
     unequal = int(np.count_nonzero(wrong))
     if unequal and not tolerance.exact:
         odd = np.isinf(gap)
+        if tolerance.decimals is not None:  # whatever type holds what was printed
+            x, y = x.astype(np.float64), y.astype(np.float64)
+            sides = (x - np.round(y, tolerance.decimals), np.round(x, tolerance.decimals) - y)
+            gap = np.minimum(*map(np.abs, sides))
         wrong = odd | (gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64)))
         if tolerance.ulp and units is not None:
             wrong &= odd | (units > tolerance.ulp)

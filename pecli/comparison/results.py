@@ -14,11 +14,23 @@ from pecli.records import dataclass
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as the same: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place."""
+    """What counts as the same: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
+
+    `decimals` are those with which one side was printed, if it was: its values are brought back to them.
+    """
 
     atol: float = 0.0
     rtol: float = 0.0
     ulp: int = 0
+    decimals: int | None = None
+
+    @classmethod
+    def printed(cls, decimals: int) -> Tolerance:
+        """Return what values that were printed with so many decimals may be off by: half a unit of the last one.
+
+        2^-50 of a value is what its rounding to decimals and the difference may be off by in float64.
+        """
+        return cls(atol=0.5 * 10.0**-decimals, rtol=2.0**-50, decimals=decimals)
 
     @property
     def exact(self) -> bool:
@@ -26,6 +38,8 @@ class Tolerance:
         return not (self.atol or self.rtol or self.ulp)
 
     def __str__(self) -> str:
+        if self.decimals is not None:
+            return f"as printed with {self.decimals} decimals"
         parts = {"atol": self.atol, "rtol": self.rtol, "ulp": self.ulp}
         return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
 
@@ -132,7 +146,7 @@ class Comparison:
             return f"same within the tolerance ({self.tolerance}): {unequal:,} of {compared:,} values are not equal"
         if not beyond:
             return f"different: what both have is the same in {compared:,} values"
-        share = f"{beyond:,} of {compared:,} values ({beyond / compared:.3g})"
+        share = f"{beyond:,} of {compared:,} values ({_share(beyond, compared)})"
         return f"different: {share} differ" + ("" if self.tolerance.exact else f" by more than {self.tolerance}")
 
     def __repr__(self) -> str:
@@ -154,3 +168,9 @@ class Comparison:
         """Add what the names, shapes and types show; `complete` if it leaves no value out."""
         self.remarks.append(Finding(kind, text))
         self.complete = self.complete and complete
+
+
+def _share(some: int, every: int) -> str:
+    """Return a share; 1 only of all."""
+    said = f"{some / every:.3g}"
+    return f"all but {every - some:,}" if said == "1" and some != every else said

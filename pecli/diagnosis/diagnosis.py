@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -28,6 +27,7 @@ from pecli.diagnosis.places import places, rest
 from pecli.diagnosis.structure import roundings, structural
 from pecli.diagnosis.turned import transposed
 from pecli.errors import PecliError
+from pecli.records import dataclass
 from pecli.tables.table import Table
 
 NEAR = 0.02  # of the difference that may be left where a fault explains the rest
@@ -35,7 +35,9 @@ SOME = 0.1  # of the values that differ may still do so, by more than that
 HALF = 0.5  # of the values that were left, at most, after what may have been done as well
 NEARLY_ALL = 0.99  # of the values that a fault explains where some others are wrong for a reason of their own
 
-UNKNOWN = Finding("unknown", "no fault that is known explains the difference, and no formula gives these values")
+UNKNOWN = Finding(
+    "unknown", "no fault that is known explains the difference, and no formula was found that gives these values"
+)
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -175,9 +177,10 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
     if table is not None and not against and found.complete:  # the expected recipe itself, which these values are not
         return where or [UNKNOWN]
     said = [*against, Finding("identity", f"these values are {identity.recipe} ({identity.confidence})")]
-    left = compare_tables(mine, Table.parse(identity.recipe)).total
-    if left.unequal and where:
-        return where
+    again = compare_tables(mine, Table.parse(identity.recipe))
+    left = again.total
+    if not again.complete or (left.unequal and where):  # a recipe of some of the arrays explains nothing in the others
+        return where or [UNKNOWN]
     return [*said, rest(left)] if left.unequal else said
 
 

@@ -111,6 +111,8 @@ def changed(table: Table, change: Change, dtype: str | None = None, arithmetic: 
     try:
         recipe = Recipe.bind(table.source.encoding.name, **{k: v for k, v in keys.items() if v is not None})
         made = Table.make(recipe, positions=_moved(table.part, change), **options)
+        if [a.name for a in made.arrays] != [a.name for a in table.arrays] and table.recipe is None:
+            made = made.only([a.name for a in table.arrays])
         if change.waves is None or not isinstance(made.plan, Waves):
             return None if change.waves else made
         made = Table(made.source.with_plan(change.waves(made.plan)), made.extent, made.request)

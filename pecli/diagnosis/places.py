@@ -26,7 +26,7 @@ def _where(array: ArrayComparison) -> str | None:
     if figures.unequal == 1:
         return f"one value differs, at {at(first)}: {first.left:.9g} where {first.right:.9g} was expected"
     rows = figures.unequal_rows
-    of_rows = max(1, figures.compared // max(1, len(array.columns)))
+    of_rows = max(1, figures.compared // max(1, wide))
     if len(columns) == 1 and wide > 1:
         return f"column {columns[0]} differs, in {rows:,} of {of_rows:,} rows"
     if rows > SOME * of_rows and len(columns) > SOME * wide:

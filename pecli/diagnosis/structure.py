@@ -120,7 +120,11 @@ def _parts(case: Case, widths: list[int]) -> Iterator[tuple[int, slice, str, str
 
 def _signs(case: Case, widths: list[int]) -> Iterator[Candidate]:
     if len(widths) == 1:
-        yield _changed(case, "sign", f"the sign of {case.names[0]} is changed", each(np.negative))
+        said = f"the sign of {case.names[0]} is changed"
+        yield _changed(case, "sign", said, each(np.negative))
+        if any(np.isinf(p).any() for p in case.there):
+            masked = each(lambda p: np.where(np.isinf(p), p, -p))
+            yield _changed(case, "sign", f"{said}, that of infinity is not", masked)
     for array, columns, text, where in _parts(case, widths):
         work = _scaled(case.expected[array].name, columns, -1.0)
         yield _changed(case, "sign", f"the sign of {text} is changed{where}", work)
@@ -270,7 +274,7 @@ def roundings(case: Case) -> list[Candidate]:
     works = [one for one in works if not all(holds(p, one[1]) for p in case.there)]
     digits = _decimals(case)
     if digits is not None:
-        works.append((f"{said} rounded to {digits} decimals", case.grain, each(partial(np.round, decimals=digits))))
+        works.append((f"{said} rounded to {digits} decimals", case.grain, each(lambda p: np.round(p, digits))))
     found = []
     for text, kind, work in works:
         made = [read_rows(lane, *case.window) for lane in reworked(case.expected, kind, work)]

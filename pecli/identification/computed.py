@@ -103,7 +103,7 @@ def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, s
         return
     top, exponents = found.how.exact[0], -np.log(found.how.exact / found.how.exact[0]) / log
     halves = 2 / exponents[1]
-    if abs(halves - round(halves)) > 1e-6 * halves or np.ptp(np.diff(exponents)) > 1e-9:
+    if not np.isfinite(halves) or abs(halves - round(halves)) > 1e-6 * halves or np.ptp(np.diff(exponents)) > 1e-9:
         return  # no powers of the base over half a width: another scaling's
     for used, kind in ((_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)):
         if used is None or kind not in BITS or (used <= 0).any():

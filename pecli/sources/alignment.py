@@ -18,6 +18,8 @@ from pecli.tables.table import Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Misfit = tuple[bool, bool, float]
+EXACT: Misfit = (False, False, 0.0)
 LOOK_ROWS = 16  # rows that decide between layouts of equal shape
 POSITION_BLOCK = 1 << 18
 
@@ -31,7 +33,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     assert source.recipe is not None
     take_type(other, source.given.get("dtype", "float32"))
     options = dict(_type(source, other)) | _rows(source, other)
-    tried: list[tuple[float, Table]] = []
+    tried: list[tuple[Misfit, Table]] = []
     problem: PecliError | None = None
     for extra in _forms(source, other):
         try:
@@ -41,20 +43,21 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
             continue
         assert isinstance(made, Table)
         tried.append((_misfit(made, other), made))
-        if tried[-1][0] == 0:
+        if tried[-1][0] == EXACT:
             break
     if not tried:
         assert problem is not None
         raise problem
     misfit, best = min(tried, key=lambda item: item[0])
-    across = other.arrays[0].shape
-    if misfit == float("inf") and "length" in options and len(across) == 2 and across[0] == best.arrays[0].shape[-1]:
-        return table_like_turned(source, across, best, options)
+    if misfit[-1] == float("inf") and "length" in options:
+        return _turned(source, other.arrays[0].shape, best, options)
     return best
 
 
-def table_like_turned(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
+def _turned(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
     """Return the table with as many rows as a file of this shape has columns, if it lies across; else the one made."""
+    if len(shape) != 2 or shape[0] != made.arrays[0].shape[-1]:
+        return made
     request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
     with contextlib.suppress(PecliError):
         other = source.open(**{**options, "length": shape[1]}, **request)
@@ -162,20 +165,25 @@ def _forms(source: NamedSource, other: Tabular) -> list[dict[str, str]]:
     return [{}]
 
 
-def _misfit(made: Table, other: Tabular) -> float:
-    """Return how badly a table fits: infinite for other shapes, else the largest difference of the first rows."""
+def _misfit(made: Table, other: Tabular) -> Misfit:
+    """Return how badly a table fits.
+
+    First whether no name is the same, then whether arrays are missing, then the largest difference of the first rows,
+    infinite for other shapes.
+    """
     import numpy as np
 
     from pecli.measures.floats import floats
     from pecli.measures.lanes import same_layout
 
     pairs, left, right = pair_lanes(made, other)
-    if left or right or not pairs:
-        return float("inf")
+    strange = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
+    if right or not pairs:
+        return strange, True, float("inf")
     worst = 0.0
     for mine, theirs in (same_layout(*pair) for pair in pairs):
         if mine.shape != theirs.shape or mine.lead != theirs.lead or is_complex(mine.array) != is_complex(theirs.array):
-            return float("inf")
+            return strange, bool(left), float("inf")
         rows = min(LOOK_ROWS, mine.rows)
         with np.errstate(all="ignore"):  # any bits may stand in a file
             x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
@@ -183,7 +191,7 @@ def _misfit(made: Table, other: Tabular) -> float:
             gap = np.abs(x - y)
         finite = gap[np.isfinite(gap)]
         worst = max(worst, float(finite.max(initial=0.0)))
-    return worst
+    return strange, bool(left), worst
 
 
 def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pecli.declare.tabular import Tabular
@@ -42,6 +43,8 @@ class NamedSource:
         Which columns of a head the model turns together.
     table : Tabular or None
         The values themselves, where they are in memory.
+    array : str or None
+        The one array of a recipe's table that was named.
     """
 
     text: str
@@ -52,6 +55,7 @@ class NamedSource:
     model_layout: str | None = None
     model_pairing: str | None = None
     table: Tabular | None = None
+    array: str | None = None
 
     @property
     def is_recipe(self) -> bool:
@@ -79,7 +83,8 @@ class NamedSource:
         keys = self.given
         if self.model_length is not None and not keys.keys() & {"len", "positions"}:
             keys["len"] = str(self.model_length)
-        return make_table(self.recipe, keys, **options)
+        table = make_table(self.recipe, keys, **options)
+        return table if self.array is None else table.only([self.array])
 
 
 def read_source(text: str, **choice: str) -> NamedSource:
@@ -104,7 +109,11 @@ def read_source(text: str, **choice: str) -> NamedSource:
         raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
     if kind is Kind.FILE and _RECIPE.match(text) and not os.path.exists(text):
         raise UnknownName("encoding", text.partition(":")[0], CATALOGUE)
-    return _recipe_source(text) if kind is Kind.RECIPE else NamedSource(text)
+    if kind is not Kind.RECIPE:
+        return NamedSource(text)
+    recipe, _, array = text.rpartition("::")
+    one = recipe and array.isidentifier()
+    return replace(_recipe_source(recipe), text=text, array=array) if one else _recipe_source(text)
 
 
 def open_source(text: str, **options: Any) -> Tabular:

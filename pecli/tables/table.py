@@ -6,7 +6,7 @@ values and biases are computed by their kernels and rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
@@ -142,6 +142,19 @@ class Table(Tabular):
     def as_type(self, dtype: str) -> Table:
         """Return the same table in another type of `DTYPES`, rounded from the real values."""
         return Table(self.source, self.extent, replace(self.request, dtype=dtype))
+
+    def only(self, names: Sequence[str]) -> Table:
+        """Return the table with some of its arrays alone, which no recipe says.
+
+        Raises
+        ------
+        UnknownName
+            If it has no array of such a name.
+        """
+        found = Table(self.source, self.extent, self.request)
+        found.arrays = tuple(self.array(name) for name in names)
+        found.recipe = None
+        return found
 
     @property
     def positions(self) -> Positions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.compare.options import TOLERANCES, CompareOptions
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
     from pecli.sources.sources import NamedSource
 
+MOST_DIGITS = 17
 DEFAULT_ROWS = 128  # of recipes that say no length
 
 
@@ -68,7 +70,14 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     if len(texts) < 2:
         raise BadParameter("SOURCE", texts[0], "needs another one to be compared with: give two sources or more")
     allowed = Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
+    if options.digits is not None:
+        refuse("stands beside --digits: give one of them", options, "atol", "rtol", "ulp")
+        if options.digits > MOST_DIGITS:
+            raise BadParameter("digits", options.digits, f"must be at most {MOST_DIGITS}, which float64 holds")
+        allowed = Tolerance.printed(options.digits)
     sources = [read_source(text) for text in texts]
+    if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
+        sources = [replace(s, keys={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]
     return (_two if len(sources) == 2 else _several)(sources, allowed, options)
 
 

@@ -11,7 +11,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.records import dataclass
 
-TOLERANCES = ("atol", "rtol", "ulp")
+TOLERANCES = ("atol", "rtol", "ulp", "digits")
 
 
 def tolerance(name: str, given: str) -> Decimal:
@@ -38,6 +38,9 @@ class CompareOptions:
     heads: Annotated[
         int | None,
         Option("Heads of query or key weights: are rows permuted?", "N", check=whole(1, 1 << 16)),
+    ] = None
+    digits: Annotated[
+        int | None, Option("Equal as printed with so many decimals, copied by hand.", "N", check=whole_tolerance)
     ] = None
     stacks: Annotated[bool, Option("Of a model's config.json: which stacks agree, and on what it hangs.")] = False
     all: Annotated[bool, Option("The facts of every encoding.")] = False
