@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick readers exhaustive check format docs docs-check pictures bench dist clean
+.PHONY: help install dev test quick frameworks readers exhaustive check format docs docs-check pictures bench dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -46,6 +46,14 @@ quick: .venv/.dev ## Run the tests that take seconds: those without child proces
 readers: .venv/.dev ## Install other programs' readers and read every format with them
 	@$(VENV_PYTHON) -m pip install --quiet --group readers
 	$(VENV_PYTHON) -m pytest tests/test_readers.py -rs
+
+frameworks: ## Run the tests of pecli.torch in an environment of its own, with what pip finds
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
+	@build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/frameworks/bin/python -m pip install --quiet --editable . pytest mpmath
+	@for name in torch transformers; do \
+	build/frameworks/bin/python -m pip install --quiet $$name || echo "$$name is absent: its tests are skipped"; done
+	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

@@ -34,6 +34,7 @@ ROOMS = (
     "public",
     "__init__",
     "testing",
+    "torch",
     "cli",
     "manual",
     "__main__",
@@ -48,6 +49,7 @@ PACKAGES = {
     "matplotlib": ("drawing.png",),
     "ml_dtypes": ("declare.tabular",),
     "pytest": ("testing.plugin",),
+    "torch": ("torch",),
 }
 LAZY = ("h5py", "pyarrow", "matplotlib")
 
