@@ -238,6 +238,8 @@ def test_hidden_logits_stay_hidden_and_nan_stays_nan():
         ("rope:dim=4", [(1, 3, 8, 4), (1, 2, 8, 4)], {"scores": True, "pairs": "half"}, ["2 heads", "divide"]),
         ("shaw:dim=6,clip=3", [(1, 3, 8, 4), (1, 3, 8, 4)], {"scores": True}, ["vectors of 4"]),
         ("rope:dim=4", [(8, 4)], {"causal": True, "pairs": "half"}, ["mask=causal", "--scores"]),
+        ("deberta", [(1, 3, 8, 4), (1, 3, 8, 4)], {"scores": True}, ["lacks", "dim"]),
+        ("decomposed:grid=4x5,dim=4", [(1, 1, 16, 4), (1, 1, 16, 4)], {"scores": True}, ["16 queries", "20 x 20"]),
         ("fire:threshold=16", [(1, 1, 8, 8)], {}, ["no bias"]),
     ],
 )  # fmt: skip

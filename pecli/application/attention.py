@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,11 +136,28 @@ class Products:
         self.group = self.queries.heads // self.keys.heads
         self._keys = self.keys.keeping(2)
         self.held: dict[str, NDArray[np.generic]] = {}
+        self._check_grids()
         for term in self.terms:
             for name in (term.content, term.against):
-                if table is not None and name in table:
+                if name in ("query", "key"):
+                    continue
+                if table is None or name not in table or term.index not in table:
+                    rule = f"are those of {name} and {term.index}, which the table lacks: give its dim, or weights"
+                    raise BadParameter("terms", ", ".join(one.against for one in self.terms), rule)
+                if name not in self.held:
                     self.held[name] = widen(table.read(name), table.array(name).dtype)
                     self._check(name, table.array(name).shape)
+
+    def _check_grids(self) -> None:
+        """Raise BadParameter where the axes of a grid do not make as many queries and keys as there are."""
+        grid = [term for term in self.terms if term.keys is not None]
+        if not grid or self.table is None or any(term.index not in self.table for term in grid):
+            return
+        shapes = [self.table.array(term.index).shape for term in grid]
+        sides = prod(shape[0] for shape in shapes), prod(shape[1] for shape in shapes)
+        if sides != self.sides[2:]:
+            rule = f"do not fit the grid, which has {sides[0]} x {sides[1]}"
+            raise BadParameter("input", f"({self.sides[2]} queries x {self.sides[3]} keys)", rule)
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
         heads = self.queries.heads
