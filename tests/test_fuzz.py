@@ -164,3 +164,15 @@ def test_every_command_over_every_encoding_of_few_rows(tmp_path, monkeypatch, ca
                 bad.append((words, capfd.readouterr().err[-200:]))
             capfd.readouterr()
     assert not bad, bad
+
+
+def test_a_few_killed_writers_and_faulty_disks_leave_the_old_file_or_the_new_one():
+    code = (
+        "import sys, collections\nfrom tests.fuzz import campaign\ncounts = collections.Counter()\n"
+        "found = [*campaign.killed_writers(7, 4, counts), *campaign.faulty_disks(7, 6, counts)]\n"
+        "print(*found, sep='\\n')\nsys.exit(len(found))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

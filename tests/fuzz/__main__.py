@@ -11,7 +11,8 @@ from collections import Counter
 
 from tests.fuzz import campaign
 
-PARTS = {"words": campaign.command_lines, "files": campaign.damaged_files, "bombs": campaign.constructed_bombs}
+PARTS = {"words": campaign.command_lines, "files": campaign.damaged_files, "bombs": campaign.constructed_bombs,
+         "kills": campaign.killed_writers, "faults": campaign.faulty_disks}  # fmt: skip
 
 
 def main() -> int:
@@ -27,7 +28,8 @@ def main() -> int:
     began = time.monotonic()
     for name, part in PARTS.items():
         if given.only in (None, name):
-            count = {"words": given.count, "files": given.count // 5, "bombs": 30}[name]
+            count = {"words": given.count, "files": given.count // 5, "bombs": 30, "kills": given.count // 30,
+                     "faults": given.count // 30}[name]  # fmt: skip
             for label, words, problem in part(given.seed, count, counts):
                 failures += 1
                 print(f"{label}: pecli {shlex.join(word[:300] for word in words)}\n    {problem}", flush=True)

@@ -12,6 +12,7 @@ from random import Random
 
 from tests.fuzz.children import run_child
 from tests.fuzz.files import bombs, damage, readings, sound
+from tests.fuzz.kills import faults, kills
 from tests.fuzz.words import command_line
 
 Failure = tuple[str, list[str], str]
@@ -80,6 +81,18 @@ def damaged_files(seed: int, count: int, counts: Counter[str]) -> Iterator[Failu
                 counts["readings"] += 1
                 yield from tried(folder, f"files {seed}-{number} {name}", words, kept | {bad})
             (folder / bad).unlink()
+
+
+def killed_writers(seed: int, count: int, counts: Counter[str]) -> Iterator[Failure]:
+    """Kill writers at random times."""
+    with playground() as folder:
+        yield from kills(seed, count, counts, folder)
+
+
+def faulty_disks(seed: int, count: int, counts: Counter[str]) -> Iterator[Failure]:
+    """Let calls of writers fail."""
+    with playground() as folder:
+        yield from faults(seed, count, counts, folder)
 
 
 def constructed_bombs(seed: int, count: int, counts: Counter[str]) -> Iterator[Failure]:
