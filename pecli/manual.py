@@ -189,11 +189,10 @@ def readme(text: str) -> str:
 
 def readme_catalogue() -> str:
     """Return the table of encodings."""
-    lines = ["| encoding | what it is | formula | used by |", "|---|---|---|---|"]
+    lines = ["| encoding | what it is | used by |", "|---|---|---|"]
     for encoding in CATALOGUE.values():
         summary = encoding.description.splitlines()[0].rstrip(".")
-        formula = encoding.formula[0].replace("|", "\\|").replace("`", "'")
-        lines.append(f"| `{encoding.name}` | {summary} | `{formula}` | {encoding.users} |")
+        lines.append(f"| `{encoding.name}` | {summary} | {encoding.users} |")
     return "\n".join(lines)
 
 
@@ -206,6 +205,7 @@ def readme_run(commands: str) -> str:
     """Return commands, joined by ``&&``, with what they print, as a console shows it."""
     lines = ["```console"]
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "examples").symlink_to(ROOT / "examples")
         for command in commands.split(" && "):
             shell = f'pecli() {{ "{sys.executable}" -m pecli "$@"; }}; {command}'
             drop = ("NO_COLOR", "FORCE_COLOR", "TERM", "GITHUB_ACTIONS", "PY_COLORS")

@@ -68,3 +68,12 @@ def test_the_readmes_python_runs(tmp_path, monkeypatch):
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(block, "README.md", "exec"), {})
     assert (tmp_path / "rope.safetensors").exists()
+
+
+def test_every_console_of_the_readme_is_run_and_it_is_short():
+    text = (ROOT / "README.md").read_text()
+    outside = re.sub(r"<!-- begin:.*?<!-- end -->", "", text, flags=re.DOTALL)
+    assert "```console" not in outside
+    prose = re.sub(r"```.*?```", "", outside, flags=re.DOTALL)
+    assert len(prose.split()) <= 1500
+    assert text.index("base 10000 where 500000") < text.index("## Two commands")
