@@ -79,11 +79,12 @@ def gaussian(
 
     def value(distances: Points, chosen: range) -> Real:
         from pecli.numbers import elementary
-        from pecli.numbers.doubled import from_decimal
+        from pecli.numbers.doubled import Doubled, from_decimal
 
         size = turned(distances.size().times([Fraction(1)]))
-        exponent: Real = minus(size * size * column(from_decimal([factors[h] for h in chosen])))
-        return exponent if apply == "log" else elementary.exp(exponent)  # type: ignore[arg-type]
+        exponent = minus(size * size * column(from_decimal([factors[h] for h in chosen])))
+        assert isinstance(exponent, Doubled)
+        return exponent if apply == "log" else elementary.exp(exponent)
 
     return Bias(heads, value, even=True, causal=mask == "causal")
 
