@@ -9,6 +9,7 @@ from pecli import Table, open_table, write_table
 from pecli.diagnosis.diagnosis import compare
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
+from pecli.tables.selection import InMemory
 
 from .golden_cases import cases, values
 from .unknown_tables import bf16, torch_frequencies
@@ -333,3 +334,22 @@ def test_the_command_says_why_and_exits_with_one(pecli, tmp_path):
     assert "base 10000 where 500000 was expected" in result.stdout
     with open_table(tmp_path / "mine.npy") as table:
         assert table.recipe is None
+
+
+def test_what_changes_nothing_is_no_finding():
+    # one unit in the last place, in a table of one pair whose base and exponent have no effect
+    values = np.array([[0, 1], [0.84147098, 0.54030231]], np.float32)
+    found = compare(InMemory({"pe": values}), Table.parse("sinusoidal:dim=2,len=2"))
+    assert found.total.unequal == 1
+    assert {finding.kind for finding in found.findings}.isdisjoint({"base", "exponent", "scaling", "unit"})
+
+
+def test_neighbours_of_float32_values_are_no_degrees():
+    table = Table.parse("rope:dim=16,len=102,layout=half,arithmetic=float32")
+    cos, sin = table["cos"].copy(), table["sin"]
+    cos[5::7, 3] = np.nextafter(cos[5::7, 3], np.float32(2))
+    found = compare(InMemory({"cos": cos, "sin": sin}), table)
+    assert found.total.unequal == len(cos[5::7])
+    for finding in found.findings:
+        assert "degrees" not in finding.text, found.findings
+        assert "shifted" not in finding.text, found.findings

@@ -211,7 +211,7 @@ REFUSED = [
     (("pe.npy", "--test-len", 20, "--extend", "linear", "--prefix", 17), "prefix=17 must be below 17"),
     (("pe.npy", "--test-len", 20, "--prefix", 1), "prefix=1 needs --extend"),
     (("pe.npy", "--test-len", 20, "--extend", "tile", "--alpha", "0.3"), "alpha=0.3 is for hierarchical"),
-    (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "antialias=true is for linear or cubic"),
+    (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "antialias=true is for linear and cubic"),
     (("pe.npy", "--extend", "cubic", "--grid", "5x4", "--to-grid", "9x9"), "has 20 cells, and the table 17 rows"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4", "--to-grid", "9x9"), "give --prefix 1 if the first 1 are"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "grid=4x4 needs --to-grid beside it"),

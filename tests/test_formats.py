@@ -49,6 +49,9 @@ def cases():
                 )
 
 
+UNTYPED = {"float16": "float64", "float32": "float64", "complex64": "complex128", "int32": "int64"}
+
+
 def write(table, tmp_path, name, **options):
     path = tmp_path / f"table{SUFFIX[name]}"
     size = write_table(table, path, threads=2, **options)
@@ -69,6 +72,13 @@ def test_a_table_comes_back_as_it_was_written(kind, name, way, tmp_path):
             return
         for array in table.arrays:
             found = stored.array(array.name)
+            if name == "csv":  # says no type: its decimals are float64, and narrow to what was written
+                assert (found.shape, found.lead) == (array.shape, array.lead)
+                assert found.dtype == UNTYPED.get(array.dtype, array.dtype)
+                np.testing.assert_array_equal(
+                    stored.read(array.name).astype(table.values[array.name].dtype), table.values[array.name]
+                )
+                continue
             assert (found.shape, found.dtype, found.lead) == (array.shape, array.dtype, array.lead)
             assert stored.read(array.name).tobytes() == np.ascontiguousarray(table.values[array.name]).tobytes()
             rows = stored.read_rows([array.name], array.rows // 3, array.rows // 2)[array.name]

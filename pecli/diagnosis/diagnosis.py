@@ -139,6 +139,8 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
     near = math.isfinite(left.max_abs) and left.max_abs <= max(case.rounding, NEAR * whole.max_abs)
     if left.unequal and not near and left.unequal > SOME * whole.unequal:
         return None
+    if left.unequal >= whole.unequal and not left.max_abs < HALF * whole.max_abs:
+        return None  # what changes nothing here, as a base with one pair, explains nothing
     for further in candidate.further if left.unequal else ():
         lanes = further.lanes()
         less = None if lanes is None else case.compared(lanes)

@@ -107,7 +107,9 @@ def pairs_of(arrays: Sequence[Floats], resolution: float) -> Iterator[Reading]:
 def squeezed(values: Floats) -> Floats:
     """Return values without axes of length 1, but with at least a row axis."""
     found: Floats = np.squeeze(values)
-    return found.reshape(1, -1) if found.ndim == 0 or (found.ndim == 1 and values.shape[0] == 1) else found
+    if found.ndim == 0 or (found.ndim == 1 and values.shape[0] == 1):
+        return found.reshape(1, -1)
+    return found.reshape(-1, 1) if found.ndim == 1 and values.ndim == 2 else found  # one column is one pair
 
 
 def _two(sample: Sample, planes: list[Floats]) -> Iterator[Reading]:
