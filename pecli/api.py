@@ -8,8 +8,7 @@ NumPy, PyTorch, JAX, MLX, TensorFlow or anything else with an array protocol, on
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from pecli.sources.sources import NamedSource, config_source, read_source
 if TYPE_CHECKING:
     from pecli.application.wishes import Application
     from pecli.comparison.results import Comparison
-    from pecli.drawing.charts import Chart
+    from pecli.drawing.pictures import Picture
     from pecli.extrapolation.extrapolation import Extrapolation
     from pecli.identification.verdict import Identification
     from pecli.inspection.statistics import Inspection
@@ -280,31 +279,6 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     return read(where, layer_type=layer_type, stack=stack)
 
 
-@dataclass(frozen=True, repr=False)
-class Picture:
-    """Charts of a table; a notebook shows them, and :meth:`save` writes them."""
-
-    charts: Sequence[Chart]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an SVG, or with matplotlib a PNG, by the suffix."""
-        from pathlib import Path
-
-        from pecli.drawing.pictures import picture_bytes
-
-        Path(path).write_bytes(picture_bytes(self.charts, os.fspath(path)))
-
-    def _repr_html_(self) -> str:
-        from pecli.drawing.svg import svg_of
-
-        return svg_of(self.charts)
-
-    def __repr__(self) -> str:
-        from pecli.drawing.pictures import draw
-
-        return draw(self.charts)
-
-
 def plot(subject: Any, *pictures: str) -> Picture:
     """Draw a subject: by default what its family shows best, or the pictures named, as ``inspect --plot`` does.
 
@@ -314,6 +288,7 @@ def plot(subject: Any, *pictures: str) -> Picture:
     *pictures : str
         heatmap, waves, similarity, rotation, bias, slopes.
     """
+    from pecli.drawing.pictures import Picture
     from pecli.drawing.tables import charts_of_table
 
     source = source_of(subject)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pecli.drawing.charts import Chart
@@ -52,3 +54,22 @@ def picture_bytes(charts: Sequence[Chart], path: str) -> bytes:
     from pecli.drawing.png import png_of
 
     return png_of(charts)
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """Charts of a table; a notebook shows them, and :meth:`save` writes them."""
+
+    charts: Sequence[Chart]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an SVG, or with matplotlib a PNG, by the suffix."""
+        Path(path).write_bytes(picture_bytes(self.charts, os.fspath(path)))
+
+    def _repr_html_(self) -> str:
+        from pecli.drawing.svg import svg_of
+
+        return svg_of(self.charts)
+
+    def __repr__(self) -> str:
+        return draw(self.charts)

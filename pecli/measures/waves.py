@@ -16,9 +16,7 @@ from pecli.measures.placing import ROUNDINGS, SPREAD, position_of
 from pecli.measures.readings import Reading
 from pecli.measures.rhythm import Rhythm, measure
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, gone_around, series
-from pecli.numbers.positions import fraction_text
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest
 
 Floats = NDArray[np.float64]
 Rule = Callable[[Measured], Iterator[Spectrum]]
@@ -228,37 +226,3 @@ def _starts(value: float, spread: float, step: Fraction) -> list[Decimal]:
     if digits(short) <= 12:
         found.append(short)
     return list(dict.fromkeys(found))
-
-
-def table_keys(wave: Wave) -> dict[str, str] | None:
-    """Return a table's keys for the positions of its rows; None where the step is no decimal."""
-    if wave.chosen is not None:
-        return {"positions": "+".join(str(int(p)) if p == int(p) else repr(float(p)) for p in wave.chosen)}
-    found = {}
-    if wave.start:
-        found["start"] = number_text(wave.start)
-    if wave.step != 1:
-        if not decimal_exactly(wave.step):
-            return None
-        found["step"] = fraction_text(wave.step)
-    return found
-
-
-def decimal_exactly(value: Fraction) -> bool:
-    """Whether a fraction is a decimal of finite length."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1 and value.denominator < 10**15
-
-
-def as_decimal(value: Fraction) -> Decimal:
-    """Return the nearest decimal of the context's digits."""
-    return Decimal(value.numerator) / Decimal(value.denominator)
-
-
-def rows_between(wave: Wave, step: Fraction) -> Fraction:
-    """Return the first position in units of a step, whole where it is as good as whole."""
-    start = Fraction(wave.start) / step
-    return Fraction(round(start)) if abs(start - round(start)) < Fraction(1, 10**6) else start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 MOST_DIGITS = 17
 
@@ -40,3 +41,17 @@ def near(value: float, relative: float) -> Decimal:
 def digits(value: Decimal) -> int:
     """Return how many significant digits a decimal has."""
     return len(value.normalize().as_tuple().digits) if value else 1
+
+
+def decimal_exactly(value: Fraction) -> bool:
+    """Whether a fraction is a decimal of finite length."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1 and value.denominator < 10**15
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Return the nearest decimal of the context's digits."""
+    return Decimal(value.numerator) / Decimal(value.denominator)

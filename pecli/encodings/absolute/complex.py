@@ -54,7 +54,7 @@ def complex_numbers(
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield a table of complex numbers that turn with a geometric series of frequencies."""
     from pecli.declare.guess import Guess
-    from pecli.measures.waves import table_keys
+    from pecli.measures.wave_keys import table_keys
 
     for wave in evidence.series:
         table, keys = table_keys(wave), wave.spectrum.keys

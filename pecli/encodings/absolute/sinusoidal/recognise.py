@@ -7,8 +7,10 @@ from fractions import Fraction
 
 from pecli.declare.guess import Guess
 from pecli.measures.evidence import Evidence
-from pecli.measures.waves import Wave, as_decimal, decimal_exactly, rows_between, table_keys, underflowed
+from pecli.measures.wave_keys import rows_between, table_keys
+from pecli.measures.waves import Wave, underflowed
 from pecli.numbers.positions import fraction_text
+from pecli.numbers.shortest import as_decimal, decimal_exactly
 from pecli.numbers.text import number_text
 
 ORDERS = {("interleaved", True): "interleaved", ("cos-sin", False): "cos-sin", ("cos-sin", True): "sin-cos"}

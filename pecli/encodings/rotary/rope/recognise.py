@@ -18,16 +18,10 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.placing import ROUNDINGS
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
-from pecli.measures.waves import (
-    Wave,
-    as_decimal,
-    decimal_exactly,
-    rows_between,
-    table_keys,
-    underflowed,
-)  # fmt: skip
+from pecli.measures.wave_keys import rows_between, table_keys
+from pecli.measures.waves import Wave, underflowed
 from pecli.numbers.positions import fraction_text
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest  # fmt: skip
 from pecli.numbers.text import join_list, number_text
 
 COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
