@@ -1,8 +1,7 @@
 """The commands as functions, of whatever a person has at hand.
 
-A *subject* is a recipe's text, a :class:`Recipe`, a path, a table, a model's config (a path, a mapping or the object
-of transformers), or values in memory: an array, a pair of cosines and sines, or a mapping of names to arrays, of
-NumPy, PyTorch, JAX, MLX, TensorFlow or anything else with an array protocol, on any device. No framework is imported.
+A *subject* is a recipe or its text, a path, a table, a model's config (a path, a mapping or an object), or values: an
+array, a pair of cosines and sines, or a mapping of arrays, of anything with an array protocol, on any device.
 """
 
 from __future__ import annotations
