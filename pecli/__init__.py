@@ -49,7 +49,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'pecli' has no attribute {name!r}")
     from importlib import import_module
 
-    names = {n: v for n, v in vars(import_module("pecli.public")).items() if not n.startswith("_")}
+    # pytest puts names with an at-sign into what it rewrites, and pecli is a plugin of it
+    names = {n: v for n, v in vars(import_module("pecli.public")).items() if n.isidentifier() and n[0] != "_"}
     if name == "__all__":
         return sorted(names)
     if name not in names:

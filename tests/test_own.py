@@ -104,8 +104,9 @@ def test_what_its_function_does_wrong_is_no_bug_of_pecli(pecli, tmp_path, line, 
 
 
 def test_a_name_of_the_catalogue_is_taken_before_it_is_imported(refuses, tmp_path):
-    (tmp_path / "mine.py").write_text(EXAMPLE.read_text().replace("def resonance_rope", "def rope"))
-    refuses("--plugin", "mine.py", "list", says=("mine.py: line ", "rope is an encoding of pecli"))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.py").write_text(EXAMPLE.read_text().replace("def resonance_rope", "def rope"))
+    refuses("--plugin", "own/mine.py", "list", says=("mine.py: line ", "rope is an encoding of pecli"))
 
 
 def test_a_plugin_that_is_not_there(refuses):

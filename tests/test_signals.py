@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_a_signal_at_any_moment_gives_no_traceback(tmp_path):
 
 
 def test_a_shells_loop_stops(tmp_path):
-    script = f"for n in 1 2 3; do echo $n; {sys.executable} -m pecli {' '.join(OURS)}; done; echo on"
+    script = f"for n in 1 2 3; do echo $n; {shlex.quote(sys.executable)} -m pecli {' '.join(OURS)}; done; echo on"
     child = subprocess.Popen(
         ["bash", "-c", script], cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),

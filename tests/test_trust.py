@@ -1,5 +1,6 @@
 """A recipe that stands in a file opens no other file, unless the user says that it may."""
 
+import shlex
 import subprocess
 import sys
 
@@ -100,7 +101,7 @@ def test_what_the_user_names_beside_it_is_opened(tmp_path, monkeypatch, opened):
 
 def test_content_comes_through_a_pipe(pecli, tmp_path):
     np.save(tmp_path / "c.npy", np.random.default_rng(1).normal(size=(5, 8)))
-    command = f"{sys.executable} -m pecli generate cpe --content <(cat c.npy) -o a.npy"
+    command = f"{shlex.quote(sys.executable)} -m pecli generate cpe --content <(cat c.npy) -o a.npy"
     plain = pecli("generate", "cpe", "--content", "c.npy", "-o", "b.npy")
     done = subprocess.run(
         ["bash", "-c", command], cwd=tmp_path, env=clean_environment(), capture_output=True, check=False, timeout=60
