@@ -9,7 +9,6 @@ facts that ``pecli compare`` prints and the contract tests all derive from it.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
@@ -50,7 +49,7 @@ class Encoding:
     place: int = LAST
     hooks: Hooks = field(default_factory=dict, hash=False, compare=False)
     guidance: Guidance | None = None
-    package: str = ""
+    home: str = ""
     unrecognised: str = ""
 
     @cached_property
@@ -72,7 +71,7 @@ class Encoding:
         """
         if name not in self.hooks:
             raise UndeclaredHook(self.name, name)
-        return load(self.hooks[name], self.package)
+        return load(self.hooks[name], self.home)
 
     @property
     def options(self) -> tuple[Parameter, ...]:
@@ -205,8 +204,7 @@ def encoding(
     worked examples, `users` says who uses it.  Formula lines are separated by
     newlines.  `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
-    `pecli.declare.hooks`; `guidance` says when to use it.
-    `pecli.declare.hooks`; `unrecognised` says why its tables cannot be recognised
+    `pecli.declare.hooks`; `guidance` says when to use it; `unrecognised` says why its tables cannot be recognised
     from their values, where they cannot.
     """
 
@@ -227,7 +225,7 @@ def encoding(
             place=place,
             hooks=dict(hooks or {}),
             guidance=guidance,
-            package=_package_of(function),
+            home=function.__module__,
             unrecognised=unrecognised,
         )
         if word in REGISTRY:
@@ -238,9 +236,3 @@ def encoding(
         return function
 
     return declare
-
-
-def _package_of(function: Callable[..., Any]) -> str:
-    """Return the package that relative modules of a declaration belong to: its folder."""
-    module = sys.modules.get(function.__module__)
-    return str(getattr(module, "__package__", "") or "")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any
 
 from pecli.declare.encoding import REGISTRY
+from pecli.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Hooks: what the toolkit knows of one encoding beyond its values, loaded when somebody asks.
 
 A declaration names its hooks.  Each is a function, or the text "module:function" of one whose module is
-imported when the hook is first asked for; a module that begins with a dot lies beside the declaration.
+imported when the hook is first asked for; one that begins with a dot lies beside the declaration, and without a
+module the function stands further down beside it.
 Whoever asks for a hook that nobody declared gets an error, never a default: `Encoding.declares` tells.
 """
 
@@ -16,15 +17,15 @@ Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]
 
 
-def load(hook: Hook, package: str) -> Callable[..., Any]:
+def load(hook: Hook, home: str) -> Callable[..., Any]:
     """Return the function of a hook.
 
     Parameters
     ----------
     hook : callable or str
         The function itself, or "module:function".
-    package : str
-        The package of the declaration, to which a relative module belongs.
+    home : str
+        The module of the declaration, beside which a relative one lies.
 
     Raises
     ------
@@ -34,7 +35,8 @@ def load(hook: Hook, package: str) -> Callable[..., Any]:
     if not isinstance(hook, str):
         return hook
     module, _, name = hook.partition(":")
-    found: Callable[..., Any] | None = getattr(import_module(module, package), name, None)
+    package = import_module(home).__package__ if module.startswith(".") else None
+    found: Callable[..., Any] | None = getattr(import_module(module or home, package), name, None)
     if found is None:
-        raise TypeError(f"{package} declares the hook '{hook}', which is not there")
+        raise TypeError(f"{home} declares the hook '{hook}', which is not there")
     return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,10 @@ class Doubled:
 
     def __neg__(self) -> Doubled:
         return Doubled(-self.hi, -self.lo)
+
+    def __getitem__(self, places: Any) -> Doubled:
+        """Return the numbers at these places."""
+        return Doubled(self.hi[places], self.lo[places])
 
     def scaled(self, power: Floats | float) -> Doubled:
         """Multiply by a power of two, exactly."""

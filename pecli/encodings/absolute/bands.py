@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Frequency, Waves
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
 from pecli.encodings.shared.coordinates import (
     AxisOrder,
@@ -19,15 +22,10 @@ from pecli.encodings.shared.coordinates import (
     PointList,
     coordinates_of,
 )
+from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import per_side
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
 
@@ -48,7 +46,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
         unless="for token positions, which have no box",
     ),
     place=8,
-    hooks={"recognise": "pecli.encodings.absolute.bands:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ":recognise", "extend": reaches.phases},
 )
 def bands(
     *,
@@ -103,7 +101,6 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield evenly spaced frequencies of coordinates from -1 to 1."""
-    from pecli.declare.guess import Guess, combinations
     from pecli.encodings.shared.columns import symmetric_grids
 
     for axes, inputs, rest, where in symmetric_grids(evidence):

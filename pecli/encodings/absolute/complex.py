@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.parameters import Base
 from pecli.numbers.decimals import geometric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
 
 
 @encoding(
@@ -31,14 +29,10 @@ if TYPE_CHECKING:
     users="complex word embeddings; complex rotary caches",
     example="complex:dim=4",
     guidance=Guidance(
-        when="where a framework multiplies by complex numbers",
-        unless="where a table is added to real embeddings",
+        when="where a framework multiplies by complex numbers", unless="where a table is added to real embeddings"
     ),
     place=10,
-    hooks={
-        "recognise": "pecli.encodings.absolute.complex:recognise",
-        "extend": "pecli.encodings.shared.reaches:phases",
-    },
+    hooks={"recognise": ":recognise", "extend": reaches.phases},
 )
 def complex_numbers(
     *,
@@ -53,7 +47,6 @@ def complex_numbers(
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield a table of complex numbers that turn with a geometric series of frequencies."""
-    from pecli.declare.guess import Guess
     from pecli.measures.wave_keys import table_keys
 
     for wave in evidence.series:

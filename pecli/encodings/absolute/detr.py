@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Coordinate, Waves
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Evidence, Integers
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Grid2, Lattice, per_side
 from pecli.encodings.shared.parameters import Dim
+from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
-from pecli.encodings.shared.sides import share
 
 ONE = Decimal(1)
 
@@ -47,7 +42,7 @@ ONE = Decimal(1)
         unless="where patches count and not their place in the image",
     ),
     place=7,
-    hooks={"recognise": "pecli.encodings.absolute.detr:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset(
             "convention",
@@ -130,7 +125,7 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         return Coordinate(counts[first:], own, unit)
     other, limit = lattice.index(1 - side), inside[1 - side]
 
-    def index(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def index(rows: Integers) -> Integers:
         import numpy as np
 
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
@@ -140,8 +135,6 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield plain and normalised coordinates over the grids that one array follows."""
-    from pecli.declare.guess import Guess, combinations
-
     for sides in evidence.grids if len(evidence.points) == 1 else ():
         if len(sides.lengths) == 2 and not sides.prefix and not sides.suffix:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text}

@@ -7,11 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_orders
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import (
     WORD_HELP,
     AxisOrder,
@@ -22,11 +23,9 @@ from pecli.encodings.shared.coordinates import (
     PointList,
     coordinates_of,
 )
+from pecli.encodings.shared.kernel_types import Doubled
 from pecli.encodings.shared.parameters import Seed
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from pecli.numbers.doubled import Doubled
 
 DRAWN_BITS = 40
 """A drawn factor is sigma times a whole multiple of 2^-40.
@@ -57,7 +56,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
         unless="where several scales are needed, or runs must agree on the drawn matrix",
     ),
     place=11,
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"extend": reaches.phases},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(

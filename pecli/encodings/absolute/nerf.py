@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
-from pecli.encodings.shared.coordinates import (
-    AxisOrder,
-    Extent,
-    Grid,
-    PointAxes,
-    PointList,
-    coordinates_of,
-)
+from pecli.encodings.shared.coordinates import AxisOrder, Extent, Grid, PointAxes, PointList, coordinates_of
+from pecli.encodings.shared.kernel_types import Evidence
 from pecli.numbers.decimals import power
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
 
 LARGEST_EXPONENT = 96
 """Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
@@ -47,7 +38,7 @@ a frequency suffice for 2^96 times the largest scale."""
         unless="for token positions: rows repeat with the period",
     ),
     place=9,
-    hooks={"recognise": "pecli.encodings.absolute.nerf:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset(
             "convention",
@@ -104,7 +95,6 @@ def nerf(
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield frequencies that double, of coordinates from -1 to 1."""
-    from pecli.declare.guess import Guess, combinations
     from pecli.encodings.shared.columns import symmetric_grids
 
     for axes, inputs, rest, where in symmetric_grids(evidence):

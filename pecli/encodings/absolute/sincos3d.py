@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
 
 ONE = Decimal(1)
@@ -42,10 +40,7 @@ ONE = Decimal(1)
         unless="where attention should depend on offsets alone",
     ),
     place=6,
-    hooks={
-        "recognise": "pecli.encodings.absolute.sincos3d:recognise",
-        "extend": "pecli.encodings.shared.reaches:phases",
-    },
+    hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset(
             "convention",
@@ -102,8 +97,6 @@ def _widths(dim: int, split: str) -> tuple[tuple[int, int], ...]:
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield the splits of the columns over the grids of frames that one array follows."""
-    from pecli.declare.guess import Guess, combinations
-
     for sides in evidence.grids if len(evidence.points) == 1 else ():
         if len(sides.lengths) == 3 and not sides.suffix:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}

@@ -5,28 +5,20 @@ H heads.  The distance is key minus query; i is the query's position.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
+from pecli.encodings.shared.kernel_types import Evidence, Floats, Integers, Points
 from pecli.encodings.shared.ratios import Ratios, even_step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.points import Points
-
-    Floats = NDArray[np.float64]
 
 
 @encoding(
@@ -48,7 +40,7 @@ if TYPE_CHECKING:
         unless="where one bias for each distance must serve all queries, as a cached kernel",
     ),
     place=6,
-    hooks={"recognise": "pecli.encodings.bias.fire:recognise", "extend": "pecli.encodings.shared.reaches:biases"},
+    hooks={"recognise": ":recognise", "extend": reaches.biases},
 )  # fmt: skip
 def fire(
     *,
@@ -201,7 +193,7 @@ class Network:
 
     def _runs(
         self, ratios: Ratios, queries: Points, keys: Points, step: int, bends: Floats, divisors: Floats
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    ) -> tuple[Integers, Integers]:
         """Return how many keys of each query fall into each piece, (q * (2m + 1),), and the pieces in that order."""
         import numpy as np
 
@@ -244,7 +236,6 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
     import numpy as np
 
-    from pecli.declare.guess import Guess
     from pecli.numbers.shortest import near
     from pecli.numbers.text import number_text
 

@@ -5,26 +5,19 @@ A window has height x width patches in row order.  The offset is query minus key
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.encodings.shared.kernel_types import Doubled, Evidence, Floats, Points
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.doubled import Doubled
-    from pecli.numbers.points import Points
 
 Grid = Annotated[tuple[int, ...], Param("Height and width in patches.", ge=1, le=1 << 12, separator="x", items=(2,))]
 Heads = Annotated[
@@ -58,7 +51,7 @@ Heads = Annotated[
         unless="for sequences, or windows of another size without resizing",
     ),
     place=7,
-    hooks={"recognise": "pecli.encodings.bias.window:recognise", "extend": "pecli.encodings.shared.reaches:grid"},
+    hooks={"recognise": ":recognise", "extend": reaches.grid},
     presets=(
         Preset(
             "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",
@@ -90,10 +83,7 @@ def window(
     std: Annotated[
         Std,
         Param(
-            "Standard deviation of drawn values, cut at two deviations.",
-            ge=1e-30,
-            le=1e30,
-            when=("weights", (None,)),
+            "Standard deviation of drawn values, cut at two deviations.", ge=1e-30, le=1e30, when=("weights", (None,))
         ),
     ] = Decimal("0.02"),
     seed: DrawnSeed = 0,
@@ -110,8 +100,8 @@ def window(
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
     count, rows, prepare = _table(weights, heads, shape.entries, float(std), seed)
 
-    def value(entries: Points, chosen: range) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = rows()[entries.multiples][:, chosen.start : chosen.stop].T
+    def value(entries: Points, chosen: range) -> Floats:
+        found: Floats = rows()[entries.multiples][:, chosen.start : chosen.stop].T
         return found
 
     fixed = (Fixed("weight", (shape.entries, count), ("entry", "head"), lambda a, b: rows()[a:b]),) if count else ()
@@ -120,14 +110,14 @@ def window(
 
 def _table(
     path: str | None, heads: int | None, entries: int, std: float, seed: int
-) -> tuple[int, Callable[[], NDArray[np.float64]], Callable[[], None]]:
+) -> tuple[int, Callable[[], Floats], Callable[[], None]]:
     """Return the number of heads, what gives the table (entries, heads), and what reads and checks it."""
     if path is None:
         count = heads or 0
         return count, cache(lambda: draw(seed, 0, 0, entries, count, "truncated-normal", std)), lambda: None
 
     @cache
-    def read() -> NDArray[np.float64]:
+    def read() -> Floats:
         from pecli.encodings.shared.files import one_array, read_arrays, shaped
 
         values = one_array(read_arrays(path), path, "relative_position_bias_table")
@@ -158,7 +148,7 @@ def _continuous(
         return _log_coordinates(shape, trained)
 
     @cache
-    def network() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def network() -> tuple[Floats, Floats, Floats]:
         if path is None:
             import numpy as np
 
@@ -230,9 +220,7 @@ def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> Doubled:
     ))  # fmt: skip
 
 
-def _perceptron(
-    inputs: NDArray[np.float64], first: NDArray[np.float64], bias: NDArray[np.float64], second: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> Floats:
     """Return W2 max(0, W1 x + b1), (heads, m); sums in one order, so that they are the same on every machine."""
     import numpy as np
 
@@ -246,8 +234,6 @@ def _perceptron(
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield windows of as many patches as the index has rows, with and without a class token."""
-    from pecli.declare.guess import Guess
-
     if evidence.square is None or evidence.by_distance is not None:
         return
     tokens = len(evidence.square)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
+from pecli.encodings.shared.content import Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Dim
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-from pecli.encodings.shared.content import Content
 
 
 def reach(recipe: Recipe) -> Reach:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
-from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.content import Content
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
+from pecli.encodings.shared.kernel_types import Floats
+from pecli.errors import BadParameter
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -46,7 +42,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="for sequences without a border, or tables made beforehand",
     ),
     place=2,
-    hooks={"extend": "pecli.encodings.shared.reaches:content", "apply": effect},
+    hooks={"extend": reaches.content, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(

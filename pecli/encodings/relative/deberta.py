@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Source, encoding
-from pecli.declare.plan import Relative
+from pecli.declare.guess import Guess
+from pecli.declare.plan import Frame, Relative
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.distance_vectors import VectorWeights, vectors
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std
+from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.declare.plan import Frame
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.points import Points
-
-    Integers = NDArray[np.int64]
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -79,7 +69,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="where memory is short: scores need three products",
     ),
     place=3,
-    hooks={"recognise": "pecli.encodings.relative.deberta:recognise", "extend": reach, "apply": effect},
+    hooks={"recognise": ":recognise", "extend": reach, "apply": effect},
 )  # fmt: skip
 def deberta(
     *,
@@ -158,7 +148,6 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
     import numpy as np
 
-    from pecli.declare.guess import Guess
     from pecli.numbers.points import Points
 
     if evidence.by_distance is None or evidence.by_distance[1] != "index":

@@ -5,26 +5,21 @@ The distance is query minus key, in patches of the finer of the two grids.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.parameters import Dim
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Values = Callable[[], NDArray[np.float64]]
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -62,7 +57,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="for sequences",
     ),
     place=4,
-    hooks={"extend": "pecli.encodings.shared.reaches:grid", "apply": effect},
+    hooks={"extend": reaches.grid, "apply": effect},
     unrecognised="its vectors are drawn, and then trained: their statistics are all that can be told",
 )  # fmt: skip
 def decomposed(
@@ -111,7 +106,7 @@ def decomposed(
         trained = rows if trained_grid is None else 2 * trained_grid[axis] - 1
         if weights is None:
             rule: Literal["truncated-normal", "zeros"] = init
-            made: Values = cache(partial(draw, seed, axis, 0, trained, dim, rule, float(std)))
+            made: Callable[[], Floats] = cache(partial(draw, seed, axis, 0, trained, dim, rule, float(std)))
         else:
             made = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
         table = cache(partial(_resized, made, rows))
@@ -126,13 +121,11 @@ def decomposed(
     return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
 
 
-def _rows(
-    values: Callable[[], NDArray[np.float64] | NDArray[np.int64]], start: int, stop: int
-) -> NDArray[np.float64] | NDArray[np.int64]:
+def _rows(values: Callable[[], Floats | Integers], start: int, stop: int) -> Floats | Integers:
     return values()[start:stop]
 
 
-def _read(path: str, name: str, dim: int) -> NDArray[np.float64]:
+def _read(path: str, name: str, dim: int) -> Floats:
     """Return a table of an axis from a file; its number of rows is free."""
     from pecli.encodings.shared.files import one_array, read_arrays, shaped
 
@@ -140,7 +133,7 @@ def _read(path: str, name: str, dim: int) -> NDArray[np.float64]:
     return shaped(values, path, (None, dim), f"{name} with dim={dim}")
 
 
-def _resized(values: Values, rows: int) -> NDArray[np.float64]:
+def _resized(values: Callable[[], Floats], rows: int) -> Floats:
     """Return the table resized to `rows` by linear interpolation between the middles of rows, as torch computes it."""
     import numpy as np
 
@@ -151,11 +144,11 @@ def _resized(values: Values, rows: int) -> NDArray[np.float64]:
     places = [max(Fraction(0), (Fraction(2 * i + 1, 2)) * Fraction(have, rows) - Fraction(1, 2)) for i in range(rows)]
     low = np.array([min(int(place), have - 1) for place in places])
     part = np.array([float(place - int(place)) for place in places])[:, None]
-    found: NDArray[np.float64] = table[low] * (1.0 - part) + table[np.minimum(low + 1, have - 1)] * part
+    found: Floats = table[low] * (1.0 - part) + table[np.minimum(low + 1, have - 1)] * part
     return found
 
 
-def axis_index(q: int, k: int) -> NDArray[np.int64]:
+def axis_index(q: int, k: int) -> Integers:
     """Return which row of an axis's table q queries and k keys take, (q, k), by exact fractions."""
     import numpy as np
 

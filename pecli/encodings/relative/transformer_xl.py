@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Fixed, Relative, Waves
+from pecli.declare.guess import Guess
+from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.distance_vectors import vectors
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Std
+from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.parameters import Base, Dim, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.declare.plan import Frame
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.points import Points
-
-    Integers = NDArray[np.int64]
-from pecli.encodings.shared.distance_vectors import vectors
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -61,11 +52,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="where fused attention is wanted: it adds a term to each score",
     ),
     place=2,
-    hooks={
-        "recognise": "pecli.encodings.relative.transformer_xl:recognise",
-        "extend": "pecli.encodings.shared.reaches:phases",
-        "apply": effect,
-    },
+    hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect},
     presets=(
         Preset(
             "convention",
@@ -166,8 +153,6 @@ def _query_vectors(dim: int, heads: int | None, head_dim: int | None, std: float
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield sinusoids of distances that fall to the last row."""
-    from pecli.declare.guess import Guess
-
     for wave in evidence.series:
         order = {("cos-sin", True): "sin-cos", ("interleaved", True): "interleaved"}.get(
             (wave.reading.layout, wave.lines.swapped)

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.encodings.rotary.rope import rope
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import Coordinates, of_points
+from pecli.encodings.shared.kernel_types import Evidence, Integers
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 Places = list[tuple[int, slice, slice]]
@@ -39,8 +33,7 @@ T, H, W = 0, 1, 2
 def mrope(
     *,
     sections: Annotated[
-        tuple[int, ...],
-        Param("Pairs that turn with each stream: t, h, w (hw-alternating: h, w, t).", ge=0, le=1 << 19),
+        tuple[int, ...], Param("Pairs that turn with each stream: t, h, w (hw-alternating: h, w, t).", ge=0, le=1 << 19)
     ],
     section_order: Annotated[
         Order,
@@ -179,13 +172,13 @@ class Run:
         """Return how far positions go on."""
         return max(int((self.sides[T] - 1) * time_step) + 1, *self.sides[H:]) if self.sides else self.tokens
 
-    def stream(self, number: int, time_step: Decimal) -> NDArray[np.int64]:
+    def stream(self, number: int, time_step: Decimal) -> Integers:
         """Return its tokens' positions in one stream, from 0."""
         import numpy as np
 
         if not self.sides:
             return np.arange(self.tokens, dtype=np.int64)
-        along: NDArray[np.int64] = np.indices(self.sides, dtype=np.int64)[number].reshape(-1)
+        along: Integers = np.indices(self.sides, dtype=np.int64)[number].reshape(-1)
         if number == T and time_step != 1:
             along = np.array([int(t * time_step) for t in range(self.sides[T])], np.int64)[along]
         return along
@@ -207,11 +200,11 @@ def _ends(runs: Iterable[Run], time_step: Decimal) -> list[int]:
     return [0, *accumulate(run.length(time_step) for run in runs)]
 
 
-def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integers], Integers]:
     """Return the function from tokens to their positions in one stream."""
 
     @cache
-    def positions() -> NDArray[np.int64]:
+    def positions() -> Integers:
         import numpy as np
 
         starts = _ends(runs, time_step)[:-1]
@@ -246,24 +239,22 @@ mrope = encoding(
     users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
     guidance=Guidance(
-        when="for models of text with images or video between",
-        unless="for plain text, where it is rope",
+        when="for models of text with images or video between", unless="for plain text, where it is rope"
     ),
     place=6,
     hooks={
-        "recognise": "pecli.encodings.rotary.mrope:recognise",
+        "recognise": ":recognise",
         "mistakes": ".rope.mistakes:mistakes",
-        "lesson": "pecli.encodings.rotary.rope.lesson:steps",
+        "lesson": ".rope.lesson:steps",
         "emulate": ".rope.arithmetic:emulate",
         "scale": ".rope.scale:scale",
-        "extend": "pecli.encodings.shared.reaches:scaled_phases",
+        "extend": reaches.scaled_phases,
     },
 )(mrope)
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield text, whose tokens have one position in all streams: a plain rotation, whatever the sections."""
-    from pecli.declare.guess import Guess
     from pecli.encodings.shared.waves import rotary_keys
 
     for wave in evidence.series:

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.decays import HeadDim
+from pecli.encodings.shared.kernel_types import Doubled, Evidence
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.doubled import Doubled
-from pecli.encodings.shared.decays import HeadDim
 
 LONGEST = 1 << 31
 
@@ -49,15 +45,12 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(relative="rotation", cost="n * dim + heads * n"),
     users="RetNet, torchscale",
     example="retnet:dim=4,heads=2,max-len=8",
-    guidance=Guidance(
-        when="for retention, whose decay needs no softmax",
-        unless="for plain attention",
-    ),
+    guidance=Guidance(when="for retention, whose decay needs no softmax", unless="for plain attention"),
     place=5,
     hooks={
-        "recognise": "pecli.encodings.rotary.retnet:recognise",
+        "recognise": ":recognise",
         "emulate": ".rope.arithmetic:emulate_rounded",
-        "extend": "pecli.encodings.shared.reaches:phases",
+        "extend": reaches.phases,
         "apply": effect,
     },
 )
@@ -194,7 +187,6 @@ def _log_gamma(head: int) -> Decimal:
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield rotations whose slowest pair turns by 1/base, with the decay where it stands beside them."""
-    from pecli.declare.guess import Guess
     from pecli.encodings.shared.waves import rotary_keys
 
     for wave in evidence.series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -9,21 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.decays import HeadDim
+from pecli.encodings.shared.kernel_types import Evidence, Points
 from pecli.encodings.shared.parameters import Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
     from pecli.numbers.exponentials import Exponentials, Powers
-    from pecli.numbers.points import Points
-from pecli.encodings.shared.decays import HeadDim
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -48,11 +47,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="without a causal mask: later keys grow instead",
     ),
     place=4,
-    hooks={
-        "recognise": "pecli.encodings.rotary.xpos:recognise",
-        "extend": "pecli.encodings.shared.reaches:phases",
-        "apply": effect,
-    },
+    hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect},
 )
 def xpos(
     *,
@@ -112,7 +107,6 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield the scale base and centre that the array of scales shows, beside cosines and sines."""
     import numpy as np
 
-    from pecli.declare.guess import Guess
     from pecli.encodings.shared.waves import rotary_keys
     from pecli.numbers.shortest import shortest
 

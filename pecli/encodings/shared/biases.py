@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Param
-
-if TYPE_CHECKING:
-    from pecli.declare.plan import Real
-    from pecli.numbers.doubled import Doubled
+from pecli.encodings.shared.kernel_types import Doubled, Real
 
 Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.", mistaken=other_choices)]
 

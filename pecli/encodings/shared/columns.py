@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Ramp
-from pecli.encodings.shared.coordinates import (
-    WORD_HELP,
-    CoordinateWord,
-)
+from pecli.encodings.shared.coordinates import WORD_HELP, CoordinateWord
+from pecli.encodings.shared.kernel_types import Evidence
 from pecli.records import dataclass
-
-if TYPE_CHECKING:
-    from pecli.measures.evidence import Evidence
 
 Where = Annotated[CoordinateWord, Param(WORD_HELP)]
 

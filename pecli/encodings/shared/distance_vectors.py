@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Domain, Fixed, Role
 from pecli.encodings.shared.drawn import Rule, Weights, draw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+from pecli.encodings.shared.kernel_types import Floats
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
 
@@ -32,13 +26,13 @@ def vectors(
     """Return an array of trained vectors, drawn or from a file, and what reads and checks the file."""
     if path is None:
 
-        def drawn(start: int, stop: int) -> NDArray[np.float64]:
+        def drawn(start: int, stop: int) -> Floats:
             return draw(seed, stream, start, stop, dim, rule, spread)
 
         return Fixed(name, (rows, dim), axes, drawn, role=role), lambda: None
 
     @cache
-    def read() -> NDArray[np.float64]:
+    def read() -> Floats:
         from pecli.encodings.shared.files import one_array, read_arrays, shaped
 
         endings = (ending or name, "weight") if ending is None else (ending,)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.numbers.decimals import CONTEXT
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
 _DRAWN: tuple[str, tuple[None]] = ("weights", (None,))
@@ -28,7 +25,7 @@ TAIL = 0.022750131948179207200  # the normal distribution function at -2
 
 def draw(
     seed: int, stream: int, start: int, stop: int, width: int, rule: Rule = "normal", spread: float = 1.0
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return rows `start` to `stop` of drawn values, (stop - start, width).
 
     Parameters

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.errors import BadParameter
 from pecli.numbers.arrays import StoredArray
 from pecli.numbers.files import only_array
 from pecli.numbers.reader import open_numbers
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["one_array", "open_array", "read_arrays", "shaped"]
 
@@ -48,7 +44,7 @@ def open_array(path: str, option: str) -> StoredArray:
     return array
 
 
-def shaped(array: StoredArray, path: str, shape: tuple[int | None, ...], what: str) -> NDArray[np.float64]:
+def shaped(array: StoredArray, path: str, shape: tuple[int | None, ...], what: str) -> Floats:
     """Return the values of an array if it has this shape (None: any size).
 
     Raises

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    pass
 
 
 def below_half(shift: Decimal, half: Fraction, of: str) -> Fraction:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from pecli.encodings.shared.kernel_types import Doubled
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pecli.numbers.doubled import Doubled
 
 
 def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[Fraction]:

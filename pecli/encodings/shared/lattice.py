@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Coordinate, Domain
+from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.records import dataclass
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 LARGEST_SIDE = 1 << 31
 LARGEST_GRID = 1 << 53
@@ -77,7 +74,7 @@ class Lattice:
         remedy = f"grid={grid_text(self.sides)}{beside} has rows 0 to {self.rows - 1}: use a larger grid"
         return Domain(Fraction(0), Fraction(self.rows - 1), integral=True, remedy=remedy)
 
-    def index(self, side: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    def index(self, side: int) -> Callable[[Integers], Integers]:
         """Return the function from rows of the grid to their coordinates along one side."""
         last, m = len(self.sides) - 1, self.merge
         inner = prod(self.sides[side + 1 :])
@@ -86,11 +83,11 @@ class Lattice:
             return lambda rows: rows // inner % length
         height_of_block, width = (m * self.sides[last], self.sides[last])
 
-        def row(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        def row(rows: Integers) -> Integers:
             # [rows of blocks | blocks of a row | rows of a block | columns of a block]
             return rows // height_of_block % (length // m) * m + rows // m % m
 
-        def column(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        def column(rows: Integers) -> Integers:
             return rows // (m * m) % (width // m) * m + rows % m
 
         return column if side == last else row

@@ -6,21 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Domain
+from pecli.encodings.shared.kernel_types import Float32, Floats, Integers
 from pecli.numbers.decimals import CONTEXT as _DIGITS
 from pecli.numbers.decimals import power
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
-    Rows = Callable[[], NDArray[np.float64]]
 
 Arithmetic = Annotated[
     Literal["exact", "float32"], Param("Exact buckets, or those that logarithms in float32 give in the frameworks.")
@@ -92,7 +84,7 @@ class LogBuckets:
         return found if self.last is None else np.minimum(found, self.last)
 
 
-def _log32(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def _log32(values: Floats) -> Float32:
     """Return the logarithm, correctly rounded to float32."""
     from pecli.numbers import elementary
     from pecli.numbers.rounding import narrow

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.numbers.points import Points
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 
 
 class Kept:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Param, Preset
 from pecli.encodings.shared.halves import below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
-
-if TYPE_CHECKING:
-    pass
 
 Shift = Annotated[Decimal, Param("Exponent of frequency k of m is k / (m - shift).", ge=0)]
 

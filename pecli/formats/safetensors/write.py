@@ -26,11 +26,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
     offsets = {}
     for array in sorted(table.arrays, key=lambda a: -storage(a.dtype).itemsize):
         offsets[array.name] = at
-        header[array.name] = {
-            "dtype": CODES[array.dtype],
-            "shape": array.shape,
-            "data_offsets": [at, at + array.bytes],
-        }
+        header[array.name] = {"dtype": CODES[array.dtype], "shape": array.shape, "data_offsets": [at, at + array.bytes]}
         at += array.bytes
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % LENGTH_BYTES)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.numbers.points import Points
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -52,7 +48,7 @@ def binary(
 ) -> Values:
     """Bits of the position, one column each."""
 
-    def at(points: Points) -> NDArray[Any]:
+    def at(points: Points) -> Floats:
         import numpy as np
 
         number = points.whole()

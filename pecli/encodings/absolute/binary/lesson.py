@@ -7,15 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.declare.board import (
-    Item,
-    SmallTable,
-    Step,
-    count_text,
-)
-from pecli.encodings.shared.lessons import (
-    Exercise,
-)
+from pecli.declare.board import Item, SmallTable, Step, count_text
+from pecli.encodings.shared.lessons import Exercise
 
 
 def steps(exercise: Exercise) -> list[Step]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Values
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Doubled, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
-
-if TYPE_CHECKING:
-    from pecli.numbers.doubled import Doubled
-    from pecli.numbers.points import Points
 
 
 @encoding(
@@ -34,11 +32,7 @@ if TYPE_CHECKING:
         unless="where neighbours must stay apart in long sequences, or lengths grow",
     ),
     place=2,
-    hooks={
-        "recognise": ".recognise:recognise",
-        "lesson": ".lesson:steps",
-        "extend": "pecli.encodings.shared.reaches:values",
-    },
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.values},
 )
 def integer(
     *,

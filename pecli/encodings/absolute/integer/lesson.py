@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from pecli.declare.board import (
-    Step,
-    short,
-    three,
-)
-from pecli.encodings.shared.lessons import (
-    COLUMNS,
-    Exercise,
-    by_position,
-)
+from pecli.declare.board import Step, short, three
+from pecli.encodings.shared.lessons import COLUMNS, Exercise, by_position
 from pecli.numbers.positions import fraction_text as text_of
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
 from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.numbers.points import Points
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
@@ -99,7 +95,7 @@ def learned(
     rows = (max_len or 1) + rows_offset
     spread = float(_spread(init, dim, rows, std, bound))
 
-    def at(points: Points) -> NDArray[Any]:
+    def at(points: Points) -> Floats:
         import numpy as np
 
         if init == "zeros":
@@ -122,7 +118,7 @@ def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal
     return std if std is not None else CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(dim)))
 
 
-def _drawn(init: Init, seed: int, rows: NDArray[Any], dim: int) -> NDArray[Any]:
+def _drawn(init: Init, seed: int, rows: Integers, dim: int) -> Floats:
     """Return (n, dim) values of unit spread."""
     from pecli.numbers import draws as seeded
 
@@ -137,7 +133,7 @@ def _drawn(init: Init, seed: int, rows: NDArray[Any], dim: int) -> NDArray[Any]:
     return seeded.normal(u)
 
 
-def _sinusoid(points: Points, dim: int) -> NDArray[Any]:
+def _sinusoid(points: Points, dim: int) -> Floats:
     import numpy as np
 
     from pecli.engine import Wheel, fill

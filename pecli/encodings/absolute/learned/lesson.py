@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pecli.declare.board import (
-    SmallTable,
-    Step,
-)
-from pecli.encodings.shared.lessons import (
-    Exercise,
-    by_position,
-)
+from pecli.declare.board import SmallTable, Step
+from pecli.encodings.shared.lessons import Exercise, by_position
 from pecli.numbers.positions import fraction_text as text_of
 
 TOKEN = (0.6, -0.2, 0.9, 0.4)  # stands for the embedding of a word

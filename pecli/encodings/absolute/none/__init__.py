@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
 from pecli.declare.encoding import Facts, Family, Guidance, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Values
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Evidence, Floats, Points
 from pecli.encodings.shared.parameters import Dim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.points import Points
 
 
 @encoding(
@@ -31,16 +25,12 @@ if TYPE_CHECKING:
         unless="without a causal mask: the order is lost",
     ),
     place=1,
-    hooks={
-        "lesson": ".lesson:steps",
-        "recognise": "pecli.encodings.absolute.none:recognise",
-        "extend": "pecli.encodings.shared.reaches:nothing",
-    },
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.nothing},
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""
 
-    def at(points: Points) -> NDArray[Any]:
+    def at(points: Points) -> Floats:
         import numpy as np
 
         return np.zeros((len(points), dim))
@@ -50,7 +40,5 @@ def none(*, dim: Dim) -> Values:
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield zeros."""
-    from pecli.declare.guess import Guess
-
     if evidence.matrix is not None and not evidence.matrix.any():
         yield Guess("none", {"dim": str(evidence.matrix.shape[1])}, evidence.length, 1.0, listed=True)

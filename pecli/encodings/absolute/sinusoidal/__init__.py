@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.halves import below_half
 from pecli.encodings.shared.parameters import OTHER_BASES, THETA, Base, Dim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-
-if TYPE_CHECKING:
-    pass
-from pecli.encodings.shared.halves import below_half
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 
@@ -76,7 +74,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "scale": ".scale:scale",
-        "extend": "pecli.encodings.shared.reaches:phases",
+        "extend": reaches.phases,
     },
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
@@ -120,8 +118,7 @@ def sinusoidal(
     ] = False,
     amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
     odd: Annotated[
-        Odd,
-        Param("An odd dim: an error, the last cosine dropped, a zero column last, or the table of dim + 1 cut."),
+        Odd, Param("An odd dim: an error, the last cosine dropped, a zero column last, or the table of dim + 1 cut.")
     ] = "error",
     pad_row: Annotated[int | None, Param("Position whose row is zero (fairseq: 1).")] = None,
 ) -> Waves:

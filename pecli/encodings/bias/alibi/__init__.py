@@ -5,26 +5,20 @@ H heads.  The distance is key minus query.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.kernel_types import Floats, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.plan import Real
-    from pecli.numbers.points import Points
-from pecli.encodings.shared.biases import Mask, minus, turned
 
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
 
@@ -54,7 +48,7 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
     hooks={
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
-        "extend": "pecli.encodings.shared.reaches:biases",
+        "extend": reaches.biases,
         "mistakes": ".mistakes:mistakes",
     },
     presets=(
@@ -183,7 +177,7 @@ def as_stored(values: Sequence[Fraction], dtype: SlopeType) -> list[Fraction]:
     return [Fraction(value) for value in widen(narrow(pair.hi, pair.lo, dtype), dtype).tolist()]
 
 
-def _rounded_products(points: Points, slopes: Sequence[Fraction], dtype: SlopeType) -> NDArray[np.float64]:
+def _rounded_products(points: Points, slopes: Sequence[Fraction], dtype: SlopeType) -> Floats:
     """Return slopes times positions, (heads, m), both factors and the product rounded to `dtype`."""
     import numpy as np
 

@@ -9,17 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import (
-    Item,
-    SmallTable,
-    Step,
-    exact_text,
-)
+from pecli.declare.board import Item, SmallTable, Step, exact_text
 from pecli.declare.plan import Bias
-from pecli.encodings.shared.lessons import (
-    Exercise,
-    matrix_table,
-)
+from pecli.encodings.shared.lessons import Exercise, matrix_table
 from pecli.numbers.positions import fraction_text as text_of
 
 HEADS = 16  # slopes that fit a board

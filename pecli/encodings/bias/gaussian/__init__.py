@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.kernel_types import Evidence, Points, Real
+from pecli.encodings.shared.kernels import column, each_head
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pecli.declare.guess import Guess
-    from pecli.declare.plan import Real
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.points import Points
-from pecli.encodings.shared.kernels import column, each_head
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -48,16 +43,10 @@ def effect(recipe: Recipe) -> Effect:
     users="teaching; local attention with a soft window",
     example="gaussian:heads=2,sigma=1+4",
     guidance=Guidance(
-        when="for attention to a window with soft edges",
-        unless="for far tokens: nothing beyond a few sigma is reached",
+        when="for attention to a window with soft edges", unless="for far tokens: nothing beyond a few sigma is reached"
     ),
     place=3,
-    hooks={
-        "lesson": ".lesson:steps",
-        "recognise": "pecli.encodings.bias.gaussian:recognise",
-        "extend": reach,
-        "apply": effect,
-    },
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect},
 )
 def gaussian(
     *,
@@ -93,7 +82,6 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield weights or biases whose logarithm falls with the square of the distance."""
     import numpy as np
 
-    from pecli.declare.guess import Guess
     from pecli.encodings.shared.kernels import LOOSE, listed
     from pecli.measures.profiles import kernels_of
     from pecli.numbers.shortest import digits, shortest

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus, turned
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Philox, draw
+from pecli.encodings.shared.kernel_types import Doubled, Points, Real
+from pecli.encodings.shared.kernels import column, each_head
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from pecli.declare.plan import Real
-    from pecli.numbers.doubled import Doubled
-    from pecli.numbers.points import Points
-from pecli.encodings.shared.kernels import column, each_head
 
 SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall below it
 
@@ -35,15 +32,10 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     users="the authors' GPT-NeoX models",
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
     guidance=Guidance(
-        when="as ALiBi, with slopes that are trained",
-        unless="where nothing should be trained for positions",
+        when="as ALiBi, with slopes that are trained", unless="where nothing should be trained for positions"
     ),
     place=2,
-    hooks={
-        "lesson": ".lesson:steps",
-        "recognise": ".recognise:recognise",
-        "extend": "pecli.encodings.shared.reaches:biases",
-    },
+    hooks={"lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.biases},
 )
 def kerple(
     *,

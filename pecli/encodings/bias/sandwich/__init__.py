@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
+from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points, Real
+from pecli.encodings.shared.kernels import column
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.declare.plan import Real
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.doubled import Doubled
-    from pecli.numbers.points import Points
-from pecli.encodings.shared.kernels import column
 
 NEAR = 8  # distances that tell widths and bases apart
 WIDEST = 1026  # of a head, and more
@@ -42,15 +34,10 @@ MOST_BASES = 8
     users="NeMo Megatron",
     example="sandwich:heads=2,width=8",
     guidance=Guidance(
-        when="as ALiBi, with a bias that grows slowly with the distance",
-        unless="where far tokens must be found",
+        when="as ALiBi, with a bias that grows slowly with the distance", unless="where far tokens must be found"
     ),
     place=4,
-    hooks={
-        "lesson": ".lesson:steps",
-        "recognise": "pecli.encodings.bias.sandwich:recognise",
-        "extend": "pecli.encodings.shared.reaches:biases",
-    },
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases},
 )
 def sandwich(
     *,
@@ -76,13 +63,13 @@ def sandwich(
 
     def value(distances: Points, chosen: range) -> Real:
         from pecli.engine import Wheel
-        from pecli.numbers.doubled import Doubled, from_decimal
+        from pecli.numbers.doubled import from_decimal
 
         turning = wheel(distances.unit)
         assert isinstance(turning, Wheel)
         total = _cosine_sums(turning, distances)
         scale = column(from_decimal([scales[h] for h in chosen]))
-        return Doubled(total.hi[None], total.lo[None]) * scale
+        return total[None] * scale
 
     return Bias(heads, value, even=True, causal=mask == "causal")
 
@@ -105,20 +92,16 @@ def _cosine_sums(wheel: object, distances: Points) -> Doubled:
     (c1, s1), (c2, s2) = wheel.doubled_rows(high), wheel.doubled_rows(low)
     total = Doubled(np.full(len(sizes), -float(wheel.count)), np.zeros(len(sizes)))
 
-    def column_of(x: Doubled, rows: NDArray[np.intp], k: int) -> Doubled:
-        return Doubled(x.hi[rows, k], x.lo[rows, k])
-
     for k in range(wheel.count):
-        both = multiply(column_of(c1, row, k), column_of(c2, column, k))
-        total = add(total, add(both, -multiply(column_of(s1, row, k), column_of(s2, column, k))))
-    return Doubled(total.hi[places], total.lo[places])
+        both = multiply(c1[row, k], c2[column, k])
+        total = add(total, add(both, -multiply(s1[row, k], s2[column, k])))
+    return total[places]
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield the widths whose sum of cosines at small distances is the last head's, which is divided by 8."""
     import numpy as np
 
-    from pecli.declare.guess import Guess
     from pecli.measures.profiles import kernels_of
     from pecli.measures.spectra import COMMON_BASES
 

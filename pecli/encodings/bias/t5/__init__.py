@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
-from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.numbers.points import Points
-
-    Integers = NDArray[np.int64]
-    Rows = Callable[[], NDArray[np.float64]]
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
+from pecli.errors import BadParameter
 
 
 @encoding(
@@ -46,11 +38,7 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
         unless="where distances beyond max-distance must be told apart",
     ),
     place=5,
-    hooks={
-        "recognise": ".recognise:recognise",
-        "lesson": ".lesson:steps",
-        "extend": "pecli.encodings.shared.reaches:vectors",
-    },
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.vectors},
 )
 def t5(
     *,
@@ -109,9 +97,9 @@ def t5(
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     count, rows, prepare = bucket_weights(weights, heads, buckets, float(std), seed)
 
-    def value(distances: Points, chosen: range) -> NDArray[np.float64]:
+    def value(distances: Points, chosen: range) -> Floats:
         table = rows()[:, chosen.start : chosen.stop] * float(scale)
-        found: NDArray[np.float64] = table.T[:, index(distances)]
+        found: Floats = table.T[:, index(distances)]
         return found
 
     fixed = (
@@ -155,14 +143,14 @@ def bucket_rule(buckets: int, max_distance: int, bidirectional: bool, arithmetic
 
 def bucket_weights(
     path: str | None, heads: int | None, buckets: int, std: float, seed: int
-) -> tuple[int, Rows, Callable[[], None]]:
+) -> tuple[int, Callable[[], Floats], Callable[[], None]]:
     """Return the number of heads, what gives the weights (buckets, heads), and what reads and checks them."""
     if path is None:
         count = heads or 0
         return count, cache(lambda: draw(seed, 0, 0, buckets, count, "normal", std)), lambda: None
 
     @cache
-    def read() -> NDArray[np.float64]:
+    def read() -> Floats:
         from pecli.encodings.shared.files import one_array, read_arrays, shaped
 
         values = one_array(

@@ -10,18 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import (
-    Item,
-    SmallTable,
-    Step,
-)
+from pecli.declare.board import Item, SmallTable, Step
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import (
-    MOST,
-    Exercise,
-    matrix_table,
-)
+from pecli.encodings.shared.lessons import MOST, Exercise, matrix_table
 from pecli.numbers.points import Points
 from pecli.numbers.positions import fraction_text as text_of
 

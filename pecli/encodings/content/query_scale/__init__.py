@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Values
 from pecli.encodings.recipe import Recipe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.doubled import Doubled
-    from pecli.numbers.points import Points
-
-    Floats = NDArray[np.float64]
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -50,12 +41,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="as the only encoding: it gives no order",
     ),
     place=3,
-    hooks={
-        "lesson": ".lesson:steps",
-        "recognise": "pecli.encodings.content.query_scale:recognise",
-        "extend": "pecli.encodings.shared.reaches:values",
-        "apply": effect,
-    },
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.values, "apply": effect},
 )
 def query_scale(
     *,
@@ -100,7 +86,6 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
     import numpy as np
 
-    from pecli.declare.guess import Guess
     from pecli.numbers.shortest import near
     from pecli.numbers.text import number_text
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
-from pecli.declare.plan import Relative
+from pecli.declare.guess import Guess
+from pecli.declare.plan import Frame, Relative
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, glorot
-from pecli.encodings.shared.parameters import Dim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.declare.guess import Guess
-    from pecli.declare.plan import Frame
-    from pecli.measures.evidence import Evidence
-    from pecli.numbers.points import Points
-
-    Integers = NDArray[np.int64]
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vectors
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, glorot
+from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
+from pecli.encodings.shared.parameters import Dim
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -52,12 +43,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="where distances beyond the clip must be told apart",
     ),
     place=1,
-    hooks={
-        "lesson": ".lesson:steps",
-        "recognise": "pecli.encodings.relative.shaw:recognise",
-        "extend": "pecli.encodings.shared.reaches:vectors",
-        "apply": effect,
-    },
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect},
 )  # fmt: skip
 def shaw(
     *,
@@ -73,12 +59,7 @@ def shaw(
     ] = "xavier-uniform",
     std: Annotated[
         Std,
-        Param(
-            "Standard deviation of normal values.",
-            ge=1e-30,
-            le=1e30,
-            when=("init", ("normal", "truncated-normal")),
-        ),
+        Param("Standard deviation of normal values.", ge=1e-30, le=1e30, when=("init", ("normal", "truncated-normal"))),
     ] = Decimal("0.02"),
     weights: VectorWeights = None,
     seed: DrawnSeed = 0,
@@ -107,8 +88,6 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield indices of distances that are cut on both sides."""
-    from pecli.declare.guess import Guess
-
     if evidence.by_distance is None:
         return
     values, form = evidence.by_distance

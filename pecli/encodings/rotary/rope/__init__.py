@@ -10,6 +10,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Waves, rotation
 from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA
 from pecli.errors import BadParameter
 
@@ -46,7 +47,7 @@ _COMPUTED = ("frequencies", (None,))
         "lesson": ".lesson:steps",
         "emulate": ".arithmetic:emulate",
         "scale": ".scale:scale",
-        "extend": "pecli.encodings.shared.reaches:scaled_phases",
+        "extend": reaches.scaled_phases,
     },
 )
 @taking(SCALINGS)

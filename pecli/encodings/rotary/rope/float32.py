@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
 
+from pecli.encodings.shared.kernel_types import Float32 as Float32
 from pecli.numbers.decimals import CONTEXT
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Float32: TypeAlias = "NDArray[np.float32]"
 
 
 def powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.axial import Halves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, Base
@@ -61,12 +62,9 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="vision towers of Qwen2-VL to Qwen3.5, GLM-4V, Pixtral, Llama 4, Kimi K2.5, Gemma 4; "
     "DINOv3, EVA-02, SAM 2, timm",
     example="rope2d:dim=8,grid=6x8",
-    guidance=Guidance(
-        when="for vision transformers whose images vary in size",
-        unless="for plain text",
-    ),
+    guidance=Guidance(when="for vision transformers whose images vary in size", unless="for plain text"),
     place=2,
-    hooks={"recognise": ".recognise:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
     presets=(
         Preset("convention", "Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),
     ),

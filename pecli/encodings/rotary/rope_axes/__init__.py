@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.axial import Halves
 from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis, per_side
 from pecli.errors import BadParameter
@@ -46,12 +47,9 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     facts=Facts(beyond="ends", longest="prod(grid) + prefix + suffix", cost="n * sum(axes)"),
     users="Flux, HunyuanVideo, Wan, CogVideoX, Qwen-Image, Lumina, V-JEPA 2, MiniMax-M3-VL",
     example="rope-axes:axes=4+4+4,grid=2x4x6",
-    guidance=Guidance(
-        when="for video and images with axes of unequal weight",
-        unless="for plain text",
-    ),
+    guidance=Guidance(when="for video and images with axes of unequal weight", unless="for plain text"),
     place=3,
-    hooks={"recognise": ".recognise:recognise", "extend": "pecli.encodings.shared.reaches:phases"},
+    hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
     presets=(
         Preset("convention", "Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),
     ),
@@ -74,8 +72,7 @@ def rope_axes(
         ),
     ],
     base: Annotated[
-        tuple[Decimal, ...],
-        Param("Base of the frequencies: one number, or one for each axis.", ge=1e-6, le=1e30),
+        tuple[Decimal, ...], Param("Base of the frequencies: one number, or one for each axis.", ge=1e-6, le=1e30)
     ] = (Decimal(10000),),
     ntk: Annotated[
         tuple[Decimal, ...],

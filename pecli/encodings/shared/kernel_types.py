@@ -1,0 +1,20 @@
+"""The types that kernels and hooks compute with, by name alone: a declaration is read before NumPy is wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.declare.plan import Real as Real
+    from pecli.measures.evidence import Evidence as Evidence
+    from pecli.numbers.doubled import Doubled as Doubled
+    from pecli.numbers.points import Points as Points
+
+    Float32 = NDArray[np.float32]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+else:
+    Doubled = Evidence = Float32 = Floats = Integers = Points = Real = Any
