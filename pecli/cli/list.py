@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.cli.options import Json, Option
+from pecli.cli.options import Json, Option, refuse
 from pecli.cli.terminal.output import print_json, say
 from pecli.records import dataclass
 
@@ -28,6 +28,11 @@ class ListOptions:
     """What ``list`` may be given."""
 
     encoding: Annotated[str | None, Option("Show this one in full.", "ENCODING", words=_names, argument=True)] = None
+    choose: Annotated[bool, Option("Questions that lead to an encoding.")] = False
+    where: Annotated[
+        str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
+    ] = None
+    why: Annotated[bool, Option("Why it is as it is: questions that people ask, answered.")] = False
     json: Json = False
 
 
@@ -36,15 +41,40 @@ def command(options: ListOptions) -> int:
     from pecli.encodings import CATALOGUE, find
 
     if options.encoding is not None:
+        refuse("is about all of them: leave ENCODING out", options, "choose", "where")
         one = find(options.encoding)
+        if options.why:
+            return _why(one, json=options.json)
         if options.json:
             print_json(as_dict(one))
         else:
             say(full_text(one))
+        return 0
+    refuse("is about one of them: name it, as in pecli list rope --why", options, "why")
+    from pecli.inspection.choosing import tree, where
+
+    shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
+    if options.choose:
+        from pecli.cli.advice import tree_text
+
+        root = tree(shown)
+        print_json(root.as_dict()) if options.json else say(tree_text(root))
     elif options.json:
-        print_json({"encodings": [as_dict(e) for e in CATALOGUE.values()]})
+        print_json({"encodings": [as_dict(e) for e in shown]})
     else:
-        say(overview(CATALOGUE.values()))
+        say(overview(shown) if shown else "none: no encoding has all of these facts")
+    return 0
+
+
+def _why(encoding: Encoding, *, json: bool) -> int:
+    from pecli.cli.advice import why_text
+    from pecli.encodings.shared.reasons import reasons
+
+    found = reasons(encoding)
+    if json:
+        print_json({"name": encoding.name, "reasons": [asdict(r) for r in found]})
+    else:
+        say(why_text(f"{encoding.name}: why it is as it is", found))
     return 0
 
 

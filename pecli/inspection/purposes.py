@@ -43,7 +43,11 @@ _ALONE = _rule(
     "needs content, or gives no positions",
 )
 _GRID = _rule(lambda e: "grid" in e.parameters, "takes a grid", "takes a line of positions only")
-_LINE = _rule(lambda e: "grid" not in e.parameters, "takes a line of positions", "takes a grid")
+_LINE = _rule(
+    lambda e: not {"grid", "sections"} & set(e.parameters),
+    "takes a line of positions",
+    "takes a grid, or several positions of a token",
+)
 RULES = (
     (_ALONE, _LINE, _RELATIVE, _SCALES),
     (_ALONE, _LINE, _POSITIONS),
@@ -63,7 +67,7 @@ class PurposeVerdict:
     reasons: tuple[str, ...]
 
 
-def verdict(encoding: Encoding, purpose: str, recipe: Recipe | None = None) -> PurposeVerdict:
+def judge(encoding: Encoding, purpose: str, recipe: Recipe | None = None, *, measured: bool = False) -> PurposeVerdict:
     """Return whether an encoding meets a purpose's rules: all reasons for it, or all against.
 
     Parameters
@@ -73,6 +77,8 @@ def verdict(encoding: Encoding, purpose: str, recipe: Recipe | None = None) -> P
         A key of `PURPOSES`.
     recipe : Recipe, optional
         The parameters that are meant; those of the encoding's example by default.
+    measured : bool
+        Whether the caller measures what lies past the trained length, so that what is declared of it is left out.
 
     Raises
     ------
@@ -81,6 +87,7 @@ def verdict(encoding: Encoding, purpose: str, recipe: Recipe | None = None) -> P
     """
     if purpose not in PURPOSES:
         raise UnknownName("purpose", purpose, PURPOSES)
-    judged = [rule(encoding, recipe or Recipe.parse(encoding.example)) for rule in PURPOSES[purpose]]
+    rules = [rule for rule in PURPOSES[purpose] if not (measured and rule is _reaches)]
+    judged = [rule(encoding, recipe or Recipe.parse(encoding.example)) for rule in rules]
     fits = all(held for held, _ in judged)
     return PurposeVerdict(fits, tuple(reason for held, reason in judged if held == fits))

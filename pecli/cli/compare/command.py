@@ -14,7 +14,9 @@ from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
     from pecli.comparison.results import ArrayComparison, Comparison, Finding, Tolerance
+    from pecli.declare.encoding import Encoding
     from pecli.declare.tabular import Tabular
+    from pecli.encodings.recipe import Recipe
     from pecli.sources.sources import NamedSource
 
 MOST_DIGITS = 17
@@ -30,22 +32,28 @@ def command(options: CompareOptions) -> int:
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values")
-        _no_purpose(options)
+        refuse("is for encodings: name them, or none for all of them", options, "purpose")
         return show_stacks(sources[0], layer_type=options.layer_type, json=options.json)
     refuse("is for --stacks: write it in the source, as NAME:config=FILE,layer-type=NAME", options, "layer_type")
     from pecli.cli.compare.facts_view import chosen, show_facts
 
     named = None if options.values else chosen(sources)
+    if options.purpose is not None:
+        return _ranking(named, options)
+    refuse("is for --for PURPOSE: name one, or leave it out", options, "train_len", "test_len", "top")
     if named is not None:
         refuse("is for values: give --values too, or leave it out", options, *TOLERANCES)
-        return show_facts(named, purpose=options.purpose, json=options.json)
-    _no_purpose(options)
+        return show_facts(named, json=options.json)
     return _compare_values(sources, options)
 
 
-def _no_purpose(options: CompareOptions) -> None:
-    if options.purpose is not None:
-        raise BadParameter("for", options.purpose, "is for encodings: compare recipes alone, or use --all")
+def _ranking(named: Sequence[tuple[Encoding, Recipe | None]] | None, options: CompareOptions) -> int:
+    from pecli.cli.compare.ranking_view import show_ranking
+
+    if named is None or options.purpose is None:
+        raise BadParameter("for", options.purpose, "is for encodings: name them, or none for all of them")
+    encodings = [encoding for encoding, _ in named]
+    return show_ranking(options.purpose, encodings, options.train_len, options.test_len, options.top, json=options.json)
 
 
 def _sources(options: CompareOptions) -> list[str]:
@@ -54,6 +62,10 @@ def _sources(options: CompareOptions) -> list[str]:
     if options.all:
         if given:
             raise BadParameter("all", "true", "stands for every encoding: name no sources beside it")
+        from pecli.encodings import CATALOGUE
+
+        return list(CATALOGUE)
+    if not given and options.purpose is not None:
         from pecli.encodings import CATALOGUE
 
         return list(CATALOGUE)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from pecli.cli.terminal.output import print_json
 from pecli.declare.encoding import Encoding
@@ -35,21 +33,14 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     return found
 
 
-def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str | None, json: bool) -> int:
+def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, json: bool) -> int:
     """Print declared facts and measured figures of encodings; return 0."""
     from pecli.inspection.facts import TITLES, sheet
     from pecli.inspection.measured import figures
-    from pecli.inspection.purposes import verdict
 
     sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
-    verdicts = {_name(e, r): verdict(e, purpose, r) for e, r in items} if purpose else {}
     if json:
-        result: dict[str, Any] = {"encodings": sheets}
-        if purpose:
-            advice = {_name(e, r): asdict(e.guidance) if e.guidance else {} for e, r in items}
-            fits = {n: {"fits": v.fits, "why": v.reasons, **advice[n]} for n, v in verdicts.items()}
-            result |= {"for": purpose, "fits": fits}
-        print_json(result)
+        print_json({"encodings": sheets})
         return 0
     from pecli.cli.terminal.items import grid
     from pecli.cli.terminal.screen import show
@@ -62,13 +53,6 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, purpose: str 
         for part in (keys[:6], keys[6:12]):
             rows = [[name, *(facts.get(key, "-") for key in part)] for name, facts in sheets.items()]
             show(grid([("encoding", "left"), *((TITLES.get(key, key), "left") for key in part)], rows))
-    if purpose:
-        heads = [("encoding", "left"), (purpose, "left"), ("why", "left"), ("use it", "left")]
-        rows = [
-            [_name(e, r), "fits" if v.fits else "no", "; ".join(v.reasons), e.guidance.when if e.guidance else ""]
-            for (e, r), v in zip(items, verdicts.values(), strict=True)
-        ]
-        show(grid(heads, sorted(rows, key=lambda row: row[1] != "fits")))
     return 0
 
 

@@ -47,9 +47,12 @@ class CompareOptions:
     purpose: Annotated[
         str | None,
         Option(
-            f"Mark the encodings whose facts fit: {', '.join(PURPOSES)}.", "PURPOSE", words=PURPOSES, names=("--for",)
+            f"Which encodings fit, the best first: {', '.join(PURPOSES)}.", "PURPOSE", words=PURPOSES, names=("--for",)
         ),
     ] = None
+    train_len: Annotated[int | None, Option("Positions in training; for --for.", "N", check=whole(1))] = None
+    test_len: Annotated[int | None, Option("Positions in use; for --for.", "N", check=whole(1))] = None
+    top: Annotated[int | None, Option("The first so many of them; for --for.", "N", check=whole(1, 1 << 16))] = None
     values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
     layer_type: LayerType = None
     trust_recipe: TrustRecipe = False

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.guess import Guess
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence
@@ -32,7 +33,7 @@ from pecli.numbers.decimals import geometric
         when="where a framework multiplies by complex numbers", unless="where a table is added to real embeddings"
     ),
     place=10,
-    hooks={"recognise": ":recognise", "extend": reaches.phases},
+    hooks={"recognise": ":recognise", "extend": reaches.phases, "why": ":why"},
 )
 def complex_numbers(
     *,
@@ -55,3 +56,15 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         if wave.reading.layout == "complex" and table is not None and plain:
             dim = {"dim": str(wave.reading.width)}
             yield Guess("complex", {**dim, **keys}, {**table, **evidence.length}, wave.cost, wave.level, free=wave.free)
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "What is it good for?",
+            "A rotation is one product: e^(i a) e^(i b) = e^(i (a + b)). Its real part is the cosine and its "
+            "imaginary part the sine of a rotary table, and q times its conjugate undoes it.",
+            "compare complex:dim=8,len=4 rope:dim=8,len=4,layout=complex --values",
+        ),
+    ]

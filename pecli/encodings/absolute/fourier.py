@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.changes import other_orders
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import (
@@ -56,7 +57,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
         unless="where several scales are needed, or runs must agree on the drawn matrix",
     ),
     place=11,
-    hooks={"extend": reaches.phases},
+    hooks={"extend": reaches.phases, "why": ":why"},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(
@@ -145,3 +146,16 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], Doubled]:
         return Doubled(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why random frequencies?",
+            "In several dimensions a grid of frequencies grows with their power; drawn ones cover all directions "
+            "with few columns. sigma says how fine a detail can be told apart. B is drawn once, and is part of the "
+            "table.",
+            "inspect fourier:dim=8,len=8",
+        ),
+    ]

@@ -9,6 +9,7 @@ from typing import Annotated
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.guess import Guess
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
@@ -69,7 +70,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="where memory is short: scores need three products",
     ),
     place=3,
-    hooks={"recognise": ":recognise", "extend": reach, "apply": effect},
+    hooks={"recognise": ":recognise", "extend": reach, "apply": effect, "why": ":why"},
 )  # fmt: skip
 def deberta(
     *,
@@ -164,3 +165,15 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             words = {"clamp": str(clamp).lower(), "shifted": str(shift).lower()}
             keys = {"buckets": str(buckets), "max-distance": str(reach), **words}
             yield Guess("deberta", keys, table, 4.0 + clamp, arrays=("index",))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "By what are its logits divided?",
+            "By sqrt(3 d), not sqrt(d): three products are added, content with content, content with position and "
+            "position with content, and their sum is three times as spread. The factor counts the terms that are "
+            "used.",
+        ),
+    ]

@@ -11,6 +11,7 @@ from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -52,7 +53,7 @@ def effect(recipe: Recipe) -> Effect:
         unless="where fused attention is wanted: it adds a term to each score",
     ),
     place=2,
-    hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect},
+    hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect, "why": ":why"},
     presets=(
         Preset(
             "convention",
@@ -167,3 +168,19 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             keys = {"dim": str(wave.reading.width), **wave.spectrum.keys, "order": order, "span": span}
             table = {"length": str(length)}
             yield Guess("transformer-xl", keys, table, wave.cost, wave.level, free=wave.free, arrays=("vector",))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "What are u and v?",
+            "Two trained vectors for each head. An absolute query position would meet every key alike, so the "
+            "query's own position is replaced by u where it meets content and by v where it meets distances.",
+        ),
+        Reason(
+            "Why a sinusoid of the distance?",
+            "It has a row for any distance, so memory longer than in training still has positions; only the "
+            "projection of it is trained.",
+        ),
+    ]

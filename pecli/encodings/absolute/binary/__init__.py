@@ -35,7 +35,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="in a model: neighbours jump, and positions end with the last bit",
     ),
     place=3,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reach},
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reach, "why": ".why:why"},
 )
 def binary(
     *,

@@ -32,7 +32,7 @@ from pecli.numbers.decimals import CONTEXT
         unless="where neighbours must stay apart in long sequences, or lengths grow",
     ),
     place=2,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.values},
+    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.values, "why": ".why:why"},
 )
 def integer(
     *,

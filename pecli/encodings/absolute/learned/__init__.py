@@ -50,7 +50,7 @@ def reach(recipe: Recipe) -> Reach:
         unless="where sequences may be longer than any in training",
     ),
     place=4,
-    hooks={"lesson": ".lesson:steps", "extend": reach},
+    hooks={"lesson": ".lesson:steps", "extend": reach, "why": ".why:why"},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
 )
 def learned(

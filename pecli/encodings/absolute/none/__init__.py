@@ -25,7 +25,7 @@ from pecli.encodings.shared.parameters import Dim
         unless="without a causal mask: the order is lost",
     ),
     place=1,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.nothing},
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.nothing, "why": ".why:why"},
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""

@@ -75,6 +75,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "lesson": ".lesson:steps",
         "scale": ".scale:scale",
         "extend": reaches.phases,
+        "why": ".why:why",
     },
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),

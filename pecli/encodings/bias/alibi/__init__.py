@@ -50,6 +50,7 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
         "lesson": ".lesson:steps",
         "extend": reaches.biases,
         "mistakes": ".mistakes:mistakes",
+        "why": ".why:why",
     },
     presets=(
         Preset(

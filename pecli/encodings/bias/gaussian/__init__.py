@@ -46,7 +46,7 @@ def effect(recipe: Recipe) -> Effect:
         when="for attention to a window with soft edges", unless="for far tokens: nothing beyond a few sigma is reached"
     ),
     place=3,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect},
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect, "why": ".why:why"},
 )
 def gaussian(
     *,

@@ -35,7 +35,7 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
         when="as ALiBi, with slopes that are trained", unless="where nothing should be trained for positions"
     ),
     place=2,
-    hooks={"lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.biases},
+    hooks={"lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.biases, "why": ".why:why"},
 )
 def kerple(
     *,

@@ -38,7 +38,12 @@ from pecli.errors import BadParameter
         unless="where distances beyond max-distance must be told apart",
     ),
     place=5,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.vectors},
+    hooks={
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "extend": reaches.vectors,
+        "why": ".why:why",
+    },
 )
 def t5(
     *,

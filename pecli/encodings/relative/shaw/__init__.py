@@ -43,7 +43,10 @@ def effect(recipe: Recipe) -> Effect:
         unless="where distances beyond the clip must be told apart",
     ),
     place=1,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect},
+    hooks={
+        "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect,
+        "why": ".why:why",
+    },
 )  # fmt: skip
 def shaw(
     *,

@@ -48,6 +48,7 @@ _COMPUTED = ("frequencies", (None,))
         "emulate": ".arithmetic:emulate",
         "scale": ".scale:scale",
         "extend": reaches.scaled_phases,
+        "why": ".why:why",
     },
 )
 @taking(SCALINGS)

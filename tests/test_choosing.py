@@ -1,0 +1,138 @@
+"""Choosing an encoding, and why it is as it is: the tree, the filter, the ranking, the answers."""
+
+import json
+import math
+import shlex
+
+import mpmath
+import pytest
+
+from pecli import CATALOGUE
+from pecli.cli.run import run
+from pecli.encodings.shared.reasons import reasons
+from pecli.errors import BadParameter, UnknownName
+from pecli.extrapolation.ranking import rank
+from pecli.inspection.choosing import tree, where
+
+ENCODINGS = list(CATALOGUE.values())
+ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(reasons(e))]
+DISTINCT = list({r.values[0].see: r for r in ANSWERS if r.values[0].see}.values())
+
+
+def leaves(branch):
+    if not branch.branches:
+        yield branch
+    for below in branch.branches:
+        yield from leaves(below)
+
+
+def test_the_tree_leads_to_every_encoding_by_one_way():
+    found = [e.name for leaf in leaves(tree(ENCODINGS)) for e in leaf.encodings]
+    assert sorted(found) == sorted(CATALOGUE)
+    assert max(len(leaf.encodings) for leaf in leaves(tree(ENCODINGS))) <= 8
+
+
+def test_the_filter_takes_what_has_all_facts():
+    assert {e.name for e in where(ENCODINGS, "relative=yes,learned=no,family=bias")} == {
+        "alibi",
+        "gaussian",
+        "sandwich",
+    }
+    assert where(ENCODINGS, "relative=no,beyond=ends")
+    with pytest.raises(UnknownName, match="relative"):
+        where(ENCODINGS, "relativ=yes")
+    with pytest.raises(BadParameter, match="distance, no, rotation"):
+        where(ENCODINGS, "relative=maybe")
+
+
+def test_lengths_that_stay_put_trained_rows_first():
+    assert [r.encoding.name for r in rank("masked-lm", ENCODINGS)][:2] == ["learned", "sinusoidal"]
+    assert rank("language-modelling", ENCODINGS, 2048, 2048)[0].encoding.name == "rope"
+
+
+def test_a_long_context_takes_a_rope_only_with_a_scaling():
+    found = {r.encoding.name: r for r in rank("long-context", ENCODINGS, 4096, 32768)}
+    rope = found["rope"]
+    assert rope.fits
+    assert "scaling=yarn,factor=8" in rope.recipe
+    assert rope.reasons[-2].startswith("only with a scaling: without one 9 of 32 frequencies")
+    # pairs of a head of 64 that have not turned once in 4096 positions, and meet new phases
+    assert sum(2 * math.pi * 10000 ** (i / 32) > 4096 for i in range(32)) == 9
+    assert not found["sinusoidal"].fits
+    assert not found["learned"].fits
+    alibi = found["alibi"]  # the flattest slope 2^-8 weighs 1 % at ln(100) * 256
+    assert alibi.fits
+    assert alibi.reach == pytest.approx(math.floor(math.log(100) * 256) / 32768)
+    assert list(found).index("rope") < list(found).index("alibi")
+
+
+@pytest.mark.parametrize(("train", "test"), [(8, None), (None, 8), (8, 4)])
+def test_lengths_come_in_pairs(train, test):
+    with pytest.raises(BadParameter):
+        rank("short", ENCODINGS, train, test)
+
+
+def test_every_encoding_has_answers_but_for_what_has_nothing_to_ask():
+    assert all(reasons(e) for e in ENCODINGS)
+
+
+@pytest.mark.parametrize("answer", DISTINCT)
+def test_what_an_answer_says_to_run_runs(answer, monkeypatch, capfd, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    status = run(shlex.split(answer.see))
+    said = capfd.readouterr()
+    assert status in (0, 1 if answer.see.startswith("compare") else 0), said.err
+    assert said.out.strip()
+
+
+def said(name, question):
+    return next(r.answer for r in reasons(CATALOGUE[name]) if question in r.question)
+
+
+def test_the_numbers_in_answers_are_right():
+    """Each against mpmath, from the formula of the papers."""
+    mpmath.mp.dps = 30
+    ratio = mpmath.mpf(10000) ** (mpmath.mpf(2) / 512)
+    assert mpmath.nstr(ratio, 5) == "1.0366"
+    assert "1.0366" in said("sinusoidal", "How fast")
+    slowest = 2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(510) / 512)
+    assert f"{int(mpmath.nint(slowest)):,}" in said("sinusoidal", "10000")
+    assert f"{int(mpmath.nint(2 * mpmath.pi * 10000)):,}" in said("sinusoidal", "10000")
+    base = (131072 / (2 * mpmath.pi)) ** (mpmath.mpf(512) / 510)
+    assert f"{int(mpmath.nint(base)):,}" in said("sinusoidal", "Which base")
+    assert abs(2 * mpmath.pi * base ** (mpmath.mpf(510) / 512) - 131072) < 1e-9  # the slowest pair turns once
+    turned = sum(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2 * i) / 128) <= 4096 for i in range(64))
+    assert f"{turned} of 64 pairs" in said("rope", "fail past")
+    assert mpmath.nstr(-mpmath.sin(1), 4) in said("rope", "function of the distance")
+    assert "393,216" in said("learned", "cost")
+    assert "0.5 to 0.00390625" in said("alibi", "slope")
+    assert "e^-8 " in said("alibi", "slope")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "holds"),
+    [
+        (["list", "--choose"], "What has a position?"),
+        (["list", "rope", "--why"], "R_m R_n = R_(m+n)"),
+        (["list", "--where", "learned=yes,family=absolute"], "learned"),
+        (["compare", "--for", "masked-lm", "--top", 1], "learned"),
+    ],
+)
+def test_the_command_line_says_it(pecli, arguments, holds):
+    done = pecli(*arguments)
+    assert done.returncode == 0
+    assert holds in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if "$ pecli" not in line)
+    assert json.loads(pecli(*arguments, "--json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["list", "--why"], "name it"),
+        (["list", "rope", "--choose"], "leave ENCODING out"),
+        (["compare", "rope", "alibi", "--top", 3], "--for"),
+    ],
+)
+def test_what_goes_together_is_said(refuses, arguments, says):
+    refuses(*arguments, says=(says,))
