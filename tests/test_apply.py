@@ -65,6 +65,43 @@ def test_a_rotation_is_correctly_rounded_even_where_it_cancels(pairs, dtype):
     assert abs(found[3:, 0]).max() < 2e-3
 
 
+def by_long_double(x, positions, pairs):
+    """Vectors (.., n, 64) turned in long double: float32 of it is right but once in a hundred million values."""
+    angle = positions.astype(np.longdouble)[..., None] * np.longdouble(10000) ** (-np.arange(32) / np.longdouble(32))
+    c, s, wide, out = np.cos(angle), np.sin(angle), x.astype(np.longdouble), np.empty(x.shape, np.longdouble)
+    a, b = (slice(0, 32), slice(32, 64)) if pairs == "half" else (slice(0, 64, 2), slice(1, 64, 2))
+    out[..., a], out[..., b] = wide[..., a] * c - wide[..., b] * s, wide[..., a] * s + wide[..., b] * c
+    return out.astype(np.float32)
+
+
+def spoiled(x, how):
+    x = x.copy()
+    match how:
+        case "outliers":
+            x[..., 5] *= 1e3
+            x[0, 0, 7, 9] = 3e38
+        case "padding":
+            x[:, :, 300:] = 0
+        case "nan":
+            x[0, 1, ::50, 3] = np.nan
+            x[1, 0, 9, 3] = np.inf
+    return x
+
+
+@pytest.mark.parametrize("pairs", ["half", "interleaved"])
+@pytest.mark.parametrize("how", ["plain", "outliers", "padding", "nan"])
+def test_every_value_of_many_is_rounded_once(how, pairs):
+    x, at = spoiled(RNG.normal(size=(2, 3, 1100, 64)).astype(np.float32), how), np.arange(7, 1107)
+    with np.errstate(invalid="ignore"):
+        expected = by_long_double(x, at, pairs)
+    np.testing.assert_array_equal(applied("rope:dim=64", x, pairs=pairs, start="7").read("q"), expected)
+    other = np.ascontiguousarray(x.swapaxes(1, 2))
+    found = applied("rope:dim=64", other, pairs=pairs, start="7", axes="bshd").read("q")
+    np.testing.assert_array_equal(found, expected.swapaxes(1, 2))
+    found = applied("rope:dim=64", x, pairs=pairs, positions=np.stack([at, at])).read("q")
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_tie_is_rounded_to_even():
     x = np.array([[1 + 2.0**-8, 1 + 3 * 2.0**-8]], np.float32)  # midway between two bfloat16, turned by nothing
     found = widen(applied("rope:dim=2", x, pairs="half", dtype="bfloat16").read("q"), "bfloat16")

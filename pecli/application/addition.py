@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.products import Factors, Floats, Interval, Places, largest, round_sums
+from pecli.application.products import Floats, Interval, Places, largest, round_sums
 from pecli.application.reals import InputScale, Reals
 from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
@@ -104,7 +105,7 @@ class AddedRows(Tabular):
         else:
             size, other = (np.broadcast_to(value, given.shape) for value in (self.factor.hi, np.ones(1)))
             row, most = rows, largest(given) * largest(self.factor.hi) + largest(rows)
-        round_sums(given, size, other, row, self._factors(where), self.dtype, out, own, most)
+        round_sums(given, size, other, row, RowFactors(self, where), self.dtype, out, own, most)
         if strange is not None:
             out[strange] = narrow(kept, None, self.dtype)
         if self.causal:
@@ -120,21 +121,28 @@ class AddedRows(Tabular):
             rows[mine] = self._run(number)[where[mine] - number * self.step]
         return rows
 
-    def _factors(self, where: NDArray[np.int64]) -> Factors:
-        last = self.reals.width - 1
 
-        def doubled(places: Places) -> tuple[Doubled, Doubled, Floats]:
-            row, column = np.divmod(places, self.tensor.width)
-            value, error = self.reals.doubled(where[row], np.minimum(column, last))
-            one = Doubled(np.ones(len(places)), np.zeros(len(places)))
-            if self.multiplied:
-                return value, one, error
-            size = Doubled(*(np.broadcast_to(x, places.shape) for x in (self.factor.hi, self.factor.lo)))
-            return size, value, error + np.abs(self.factor.hi) * 2.0**-104
+@dataclass(frozen=True)
+class RowFactors:
+    """What multiplies a block of vectors, and the rows: k and r of k x + 1 r, or r of x r + 0 1."""
 
-        def interval(place: int, bits: int) -> tuple[Interval, Interval]:
-            row, column = divmod(place, self.tensor.width)
-            value = self.reals.interval(int(where[row]), min(column, last), bits)
-            return (value, ONE) if self.multiplied else (self.scale.interval(bits), value)
+    added: AddedRows
+    where: NDArray[np.int64]
 
-        return Factors(doubled, interval)
+    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+        """Return both at some places; see :class:`pecli.application.products.Factors`."""
+        added = self.added
+        row, column = np.divmod(places, added.tensor.width)
+        value, error = added.reals.doubled(self.where[row], np.minimum(column, added.reals.width - 1))
+        one = Doubled(np.ones(len(places)), np.zeros(len(places)))
+        if added.multiplied:
+            return value, one, error
+        size = Doubled(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
+        return size, value, error + np.abs(added.factor.hi) * 2.0**-104
+
+    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold both at one place; see :class:`pecli.application.products.Factors`."""
+        added = self.added
+        row, column = divmod(place, added.tensor.width)
+        value = added.reals.interval(int(self.where[row]), min(column, added.reals.width - 1), bits)
+        return (value, ONE) if added.multiplied else (added.scale.interval(bits), value)

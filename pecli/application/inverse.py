@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.application.products import Floats, Interval
-from pecli.application.turning import Turns
+from pecli.application.turning import Points, Turns, joined
 from pecli.numbers.doubled import Doubled, add, divide, multiply
 
 Integers = NDArray[np.int64]
@@ -27,12 +27,12 @@ class Undone:
     def __init__(self, turns: Turns) -> None:
         self.turns, self.pairs = turns, turns.pairs
 
-    def rows(self, start: int, stop: int) -> tuple[Floats, Floats]:
-        """Return c and s of rows; see `Turns`."""
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Turns`."""
         shape = (stop - start, self.pairs)
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, _ = self.doubled(rows + start, pairs)
-        return c.hi.reshape(shape), s.hi.reshape(shape)
+        return joined(c.hi, s.hi).reshape(shape)
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
         """Return c and s at some places; see `Turns`."""

@@ -56,27 +56,26 @@ class HeadPairs:
         return HeadPairs(self.given, self.taken)
 
 
-def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return views of the first and second members of the pairs in the first `width` columns, (n, width/2) each.
+Columns = slice | Integers
 
-    half:        [a0 a1 b0 b1 | rest] -> a, b
+
+def columns(width: int, pairing: str, parts: tuple[int, ...] = ()) -> tuple[Columns, Columns]:
+    """Return the columns of the first and of the second members of the pairs among the first `width`.
+
+    half:        [a0 a1 b0 b1 | rest] -> a, b; of parts (1, 2), blocks with halves of their own:
+                 [a0 b0 | a1 a2 b1 b2 | rest]
     interleaved: [a0 b0 a1 b1 | rest] -> a, b
     """
-    if pairing == "half":
-        return vectors[..., : width // 2], vectors[..., width // 2 : width]
-    return vectors[..., 0:width:2], vectors[..., 1:width:2]
+    if pairing == "interleaved":
+        return slice(0, width, 2), slice(1, width, 2)
+    if len(parts) < 2:
+        return slice(0, width // 2), slice(width // 2, width)
+    counts = np.array(parts)
+    first = np.arange(width // 2) + np.repeat(np.cumsum(counts) - counts, counts)  # past the second members before
+    return first, first + np.repeat(counts, counts)
 
 
-def block_order(parts: tuple[int, ...]) -> Integers:
-    """Return the columns of the first members of all pairs, then those of the second, where blocks have own halves.
-
-    parts (1, 2): [a0 b0 | a1 a2 b1 b2] -> 0 2 3 1 4 5
-    """
-    first: list[int] = []
-    second: list[int] = []
-    at = 0
-    for pairs in parts:
-        first += range(at, at + pairs)
-        second += range(at + pairs, at + 2 * pairs)
-        at += 2 * pairs
-    return np.array(first + second, np.int64)
+def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return views of the first and second members of the pairs in the first `width` columns, (.., width/2) each."""
+    first, second = columns(width, pairing)
+    return vectors[..., first], vectors[..., second]

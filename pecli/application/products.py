@@ -3,8 +3,9 @@
 Rotating a pair, scaling and adding a row, adding a bias: all are such sums.  A and B are known three ways:
 
 - as float64 a, b, each the correctly rounded one or exact, so within u = 2^-53 of itself.  The candidate
-  a x + b y then errs by at most 3u (abs(a x) + abs(b y)), and little more for its second-order terms: 4u bounds it.
-  Where both ends of that interval round to the same value, that is the correctly rounded one.
+  a x + b y then errs by at most 3u (abs(a x) + abs(b y)) and its second-order terms, with fused multiplications or
+  without.  Its two ends are made by a sum and a difference, a further u each: 6u bounds all.  Where both ends round to
+  the same value, that is the correctly rounded one; first with one bound for many sums, then with that of each.
 - as doubled numbers with a bound on their error, for the few sums where the ends differ (and for float64, all).
 - as intervals of fractions of any width, for what then is still in doubt.  A sum that lies exactly on a boundary
   has exact A and B (angle zero, a stored table) and is decided by them; any other one lies off it, so the
@@ -15,10 +16,9 @@ Only + - x on float64 and integers: the same values on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from math import isfinite
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,18 @@ from numpy.typing import NDArray
 from pecli.engine.exact import round_ratio
 from pecli.engine.scratch import Scratch
 from pecli.numbers.doubled import Doubled, add, quick_two_sum, two_prod, two_sum
-from pecli.numbers.rounding import narrow, to_grid
+from pecli.numbers.rounding import narrow, to_grid, widen
 from pecli.numbers.types import GRIDS
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Interval = tuple[Fraction, Fraction]
 
-CANDIDATE = 2.0**-51
-"""4u: see above."""
+CANDIDATE = 3 * 2.0**-52
+"""6u: see above."""
+
+LEAST = 2.0**-1060
+"""What products below the normal numbers may err by besides."""
 
 DOUBLED = 2.0**-100
 """Products of a float64 and a doubled number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes."""
@@ -48,21 +51,16 @@ BITS, SMALLEST = 160, 2600
 square roots of small fractions, whose sums cannot be that small without being zero."""
 
 
-@dataclass(frozen=True)
-class Factors:
-    """What A and B are, beyond float64.
+class Factors(Protocol):
+    """What A and B are, beyond float64."""
 
-    Parameters
-    ----------
-    doubled : callable
-        Of places (k,) int64 in the flat array of sums: gives A, B as doubled numbers (k,) and a bound (k,) on the
-        absolute error of each.
-    interval : callable
-        Of one place and a number of bits: gives intervals that hold A and B, about 2^-bits wide.
-    """
+    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+        """Return A and B at places (k,) in the flat array of sums, and a bound (k,) on the absolute error of each."""
+        ...
 
-    doubled: Callable[[Places], tuple[Doubled, Doubled, Floats]]
-    interval: Callable[[int, int], tuple[Interval, Interval]]
+    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold A and B at one place, about 2^-bits wide."""
+        ...
 
 
 def round_sums(
@@ -100,35 +98,63 @@ def round_sums(
         np.multiply(x, a, out=candidate)
         np.multiply(y, b, out=second)
         np.add(candidate, second, out=candidate)
-        error = CANDIDATE * most + 2.0**-1060
-        if dtype == "float64":
-            np.copyto(out, candidate)
-            doubtful = np.arange(candidate.size)
-        elif not np.isfinite(error):
-            narrow(candidate, None, dtype, out)
-            doubtful = np.flatnonzero(np.isfinite(candidate))
-        elif dtype == "float32":
-            doubtful = _store_float32(candidate, error, second, out, own)
-        else:
-            narrow(candidate, None, dtype, out)
-            doubtful = _doubtful(candidate, error, dtype)
-        # a candidate that is no number is what the inputs make of it: an infinity stays one, NaN stays where it is
-        doubtful = doubtful[np.isfinite(candidate.reshape(-1)[doubtful])]
-        if len(doubtful):
-            settled = _settled(x.reshape(-1)[doubtful], y.reshape(-1)[doubtful], doubtful, factors, dtype)
-            out[np.divmod(doubtful, x.shape[1])] = narrow(settled, None, dtype)
+        doubtful = round_candidates(candidate, most, dtype, out, own)
+    if len(doubtful):
+        x, a, y, b = (part.reshape(-1)[doubtful] for part in (x, a, y, b))
+        values, unsure = each_by_itself(x, a, y, b, dtype)
+        values[unsure] = settled(x[unsure], y[unsure], doubtful[unsure], factors, dtype)
+        out[np.divmod(doubtful, out.shape[1])] = narrow(values, None, dtype)
 
 
-def _store_float32(candidate: Floats, error: float, spare: Floats, out: NDArray[Any], own: Scratch) -> Places:
+def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[Any], own: Scratch) -> Places:
+    """Round sums (n, m) into `out`, and use up their float64 values.
+
+    Parameters
+    ----------
+    candidate : (n, m) float64 ndarray
+        a x + b y, contiguous.
+    most : float
+        What abs(a x) + abs(b y) is at most; infinite or NaN where an input is.
+    dtype, out, own
+        See `round_sums`.
+
+    Returns
+    -------
+    (k,) int64 ndarray
+        The flat places of those that may be wrong.  A candidate that is no number is what the inputs make of it.
+    """
+    error = CANDIDATE * most + LEAST
+    if dtype == "float32" and isfinite(error):
+        return _store_float32(candidate, error, out, own)
+    narrow(candidate, None, dtype, out)
+    if dtype == "float64" or not isfinite(error):
+        return np.flatnonzero(np.isfinite(candidate))
+    return _doubtful(candidate, error, dtype)
+
+
+def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scratch) -> Places:
     """Round the upper ends of the intervals into `out`; return the places where the lower ends round differently."""
-    above, below = (own.get(name, candidate.size, np.float32).reshape(candidate.shape) for name in ("above", "below"))
-    for end, by in ((above, error), (below, -error)):
-        np.add(candidate, by, out=spare)
-        np.copyto(end, spare, casting="unsafe")
+    below = own.get("below", candidate.size, np.float32).reshape(candidate.shape)
     differ = own.get("differ", candidate.size, np.bool_).reshape(candidate.shape)
-    np.not_equal(above, below, out=differ)
-    np.copyto(out, above)
+    np.add(candidate, error, out=candidate)
+    np.copyto(out, candidate, casting="unsafe")
+    np.subtract(candidate, 2 * error, out=candidate)
+    np.copyto(below, candidate, casting="unsafe")
+    np.not_equal(out, below, out=differ)
     return np.flatnonzero(differ) if differ.any() else np.empty(0, np.int64)
+
+
+def each_by_itself(x: Floats, a: Floats, y: Floats, b: Floats, dtype: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return sums (k,) rounded to a type, as float64, and which may be wrong: each within its own error."""
+    with np.errstate(all="ignore"):
+        first, second = x * a, y * b
+        total = first + second
+        values = widen(narrow(total, None, dtype), dtype)
+        if dtype == "float64":
+            return values, np.ones(len(values), np.bool_)
+        unsure = np.zeros(len(values), np.bool_)
+        unsure[_doubtful(total, CANDIDATE * (np.abs(first) + np.abs(second)) + LEAST, dtype)] = True
+    return values, unsure
 
 
 def largest(values: Floats) -> float:
@@ -136,7 +162,7 @@ def largest(values: Floats) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def _doubtful(candidate: Floats, error: float, dtype: str) -> Places:
+def _doubtful(candidate: Floats, error: float | Floats, dtype: str) -> Places:
     """Return the places where the ends of the interval round differently."""
     above, below = narrow(candidate + error, None, dtype), narrow(candidate - error, None, dtype)
     differ = above != below
@@ -146,7 +172,7 @@ def _doubtful(candidate: Floats, error: float, dtype: str) -> Places:
     return np.flatnonzero(differ)
 
 
-def _settled(x: Floats, y: Floats, places: Places, factors: Factors, dtype: str) -> Floats:
+def settled(x: Floats, y: Floats, places: Places, factors: Factors, dtype: str) -> Floats:
     """Return the sums at some places, correctly rounded, as float64."""
     grid = GRIDS[dtype]
     big_a, big_b, known = factors.doubled(places)

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.pairing import HeadPairs, block_order, members
-from pecli.application.products import Floats, largest, round_sums
+from pecli.application.pairing import HeadPairs, Integers, columns
+from pecli.application.products import Floats, Places, each_by_itself, largest, round_candidates, settled
 from pecli.application.tensors import Tensor
-from pecli.application.turning import Rotation, Turns
+from pecli.application.turning import Points, Rotation, Turns
 from pecli.declare.tabular import Array, Tabular
 from pecli.engine.scratch import Scratch
-from pecli.engine.team import Task, default_threads, scratch, share
+from pecli.engine.team import default_threads, share
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow, widen
+from pecli.numbers.types import storage
 
-RUN = 512
-"""Rows of cosines that are computed together and kept for the other heads, and vectors that are turned at once:
-their float64 copies stay in a core's cache."""
+AT_ONCE = 1 << 15
+"""Values that are turned at once: their float64 copies stay in a core's cache."""
 
-KEPT = 64
-"""Runs that are kept: 64 pairs take 768 KiB each."""
+RUN = 4
+"""Blocks of so many vectors whose cosines are computed together, and kept for the other heads."""
+
+KEPT = 1 << 25
+"""Bytes of cosines and sines that are kept."""
+
+HEADS = 16
+"""Blocks of other heads that are turned in one go."""
+
+SQRT2 = 1.4143
+"""A little more."""
+
+FEW = 1 << 12
+"""Sums in doubt that wait until all others are done: settling them takes long to begin."""
+
+
+Doubt = tuple[Integers, Integers, Integers, Floats, Floats]
+"""Of some sums: vector, pair, whether it is a second member, and what goes into them: own number and the other."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +97,6 @@ class RotatedTensors(Tabular):
         metadata: Mapping[str, str] | None = None,
     ) -> None:
         self.turns, self.pairing, self.back, self.rows = turns, pairing, back, rows
-        self.order = block_order(parts) if len(parts) > 1 else None
         self.turned = {one.name: one for one in turned}
         self.width = 2 * turns.pairs
         for one in turned:
@@ -89,14 +105,23 @@ class RotatedTensors(Tabular):
                 raise BadParameter("input", one.tensor.name, rule)
         self.arrays: tuple[Array, ...] = tuple(one.tensor.like(one.name, one.dtype) for one in turned)
         self.recipe, self.metadata = None, metadata or {}
-        self._run = lru_cache(maxsize=KEPT)(self._computed)
+        self.taken, self.given = (columns(self.width, way, parts) for way in (pairing.taken, pairing.given))
+        every = np.arange(self.width)
+        self.places = np.array([[every[c] for c in both] for both in (self.taken, self.given)])
+        self.step = max(1, AT_ONCE // max(one.tensor.width for one in turned))
+        self.run = RUN * self.step
+        self._kept = lru_cache(maxsize=max(2, KEPT // (self.run * self.width * 8)))(self._computed)
+        self._lock = Lock()
 
-    def _computed(self, number: int) -> tuple[Floats, Floats, Floats, float]:
-        c, s = self.turns.rows(number * RUN, min((number + 1) * RUN, self._last))
-        size = max(largest(c), largest(s))
-        return (c, -s, s, size) if self.back else (c, s, -s, size)
+    def _run(self, number: int) -> tuple[Points, float]:
+        with self._lock:  # what another thread computes now is not computed twice
+            return self._kept(number)
 
-    @property
+    def _computed(self, number: int) -> tuple[Points, float]:
+        points = self.turns.rows(number * self.run, min((number + 1) * self.run, self._last))
+        return (points.conj() if self.back else points), float(np.abs(points).max())
+
+    @cached_property
     def _last(self) -> int:
         if self.rows is not None:
             return int(self.rows.max()) + 1
@@ -104,64 +129,105 @@ class RotatedTensors(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        with scratch() as own:
-            for task in self._tasks(start, stop, out):
-                task(own)
+        self._fill(start, stop, out, 1)
 
     def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return vectors, computed on all cores."""
         out = self.empty(names, start, stop)
-        share(list(self._tasks(start, stop, out)), default_threads())
+        self._fill(start, stop, out, default_threads())
         return out
 
-    def _tasks(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> Iterator[Task]:
-        """Yield the work in blocks that begin where runs of cosines do, as far as sequences do."""
+    def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
         for name, target in out.items():
-            for at in range(start - start % RUN, stop, RUN):
-                low, high = max(at, start), min(at + RUN, stop)
-                yield partial(self._turn, self.turned[name], low, high, target[low - start : high - start])
+            one, doubts = self.turned[name], list[Doubt]()
+            groups = self._groups(one.tensor, start, stop)
+            share([partial(self._turn, one, group, target, start, doubts) for group in groups], threads)
+            self._settle(one, start, target, doubts)
 
-    def _turn(self, one: Turned, start: int, stop: int, out: NDArray[Any], own: Scratch) -> None:
+    def _groups(self, tensor: Tensor, start: int, stop: int) -> list[list[range]]:
+        """Return blocks of vectors: where sequences are long, those of several heads at the same positions together."""
+        long = tensor.axes[-2:-1] in ("s", "t") and tensor.side("s") >= self.step and self.rows is None
+        length = tensor.side("s") if long else tensor.vectors
+        found: dict[tuple[int, int], list[range]] = {}
+        while start < stop:
+            inside = start % length
+            end = min(stop, start - inside + length, start - inside % self.step + self.step)
+            found.setdefault((inside, end - start), []).append(range(start, end))
+            start = end
+        return [group[k : k + HEADS] for group in found.values() for k in range(0, len(group), HEADS)]
+
+    def _turn(
+        self, one: Turned, blocks: list[range], out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
+    ) -> None:
+        """Turn blocks of vectors that have the same rows of the table; `out` begins with vector `first`."""
         tensor = one.tensor
-        vectors = tensor.lane.read(start, stop).reshape(stop - start, tensor.width)
-        rest, turned = vectors[:, self.width :], out
-        if self.order is not None and self.pairing.taken == "half":
-            vectors = vectors[:, self.order]
-        if self.order is not None and self.pairing.given == "half":
-            turned = np.empty((stop - start, self.width), out.dtype)
-        numbers = np.arange(start, stop, dtype=np.int64)
-        where = tensor.places(numbers, "s")
-        if self.rows is not None:
-            where = self.rows[tensor.places(numbers, "b") % len(self.rows), where]
-        c, s, minus, size = self._points(where)
-        x, y = (own.get(name, c.size, np.float64).reshape(c.shape) for name in ("first", "second"))
-        for whole, part in zip((x, y), members(vectors, self.width, self.pairing.taken), strict=True):
-            np.copyto(whole, part if tensor.dtype != "bfloat16" else widen(part, tensor.dtype))
-        most = size * (largest(x) + largest(y))
-        first, second = members(turned, self.width, self.pairing.given)
-        rotation = Rotation(self.turns, where, self.back)
-        round_sums(x, c, y, minus, rotation.factors(second=False), one.dtype, first, own, most)
-        round_sums(x, s, y, c, rotation.factors(second=True), one.dtype, second, own, most)
-        if turned is not out:
-            out[:, self.order] = turned
-        if rest.size:
-            narrow(widen(rest, tensor.dtype), None, one.dtype, out[:, self.width :])
+        points, size = self._points(self._rows_of(tensor, np.arange(blocks[0].start, blocks[0].stop, dtype=np.int64)))
+        shape = len(points), tensor.width
+        held = own.get(f"vectors {tensor.dtype}", shape[0] * shape[1], storage(tensor.dtype).type).reshape(shape)
+        z = own.get("pairs", points.size, np.complex128).reshape(points.shape)
+        flat = z.view(np.float64)  # x0 y0 x1 y1 ..
+        apart = own.get(f"turned {one.dtype}", flat.size, out.dtype.type).reshape(flat.shape)
+        for block in blocks:
+            tensor.lane.fill(block.start, block.stop, held)
+            vectors = widen(held, tensor.dtype) if tensor.dtype == "bfloat16" else held
+            target = out[block.start - first : block.stop - first]
+            turned = apart if self.pairing.given == "half" else target[:, : self.width]
+            with np.errstate(all="ignore"):
+                if self.pairing.taken == "half":
+                    z.real, z.imag = vectors[:, self.taken[0]], vectors[:, self.taken[1]]
+                else:
+                    np.copyto(flat, vectors[:, : self.width])
+                most = SQRT2 * largest(flat) * size  # a pair is at most sqrt(2) times as long as its larger number
+                np.multiply(z, points, out=z)
+                places = round_candidates(flat, most, one.dtype, turned, own)
+            unsure = self._doubtful(places, block.start, vectors, points, turned, one.dtype) if len(places) else []
+            if turned is apart:
+                target[:, self.given[0]], target[:, self.given[1]] = turned[:, 0::2], turned[:, 1::2]
+            if tensor.width > self.width:
+                narrow(vectors[:, self.width :].astype(np.float64), None, one.dtype, target[:, self.width :])
+            if len(places) > FEW:
+                self._settle(one, first, out, unsure)
+            else:
+                doubts += unsure
 
-    def _points(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats, Floats, float]:
-        """Return c, s and -s of some rows of the table, (n, pairs), and how large they are at most."""
-        first, last = int(rows[0]), int(rows[-1])
-        number = first // RUN
-        # rows of one sequence in order: nothing else leads so far up in so many steps of at most one
-        if self.rows is None and last // RUN == number and last - first == len(rows) - 1:
-            c, s, minus, size = self._run(number)
-            here = slice(first - number * RUN, last - number * RUN + 1)
-            return c[here], s[here], minus[here], size
-        found = [np.empty((len(rows), self.turns.pairs)) for _ in range(3)]
-        most = 0.0
-        for number in np.unique(rows // RUN).tolist():
-            mine = np.flatnonzero(rows // RUN == number)
-            *run, size = self._run(number)
+    def _doubtful(
+        self, places: Places, start: int, vectors: NDArray[Any], points: Points, turned: NDArray[Any], dtype: str
+    ) -> list[Doubt]:
+        """Round the sums at some places of a block by themselves; return those that are still in doubt, if any."""
+        row, column = np.divmod(places, self.width)
+        pair, second = np.divmod(column, 2)
+        x, y = (vectors[row, self.places[0, member, pair]].astype(np.float64) for member in (second, 1 - second))
+        point = points[row, pair]
+        values, unsure = each_by_itself(x, point.real, y, np.where(second, point.imag, -point.imag), dtype)
+        turned[row, column] = narrow(values, None, dtype)
+        return [(row[unsure] + start, pair[unsure], second[unsure], x[unsure], y[unsure])] if unsure.any() else []
+
+    def _settle(self, one: Turned, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
+        """Write what is in doubt."""
+        if not doubts:
+            return
+        vectors, pairs, second, x, y = map(np.concatenate, zip(*doubts, strict=True))
+        rotation = Rotation(self.turns, self._rows_of(one.tensor, vectors), pairs, second == 1, self.back)
+        values = settled(x, y, np.arange(len(x)), rotation, one.dtype)
+        out[vectors - start, self.places[1, second, pairs]] = narrow(values, None, one.dtype)
+
+    def _rows_of(self, tensor: Tensor, vectors: Integers) -> Integers:
+        """Return which row of the table each vector (k,) has."""
+        where = tensor.places(vectors, "s")
+        return where if self.rows is None else self.rows[tensor.places(vectors, "b") % len(self.rows), where]
+
+    def _points(self, rows: Integers) -> tuple[Points, float]:
+        """Return the points of some rows of the table, (n, pairs), and how far from zero they are at most."""
+        numbers = rows // self.run
+        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
+            points, size = self._run(int(numbers[0]))
+            within = rows - numbers[0] * self.run
+            straight = (np.diff(within) == 1).all()
+            return points[slice(within[0], within[-1] + 1) if straight else within], size
+        found, most = np.empty((len(rows), self.turns.pairs), np.complex128), 0.0
+        for number in np.unique(numbers).tolist():
+            mine = np.flatnonzero(numbers == number)
+            points, size = self._run(number)
             most = max(most, size)
-            for target, values in zip(found, run, strict=True):
-                target[mine] = values[rows[mine] - number * RUN]
-        return found[0], found[1], found[2], most
+            found[mine] = points[rows[mine] - number * self.run]
+        return found, most

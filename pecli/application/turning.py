@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.application.points import WavePoints, Where
-from pecli.application.products import Factors, Floats, Interval, Places
+from pecli.application.products import Floats, Interval, Places
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
@@ -24,6 +24,7 @@ from pecli.numbers.rounding import widen
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]
+Points = NDArray[np.complex128]
 
 
 class Turns(Protocol):
@@ -31,8 +32,8 @@ class Turns(Protocol):
 
     pairs: int
 
-    def rows(self, start: int, stop: int) -> tuple[Floats, Floats]:
-        """Return c and s of rows `start` to `stop`, (n, pairs) float64, correctly rounded or exact."""
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, each part correctly rounded or exact."""
         ...
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
@@ -46,42 +47,36 @@ class Turns(Protocol):
 
 @dataclass(frozen=True)
 class Rotation:
-    """The sums that turn a block of pairs, in C order of (n, pairs).
+    """The sums at some places of turned vectors: x c - y s of first members of pairs, y c + x s of second ones.
 
     Attributes
     ----------
     turns : Turns
         The cosines and sines.
-    rows : (n,) int64 ndarray
-        Which row of theirs each vector of the block has.
+    rows, pairs : (k,) int64 ndarray
+        Which row and which pair of theirs each sum has.
+    second : (k,) bool ndarray
+        Whether it is a second member.
     back : bool
-        Whether the block is turned back.
+        Whether it is turned back: s has the other sign.
     """
 
     turns: Turns
     rows: Integers
+    pairs: Integers
+    second: NDArray[np.bool_]
     back: bool
 
-    def factors(self, second: bool) -> Factors:
-        """Return what the factors of x and y are, for the first or the second member of each pair.
+    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+        """Return what multiplies the sums' own numbers, and the others of their pairs; see `Factors`."""
+        c, s, error = self.turns.doubled(self.rows[places], self.pairs[places])
+        sign = np.where(self.second[places] != self.back, 1.0, -1.0)
+        return c, Doubled(s.hi * sign, s.lo * sign), error
 
-        first = x c - y s, second = x s + y c; turned back s has the other sign.
-        """
-        sign = 1 if second != self.back else -1  # of s in this sum
-
-        def doubled(places: Places) -> tuple[Doubled, Doubled, Floats]:
-            row, pair = np.divmod(places, self.turns.pairs)
-            c, s, error = self.turns.doubled(self.rows[row], pair)
-            s = -s if sign < 0 else s
-            return (s, c, error) if second else (c, s, error)
-
-        def interval(place: int, bits: int) -> tuple[Interval, Interval]:
-            row, pair = divmod(place, self.turns.pairs)
-            c, (low, high) = self.turns.interval(int(self.rows[row]), pair, bits)
-            s = (-high, -low) if sign < 0 else (low, high)
-            return (s, c) if second else (c, s)
-
-        return Factors(doubled, interval)
+    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold them; see `Factors`."""
+        c, (low, high) = self.turns.interval(int(self.rows[place]), int(self.pairs[place]), bits)
+        return c, (low, high) if self.second[place] != self.back else (-high, -low)
 
 
 class ExactTurns:
@@ -102,10 +97,11 @@ class ExactTurns:
         for number, band in enumerate(plan.bands):
             self.where.put(number, band.sin)
 
-    def rows(self, start: int, stop: int) -> tuple[Floats, Floats]:
-        """Return c and s of rows; see `Turns`."""
-        found = self.table.read_rows(["cos", "sin"], start, stop)
-        return found["cos"], found["sin"]
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Turns`."""
+        found = np.empty((stop - start, self.pairs), np.complex128)
+        self.table.fill(start, stop, {"cos": found.real, "sin": found.imag})
+        return found
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
         """Return c and s at some places; see `Turns`."""
@@ -130,26 +126,30 @@ class StoredTurns:
         self.count, self.pairs = array.shape
         self.dtype = array.dtype
 
-    def rows(self, start: int, stop: int) -> tuple[Floats, Floats]:
-        """Return c and s of rows; see `Turns`."""
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Turns`."""
         if stop > self.count:
             rule = f"lies past the table, which has rows 0 to {self.count - 1}: give a longer one, or other positions"
             raise BadParameter("position", stop - 1, rule)
         found = self.table.read_rows(["cos", "sin"], start, stop)
-        return widen(found["cos"], self.dtype), widen(found["sin"], self.dtype)
+        return joined(widen(found["cos"], self.dtype), widen(found["sin"], self.dtype))
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
         """Return c and s at some places; see `Turns`."""
         distinct, place = np.unique(rows, return_inverse=True)
-        parts = np.empty((2, len(rows)))
-        for k, row in enumerate(distinct.tolist()):
-            mine = place == k
-            for part, values in zip(parts, self.rows(row, row + 1), strict=True):
-                part[mine] = values[0, pairs[mine]]
+        found = np.concatenate([self.rows(row, row + 1) for row in distinct.tolist()])[place, pairs]
         nothing = np.zeros(len(rows))
-        return Doubled(parts[0], nothing), Doubled(parts[1], nothing), nothing
+        return Doubled(found.real, nothing), Doubled(found.imag, nothing), nothing
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return c and s of one place, exactly; see `Turns`."""
-        c, s = (Fraction(float(values[0, pair])) for values in self.rows(row, row + 1))
+        value = complex(self.rows(row, row + 1)[0, pair])
+        c, s = Fraction(value.real), Fraction(value.imag)
         return (c, c), (s, s)
+
+
+def joined(c: Floats, s: Floats) -> Points:
+    """Return c + i s."""
+    found = np.empty(c.shape, np.complex128)
+    found.real, found.imag = c, s
+    return found
