@@ -83,6 +83,11 @@ class Doubled:
         """Return the numbers at these places."""
         return Doubled(self.hi[places], self.lo[places])
 
+    @property
+    def T(self) -> Doubled:  # noqa: N802 - as NumPy calls it
+        """The numbers transposed."""
+        return Doubled(self.hi.T, self.lo.T)
+
     def scaled(self, power: Floats | float) -> Doubled:
         """Multiply by a power of two, exactly."""
         return Doubled(self.hi * power, self.lo * power)

@@ -110,7 +110,7 @@ class Plan:
     rows: int | None = None
     domain: Domain = Domain()
     fixed: tuple[Fixed, ...] = ()
-    prepare: Callable[[], None] = nothing
+    prepare: Callable[[], object] = nothing
 
     @property
     def frequencies(self) -> tuple[Decimal, ...]:

@@ -138,4 +138,4 @@ class Conditional(Plan):
     reach: Callable[[int], int] = lambda _: 0
     base: str | None = None
     dim: int | None = None
-    fit: Callable[[int, int], None] = lambda _, __: None
+    fit: Callable[[int, int], object] = lambda _, __: None

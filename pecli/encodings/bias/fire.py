@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.guess import Guess
-from pecli.declare.plan import Bias, Domain, Fixed
+from pecli.declare.plan import Bias, Domain, Fixed, nothing
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
@@ -81,14 +81,11 @@ def fire(
         found: Floats = ratios().numerators(queries, keys) / ratios().divisors(queries)[:, None]
         return found
 
-    def prepare() -> None:
-        if weights is not None:
-            network()
-
     count = network().heads if weights is not None and heads is None else heads or 0
     return Bias(
         count, value, by="pair", causal=mask == "causal", shared=shared, fixed=_arrays(network, count, hidden),
-        prepare=prepare, domain=Domain(Fraction(0), remedy="FIRE divides by the query's position, which counts from 0"),
+        prepare=nothing if weights is None else network,
+        domain=Domain(Fraction(0), remedy="FIRE divides by the query's position, which counts from 0"),
     )  # fmt: skip
 
 
@@ -130,21 +127,17 @@ class Network:
     @classmethod
     def read(cls, path: str, heads: int | None, hidden: int, c: Fraction, threshold: Fraction) -> Network:
         """Return the network of a file, with its c and threshold where it has them."""
-        from pecli.encodings.shared.files import one_array, read_arrays, shaped
+        from pecli.encodings.shared.files import WeightFile
 
-        arrays = read_arrays(path)
-        said = f"hidden={hidden}" + (f" and heads={heads}" if heads else "")
-        first = shaped(
-            one_array(arrays, path, "0.weight", "weight1").reshape(-1), path, (hidden,), f"the first layer with {said}"
-        )
-        bias1 = shaped(one_array(arrays, path, "0.bias", "bias1"), path, (hidden,), f"the first layer with {said}")
-        second = shaped(
-            one_array(arrays, path, "2.weight", "weight2"), path, (heads, hidden), f"the second layer with {said}"
-        )
-        bias2 = shaped(one_array(arrays, path, "2.bias", "bias2"), path, (len(second),), "the second layer's bias")
+        file = WeightFile(path)
+        said = f"the first layer with hidden={hidden}" + (f" and heads={heads}" if heads else "")
+        first = file.shaped(file.one("0.weight", "weight1").reshape(-1), (hidden,), said)
+        bias1 = file.values((hidden,), said, "0.bias", "bias1")
+        second = file.values((heads, hidden), said.replace("first", "second"), "2.weight", "weight2")
+        bias2 = file.values((len(second),), "the second layer's bias", "2.bias", "bias2")
         numbers = {
-            word: Fraction(float(arrays[key].rows(0, 1).ravel()[0]))
-            for key in arrays
+            word: Fraction(float(array.rows(0, 1).ravel()[0]))
+            for key, array in file.arrays.items()
             if (word := key.rpartition(".")[2]) in ("c", "init_L", "L_multiplier")
         }
         length = numbers.get("init_L", threshold) * numbers.get("L_multiplier", Fraction(1))

@@ -5,7 +5,7 @@ A window has height x width patches in row order.  The offset is query minus key
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess
-from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow
+from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, Weights, by_head, draw
 from pecli.encodings.shared.kernel_types import Doubled, Evidence, Floats, Points
 from pecli.errors import BadParameter
 
@@ -98,7 +98,9 @@ def window(
     domain = Domain(Fraction(0), Fraction(shape.tokens - 1), integral=True, remedy=remedy)
     if version == "2":
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
-    count, rows, prepare = _table(weights, heads, shape.entries, float(std), seed)
+    names, said = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
+    rule: Rule = "truncated-normal"
+    count, rows, prepare = by_head(weights, names, shape.entries, heads, said, seed, rule, float(std))
 
     def value(entries: Points, chosen: range) -> Floats:
         found: Floats = rows()[entries.multiples][:, chosen.start : chosen.stop].T
@@ -106,32 +108,6 @@ def window(
 
     fixed = (Fixed("weight", (shape.entries, count), ("entry", "head"), lambda a, b: rows()[a:b]),) if count else ()
     return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, prepare=prepare, domain=domain)
-
-
-def _table(
-    path: str | None, heads: int | None, entries: int, std: float, seed: int
-) -> tuple[int, Callable[[], Floats], Callable[[], None]]:
-    """Return the number of heads, what gives the table (entries, heads), and what reads and checks it."""
-    if path is None:
-        count = heads or 0
-        return count, cache(lambda: draw(seed, 0, 0, entries, count, "truncated-normal", std)), lambda: None
-
-    @cache
-    def read() -> Floats:
-        from pecli.encodings.shared.files import one_array, read_arrays, shaped
-
-        values = one_array(read_arrays(path), path, "relative_position_bias_table")
-        return shaped(
-            values,
-            path,
-            (entries, heads),
-            f"a window with {entries} entries" + (f" and heads={heads}" if heads else ""),
-        )
-
-    def prepare() -> None:
-        read()
-
-    return heads or read().shape[1], read, prepare
 
 
 def _continuous(
@@ -155,32 +131,25 @@ def _continuous(
             count = heads or 0
             first = draw(seed, 0, 0, hidden, 2, "truncated-normal", std)
             return first, np.zeros(hidden), draw(seed, 1, 0, count, hidden, "truncated-normal", std)
-        from pecli.encodings.shared.files import one_array, read_arrays, shaped
+        from pecli.encodings.shared.files import WeightFile
 
-        arrays = read_arrays(path)
+        file = WeightFile(path)
         said = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
-        first = shaped(one_array(arrays, path, "0.weight", "weight1"), path, (hidden, 2), said)
-        bias = shaped(one_array(arrays, path, "0.bias", "bias1"), path, (hidden,), said)
-        return first, bias, shaped(one_array(arrays, path, "2.weight", "weight2"), path, (heads, hidden), said)
+        first = file.values((hidden, 2), said, "0.weight", "weight1")
+        bias = file.values((hidden,), said, "0.bias", "bias1")
+        return first, bias, file.values((heads, hidden), said, "2.weight", "weight2")
 
     @cache
     def values() -> Doubled:
         from pecli.numbers import elementary
-        from pecli.numbers.doubled import Doubled
 
-        found = elementary.sigmoid(elementary.doubled(_perceptron(coordinates().hi, *network())))
-        return Doubled(16.0 * found.hi, 16.0 * found.lo)
+        return elementary.sigmoid(elementary.doubled(_perceptron(coordinates().hi, *network()))).scaled(16.0)
 
     def value(entries: Points, chosen: range) -> Doubled:
-        from pecli.numbers.doubled import Doubled
-
-        every, where = values(), (slice(chosen.start, chosen.stop), entries.multiples)
-        return Doubled(every.hi[where], every.lo[where])
+        return values()[chosen.start : chosen.stop, entries.multiples]
 
     def rows(start: int, stop: int) -> Doubled:
-        from pecli.numbers.doubled import Doubled
-
-        return Doubled(coordinates().hi[start:stop], coordinates().lo[start:stop])
+        return coordinates()[start:stop]
 
     count = heads if heads is not None or path is None else len(network()[2])
     fixed: tuple[Fixed, ...] = ()
@@ -193,7 +162,7 @@ def _continuous(
     given = Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), rows, role="input")
     return Bias(
         count or 0, value, by="entry", window=shape, rows=shape.tokens, fixed=(given, *fixed),
-        prepare=lambda: None if path is None else (network(), None)[1], domain=domain,
+        prepare=nothing if path is None else network, domain=domain,
     )  # fmt: skip
 
 

@@ -87,26 +87,23 @@ def conditional(
         found: Floats = elementary.sigmoid(elementary.doubled(affine(rows, weight, bias))).hi * base
         return found
 
-    def prepare(inputs: int, width: int) -> None:
-        layer(inputs, width)
-
-    return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=prepare)
+    return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=layer)
 
 
 def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
     """Return weight (outputs, inputs) and bias (outputs,) of a file; a bias left out is 0."""
     import numpy as np
 
-    from pecli.encodings.shared.files import one_array, read_arrays, shaped
+    from pecli.encodings.shared.files import WeightFile
 
-    arrays = read_arrays(path)
+    file = WeightFile(path)
     said = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
-    held = one_array(arrays, path, "weight")
+    held = file.one("weight")
     one_row = outputs == 1 and len(held.shape) == 1
-    weight = shaped(held.reshape(1, -1) if one_row else held, path, (outputs, inputs), said)
-    if len(arrays) == 1:
+    weight = file.shaped(held.reshape(1, -1) if one_row else held, (outputs, inputs), said)
+    if len(file.arrays) == 1:
         return weight, np.zeros(outputs)
-    return weight, shaped(one_array(arrays, path, "bias").reshape(-1), path, (outputs,), said)
+    return weight, file.shaped(file.one("bias").reshape(-1), (outputs,), said)
 
 
 def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:

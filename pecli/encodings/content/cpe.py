@@ -89,9 +89,8 @@ def cpe(
             raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
         if weights is None:
             bound = fan_in(places)
-            return draw(seed, 0, 0, inputs, places, "uniform", bound), draw(seed, 1, 0, inputs, 1, "uniform", bound)[
-                :, 0
-            ]
+            weight = draw(seed, 0, 0, inputs, places, "uniform", bound)
+            return weight, draw(seed, 1, 0, inputs, 1, "uniform", bound)[:, 0]
         return _kernels(weights, inputs, (kernel,) if grid is None else (kernel, kernel))
 
     def reach(n: int) -> int:
@@ -123,21 +122,21 @@ def cpe(
         found: Floats = np.where((number >= 0)[:, None], total + own if residual else total, own)
         return found
 
-    return Conditional(content, lambda c: c, value, reach, fit=lambda inputs, _: (layer(inputs), None)[1])
+    return Conditional(content, lambda c: c, value, reach, fit=lambda inputs, _: layer(inputs))
 
 
 def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return weight (channels, places) and bias (channels,) of a file; a bias left out is 0."""
     import numpy as np
 
-    from pecli.encodings.shared.files import one_array, read_arrays, shaped
+    from pecli.encodings.shared.files import WeightFile
 
-    arrays = read_arrays(path)
-    held = one_array(arrays, path, "weight")
+    file = WeightFile(path)
+    held = file.one("weight")
     if len(held.shape) == len(sides) + 2 and held.shape[1] == 1:  # torch keeps one input channel of each group
         held = held.reshape(held.shape[0], *held.shape[2:])
-    weight = shaped(held, path, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
+    weight = file.shaped(held, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
     weight = weight.reshape(channels, -1)
-    if len(arrays) == 1:
+    if len(file.arrays) == 1:
         return weight, np.zeros(channels)
-    return weight, shaped(one_array(arrays, path, "bias"), path, (channels,), f"content with {channels} channels")
+    return weight, file.values((channels,), f"content with {channels} channels", "bias")

@@ -13,8 +13,7 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.distance_vectors import VectorWeights, vectors
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, VectorWeights, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter

@@ -127,10 +127,9 @@ def _rows(values: Callable[[], Floats | Integers], start: int, stop: int) -> Flo
 
 def _read(path: str, name: str, dim: int) -> Floats:
     """Return a table of an axis from a file; its number of rows is free."""
-    from pecli.encodings.shared.files import one_array, read_arrays, shaped
+    from pecli.encodings.shared.files import WeightFile
 
-    values = one_array(read_arrays(path), path, name, name.replace("rel_pos", "vector"))
-    return shaped(values, path, (None, dim), f"{name} with dim={dim}")
+    return WeightFile(path).values((None, dim), f"{name} with dim={dim}", name, name.replace("rel_pos", "vector"))
 
 
 def _resized(values: Callable[[], Floats], rows: int) -> Floats:

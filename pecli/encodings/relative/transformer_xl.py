@@ -15,8 +15,7 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.distance_vectors import vectors
-from pecli.encodings.shared.drawn import GENERATOR, Philox, Std
+from pecli.encodings.shared.drawn import GENERATOR, Philox, Std, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.parameters import Base, Dim, Seed
 from pecli.errors import BadParameter

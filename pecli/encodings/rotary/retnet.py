@@ -13,9 +13,8 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.decays import HeadDim
 from pecli.encodings.shared.kernel_types import Doubled, Evidence
-from pecli.encodings.shared.parameters import Base, Heads
+from pecli.encodings.shared.parameters import Base, HeadDim, Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass

@@ -14,9 +14,8 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.decays import HeadDim
 from pecli.encodings.shared.kernel_types import Evidence, Points
-from pecli.encodings.shared.parameters import Base
+from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text

@@ -1,21 +1,18 @@
-"""What biases share."""
+"""What biases share: masks, signs, and numbers for each head."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Param
-from pecli.encodings.shared.kernel_types import Doubled, Real
+from pecli.encodings.shared.kernel_types import Real
+from pecli.errors import BadParameter
 
 Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.", mistaken=other_choices)]
-
-
-def turned(values: Doubled) -> Doubled:
-    """Return (m, heads) as (heads, m)."""
-    from pecli.numbers.doubled import Doubled
-
-    return Doubled(values.hi.T, values.lo.T)
 
 
 def minus(values: Real) -> Real:
@@ -25,3 +22,22 @@ def minus(values: Real) -> Real:
     if isinstance(values, Doubled):
         return Doubled(0.0 - values.hi, 0.0 - values.lo)
     return 0.0 - values
+
+
+def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[Fraction]:
+    """Return one exact number for each head; nothing where none is given."""
+    if given is None:
+        return []
+    if len(given) not in (1, heads):
+        raise BadParameter(name, f"({len(given)} numbers)", f"must be one number, or one for each of heads={heads}")
+    return [Fraction(value) for value in given] * (heads if len(given) == 1 else 1)
+
+
+LOOSE = 4.0  # roundings by which a value of a kernel may be off
+
+
+def listed(values: Sequence[Decimal]) -> str:
+    """Return one number for each head as a recipe has them: once where all are the same."""
+    from pecli.numbers.text import join_list, number_text
+
+    return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")

@@ -1,11 +1,14 @@
-"""Trained values before training: drawn from a seed by a counter, one stream for each array."""
+"""Trained values: from a file, or as they are before training, drawn from a seed by a counter."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
+from pecli.declare.plan import Fixed, Role, nothing
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.numbers.decimals import CONTEXT
 
@@ -17,6 +20,9 @@ Philox = Literal["philox4x64-10+as241"]
 Generator = Annotated[Philox, Param("How values are drawn: one Philox word each, by row and column.", when=_DRAWN)]
 Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
 Std = Annotated[Decimal, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=_DRAWN)]
+VectorWeights = Annotated[
+    Weights, Param("File of the vectors, one row each (default: drawn from the seed).", file=True)
+]
 DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=_DRAWN)]
 
 GENERATOR: Philox = "philox4x64-10+as241"
@@ -59,3 +65,41 @@ def glorot(rows: int, columns: int) -> float:
 def fan_in(count: int) -> float:
     """Return 1 / sqrt(count), the bound of a linear layer's first weights."""
     return float(CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(count))))
+
+
+def by_head(
+    path: str | None, names: tuple[str, ...], rows: int, heads: int | None, what: str, seed: int, rule: Rule, std: float
+) -> tuple[int, Callable[[], Floats], Callable[[], object]]:
+    """Return the number of heads, what gives their values (rows, heads), and what reads and checks a file of them."""
+    if path is None:
+        count = heads or 0
+        return count, cache(lambda: draw(seed, 0, 0, rows, count, rule, std)), nothing
+
+    @cache
+    def read() -> Floats:
+        from pecli.encodings.shared.files import WeightFile
+
+        return WeightFile(path).values((rows, heads), what + (f" and heads={heads}" if heads else ""), *names)
+
+    return heads or read().shape[1], read, read
+
+
+def vectors(
+    name: str, path: str | None, rows: int, dim: int, rule: Rule, spread: float, seed: int, stream: int = 0,
+    axes: tuple[str, str] = ("row", "channel"), role: Role = "vector",
+) -> tuple[Fixed, Callable[[], object]]:  # fmt: skip
+    """Return an array of trained vectors, drawn or from a file, and what reads and checks the file."""
+    if path is None:
+
+        def drawn(start: int, stop: int) -> Floats:
+            return draw(seed, stream, start, stop, dim, rule, spread)
+
+        return Fixed(name, (rows, dim), axes, drawn, role=role), nothing
+
+    @cache
+    def read() -> Floats:
+        from pecli.encodings.shared.files import WeightFile
+
+        return WeightFile(path).values((rows, dim), f"{name} of {rows} rows and dim={dim}", name, "weight")
+
+    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop], role=role), read

@@ -10,13 +10,9 @@ from pecli.numbers.arrays import StoredArray
 from pecli.numbers.files import only_array
 from pecli.numbers.reader import open_numbers
 
-__all__ = ["one_array", "open_array", "read_arrays", "shaped"]
 
-one_array = only_array
-
-
-def read_arrays(path: str) -> Mapping[str, StoredArray]:
-    """Return the arrays of a file by name; the one array of npy or text is called ``array``.
+class WeightFile:
+    """The arrays of a file by name; the one array of npy or text is called ``array``.
 
     Raises
     ------
@@ -25,7 +21,35 @@ def read_arrays(path: str) -> Mapping[str, StoredArray]:
     UnknownName
         If ``path::name`` names an array that it does not hold.
     """
-    return open_numbers(path).arrays()
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.arrays: Mapping[str, StoredArray] = open_numbers(path).arrays()
+
+    def one(self, *endings: str) -> StoredArray:
+        """Return the array whose name ends so; see :func:`pecli.numbers.files.only_array`."""
+        return only_array(self.arrays, self.path, *endings)
+
+    def values(self, shape: tuple[int | None, ...], what: str, *endings: str) -> Floats:
+        """Return the values of that array; see :meth:`shaped`."""
+        return self.shaped(self.one(*endings), shape, what)
+
+    def shaped(self, array: StoredArray, shape: tuple[int | None, ...], what: str) -> Floats:
+        """Return the values of an array if it has this shape (None: any size), which `what` needs.
+
+        Raises
+        ------
+        BadParameter
+            Naming both shapes.
+        BadFile
+            If a value is no finite real number.
+        """
+        fits = len(array.shape) == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
+        if not fits:
+            want = " x ".join("any" if side is None else str(side) for side in shape)
+            rule = f"holds {_sides(array, ' x ')} values, and {what} needs {want}: give a file of that shape"
+            raise BadParameter("weights", self.path, rule)
+        return array.values()
 
 
 def open_array(path: str, option: str) -> StoredArray:
@@ -38,28 +62,10 @@ def open_array(path: str, option: str) -> StoredArray:
     BadParameter
         If it has another number of axes.
     """
-    array = only_array(read_arrays(path), path)
+    array = WeightFile(path).one()
     if len(array.shape) != 2 or 0 in array.shape:
         raise BadParameter(option, path, f"holds {_sides(array, 'x')} values: it must have a row for each position")
     return array
-
-
-def shaped(array: StoredArray, path: str, shape: tuple[int | None, ...], what: str) -> Floats:
-    """Return the values of an array if it has this shape (None: any size).
-
-    Raises
-    ------
-    BadParameter
-        Naming both shapes.
-    BadFile
-        If a value is no finite real number.
-    """
-    fits = len(array.shape) == len(shape) and all(w is None or w == g for w, g in zip(shape, array.shape, strict=True))
-    if not fits:
-        want = " x ".join("any" if side is None else str(side) for side in shape)
-        rule = f"holds {_sides(array, ' x ')} values, and {what} needs {want}: give a file of that shape"
-        raise BadParameter("weights", path, rule)
-    return array.values()
 
 
 def _sides(array: StoredArray, by: str) -> str:

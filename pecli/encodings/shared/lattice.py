@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Coordinate, Domain
@@ -31,6 +31,11 @@ Prefix = Annotated[
 Suffix = Annotated[int, Param("Rows without a coordinate after the grid.", ge=0, le=LARGEST_SIDE)]
 Merge = Annotated[
     int, Param("Order of the rows: block by block of this many rows and columns, as patch mergers take them.", ge=1)
+]
+
+Halves = Annotated[
+    Literal["whole", "axis"],
+    Param("In the layout half: two halves for the whole head, or for each side's block (Gemma 4, V-JEPA 2)."),
 ]
 
 

@@ -17,6 +17,9 @@ NO_MODEL = tuple(
 )
 THETA = ("theta", "rope-theta")
 Dim = Annotated[int, Param("Width of each vector.", ge=1, le=1 << 20, names=MODEL_WIDTH, wrong=NO_HEAD)]
+HeadDim = Annotated[
+    int, Param("Width of one attention head.", ge=2, le=1 << 20, even=True, names=HEAD_WIDTH, wrong=NO_MODEL)
+]
 OTHER_BASES = other_bases(*USUAL_BASES)
 Base = Annotated[
     Decimal,

@@ -1,4 +1,4 @@
-"""The frequencies of one side of a grid."""
+"""The frequencies of one side of a grid, and of half a width."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Annotated
 
 from pecli.declare.encoding import Param, Preset
-from pecli.encodings.shared.halves import below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 
@@ -19,6 +18,16 @@ SPACING = Preset(
     "Frequencies from 1 to the base's power short of 1/base (paper), or to 1/base itself (endpoint).",
     {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},
 )
+
+
+def below_half(shift: Decimal, half: Fraction, of: str) -> Fraction:
+    """Return the shift, once the exponent i / (half - shift) has a positive denominator."""
+    if half == shift:
+        rule = f"divides by {half} - {shift} = 0 at {of}: use a wider dim{' or --shift 0' if shift else ''}"
+        raise BadParameter("shift", shift, rule)
+    if half < shift:
+        raise BadParameter("shift", shift, f"must lie below {half} at {of}: the exponent is i / ({half} - shift)")
+    return Fraction(shift)
 
 
 def share(dim: int, parts: int, why: str) -> int:

@@ -10,8 +10,8 @@ from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.halves import below_half
 from pecli.encodings.shared.parameters import OTHER_BASES, THETA, Base, Dim
+from pecli.encodings.shared.sides import SPACING, below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
@@ -79,11 +79,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     },
     presets=(
         Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
-        Preset(
-            "spacing",
-            "Frequencies from 1 to the base's power short of 1/base (paper), or to 1/base itself (endpoint).",
-            {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},
-        ),
+        SPACING,
     ),
 )
 def sinusoidal(

@@ -14,7 +14,7 @@ from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.biases import Mask, minus
 from pecli.encodings.shared.kernel_types import Floats, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
@@ -118,7 +118,7 @@ def alibi(
 
     def penalty(points: Points, chosen: range) -> Real:
         if arithmetic == "exact":
-            return turned(points.times([exact[h] for h in chosen]))
+            return points.times([exact[h] for h in chosen]).T
         return _rounded_products(points, [exact[h] for h in chosen], arithmetic)
 
     def symmetric(distances: Points, chosen: range) -> Real:

@@ -13,9 +13,8 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.kernel_types import Evidence, Points, Real
-from pecli.encodings.shared.kernels import column, each_head
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 
@@ -70,8 +69,8 @@ def gaussian(
         from pecli.numbers import elementary
         from pecli.numbers.doubled import Doubled, from_decimal
 
-        size = turned(distances.size().times([Fraction(1)]))
-        exponent = minus(size * size * column(from_decimal([factors[h] for h in chosen])))
+        size = distances.size().times([Fraction(1)]).T
+        exponent = minus(size * size * from_decimal([factors[h] for h in chosen])[:, None])
         assert isinstance(exponent, Doubled)
         return exponent if apply == "log" else elementary.exp(exponent)
 
@@ -82,7 +81,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield weights or biases whose logarithm falls with the square of the distance."""
     import numpy as np
 
-    from pecli.encodings.shared.kernels import LOOSE, listed
+    from pecli.encodings.shared.biases import LOOSE, listed
     from pecli.measures.profiles import kernels_of
     from pecli.numbers.shortest import digits, shortest
 

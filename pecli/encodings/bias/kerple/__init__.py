@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.biases import Mask, minus, turned
+from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Philox, draw
 from pecli.encodings.shared.kernel_types import Doubled, Points, Real
-from pecli.encodings.shared.kernels import column, each_head
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 
@@ -71,9 +70,9 @@ def kerple(
         from pecli.numbers import elementary
         from pecli.numbers.doubled import from_decimal
 
-        scale = column(from_decimal([first[h] for h in chosen]))
+        scale = from_decimal([first[h] for h in chosen])[:, None]
         if kind == "log":
-            grown = elementary.log1p(turned(distances.size().times([second[h] for h in chosen])))
+            grown = elementary.log1p(distances.size().times([second[h] for h in chosen]).T)
         else:
             grown = _powers(distances, [second[h] for h in chosen])
         return minus(scale * grown)
@@ -88,10 +87,10 @@ def _powers(distances: Points, exponents: list[Fraction]) -> Doubled:
     from pecli.numbers import elementary
     from pecli.numbers.doubled import Doubled, from_decimal
 
-    size = turned(distances.size().times([Fraction(1)]))
+    size = distances.size().times([Fraction(1)]).T
     zero = size.hi == 0.0
     some = Doubled(np.where(zero, 1.0, size.hi), size.lo)
-    found = elementary.power(some, column(from_decimal(exponents)))
+    found = elementary.power(some, from_decimal(exponents)[:, None])
     return Doubled(np.where(zero, 0.0, found.hi), np.where(zero, 0.0, found.lo))
 
 

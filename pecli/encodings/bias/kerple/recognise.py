@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.declare.guess import Guess
-from pecli.encodings.shared.kernels import LOOSE
+from pecli.encodings.shared.biases import LOOSE
 from pecli.measures.evidence import Evidence
 from pecli.measures.profiles import Profile, kernels_of
 from pecli.measures.samples import Floats

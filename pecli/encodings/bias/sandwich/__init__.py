@@ -14,7 +14,6 @@ from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points, Real
-from pecli.encodings.shared.kernels import column
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
 
@@ -68,7 +67,7 @@ def sandwich(
         turning = wheel(distances.unit)
         assert isinstance(turning, Wheel)
         total = _cosine_sums(turning, distances)
-        scale = column(from_decimal([scales[h] for h in chosen]))
+        scale = from_decimal([scales[h] for h in chosen])[:, None]
         return total[None] * scale
 
     return Bias(heads, value, even=True, causal=mask == "causal")

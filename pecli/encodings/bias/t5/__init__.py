@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from functools import cache
 from typing import Annotated
 
 from pecli.declare.changes import other_choices, other_values
@@ -12,7 +11,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, by_head
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter
@@ -100,7 +99,9 @@ def t5(
         rule = "hides the keys for which bidirectional=true keeps half of the buckets: use --causal"
         raise BadParameter("mask", mask, rule)
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
-    count, rows, prepare = bucket_weights(weights, heads, buckets, float(std), seed)
+    names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")
+    said = f"a bias with buckets={buckets}"
+    count, rows, prepare = by_head(weights, names, buckets, heads, said, seed, "normal", float(std))
 
     def value(distances: Points, chosen: range) -> Floats:
         table = rows()[:, chosen.start : chosen.stop] * float(scale)
@@ -144,28 +145,3 @@ def bucket_rule(buckets: int, max_distance: int, bidirectional: bool, arithmetic
         return log_buckets.of(np.abs(distance)) + np.where(distance > 0, side, 0)
 
     return index
-
-
-def bucket_weights(
-    path: str | None, heads: int | None, buckets: int, std: float, seed: int
-) -> tuple[int, Callable[[], Floats], Callable[[], None]]:
-    """Return the number of heads, what gives the weights (buckets, heads), and what reads and checks them."""
-    if path is None:
-        count = heads or 0
-        return count, cache(lambda: draw(seed, 0, 0, buckets, count, "normal", std)), lambda: None
-
-    @cache
-    def read() -> Floats:
-        from pecli.encodings.shared.files import one_array, read_arrays, shaped
-
-        values = one_array(
-            read_arrays(path), path, "relative_attention_bias.weight", "relative_attention_bias", "weight"
-        )
-        return shaped(
-            values, path, (buckets, heads), f"a bias with buckets={buckets}" + (f" and heads={heads}" if heads else "")
-        )
-
-    def prepare() -> None:
-        read()
-
-    return heads or read().shape[1], read, prepare

@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.guess import Guess
-from pecli.declare.plan import Frame, Relative
+from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.distance_vectors import WHOLE, VectorWeights, vectors
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, glorot
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, VectorWeights, glorot, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.parameters import Dim
+
+WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
 
 
 def effect(recipe: Recipe) -> Effect:

@@ -9,8 +9,7 @@ from typing import Annotated
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.axial import Halves
-from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, Merge, Prefix, Suffix, linear_axis, per_side
+from pecli.encodings.shared.lattice import LARGEST_SIDE, Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
