@@ -26,6 +26,8 @@ class Given(Enum):
 
 
 GIVEN = Given.GIVEN
+When = tuple[str, tuple[Value, ...] | Given]
+"""A parameter, and the values of it with which another one has an effect."""
 
 
 def _plain(bound: float) -> str:
@@ -90,7 +92,7 @@ class Param:
     matrix: bool = False
     number: bool = False
     off: str | None = None
-    when: tuple[str, tuple[Value, ...] | Given] | None = None
+    when: When | None = None
     mistaken: Mistaken | None = None
     names: tuple[str, ...] = ()
     wrong: tuple[tuple[str, str], ...] = ()

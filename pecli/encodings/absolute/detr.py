@@ -12,7 +12,7 @@ from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence, Integers
-from pecli.encodings.shared.lattice import LARGEST_SIDE, Grid2, Lattice, per_side
+from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import Dim
 from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
@@ -77,13 +77,8 @@ def detr(
     center: Annotated[bool, Param("Take centres of cells: subtract 0.5 first.", when=("normalize", (True,)))] = False,
     valid: Annotated[
         tuple[int, ...] | None,
-        Param(
-            "Rows and columns of the image within a padded grid, as its mask says (default: the grid).",
-            ge=1,
-            le=LARGEST_SIDE,
-            separator="x",
-            items=(2,),
-            metavar="HxW",
+        sides(
+            "Rows and columns of the image within a padded grid, as its mask says (default: the grid).", metavar="HxW"
         ),
     ] = None,
 ) -> Waves:
@@ -135,10 +130,10 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield plain and normalised coordinates over the grids that one array follows."""
-    for sides in evidence.grids if len(evidence.points) == 1 else ():
-        if len(sides.lengths) == 2 and not sides.prefix and not sides.suffix:
-            dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text}
-            for own in combinations("detr", temperature=(*evidence.side_bases(sides), "20")):
+    for found in evidence.grids if len(evidence.points) == 1 else ():
+        if len(found.lengths) == 2 and not found.prefix and not found.suffix:
+            dim = {"dim": str(evidence.points[0].shape[1]), "grid": found.text}
+            for own in combinations("detr", temperature=(*evidence.side_bases(found), "20")):
                 yield Guess("detr", {**dim, **own}, {}, 4.0, free=("temperature",))
                 for more in combinations("detr", "center", coordinate_scale=("", "1")):
                     scale = {"coordinate-scale": "1"} if more.pop("coordinate-scale") else {}

@@ -15,11 +15,12 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Sourc
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, Weights, by_head, draw
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
 from pecli.encodings.shared.kernel_types import Doubled, Evidence, Floats, Points
+from pecli.encodings.shared.lattice import sides
 from pecli.errors import BadParameter
 
-Grid = Annotated[tuple[int, ...], Param("Height and width in patches.", ge=1, le=1 << 12, separator="x", items=(2,))]
+Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 12)]
 Heads = Annotated[
     int | None, Param("Number of heads (default: those of the weights; without either, no bias).", ge=1, le=1 << 16)
 ]
@@ -66,12 +67,10 @@ def window(
     cls: Annotated[bool, Param("A class token stands before the patches.", when=("version", ("1",)))] = False,
     pretrained: Annotated[
         tuple[int, ...] | None,
-        Param(
+        sides(
             "Window of the training, which scales the coordinates (default: grid).",
             ge=2,
             le=1 << 12,
-            separator="x",
-            items=(2,),
             when=("version", ("2",)),
         ),
     ] = None,
@@ -80,12 +79,7 @@ def window(
     weights: Annotated[
         Weights, Param("File of the table, or of the network (default: drawn from the seed).", file=True)
     ] = None,
-    std: Annotated[
-        Std,
-        Param(
-            "Standard deviation of drawn values, cut at two deviations.", ge=1e-30, le=1e30, when=("weights", (None,))
-        ),
-    ] = Decimal("0.02"),
+    std: Annotated[Decimal, deviation("Standard deviation of drawn values, cut at two deviations.")] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Bias:

@@ -13,6 +13,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.content import Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.shared.lattice import sides
 from pecli.errors import BadParameter
 
 
@@ -51,9 +52,7 @@ def cpe(
     kernel: Annotated[int, Param("Width of the kernel, odd.", ge=1, le=255)] = 3,
     grid: Annotated[
         tuple[int, ...] | None,
-        Param(
-            "Height and width of the rows after cls (default: one line).", ge=1, le=1 << 16, separator="x", items=(2,)
-        ),
+        sides("Height and width of the rows after cls (default: one line).", le=1 << 16),
     ] = None,
     cls: Annotated[int, Param("Rows at the beginning that are left out.", ge=0, le=1 << 16)] = 0,
     residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,

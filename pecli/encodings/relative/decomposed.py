@@ -17,8 +17,9 @@ from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, draw
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, deviation, draw
 from pecli.encodings.shared.kernel_types import Floats, Integers
+from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import Dim
 
 
@@ -62,22 +63,16 @@ def effect(recipe: Recipe) -> Effect:
 )  # fmt: skip
 def decomposed(
     *,
-    grid: Annotated[
-        Grid, Param("Height and width of the queries in patches.", ge=1, le=1 << 12, separator="x", items=(2,))
-    ],
+    grid: Annotated[Grid, sides("Height and width of the queries in patches.", le=1 << 12)],
     dim: Dim,
     key_grid: Annotated[
-        tuple[int, ...] | None,
-        Param("Height and width of the keys (default: grid).", ge=1, le=1 << 12, separator="x", items=(2,)),
+        tuple[int, ...] | None, sides("Height and width of the keys (default: grid).", le=1 << 12)
     ] = None,
     trained_grid: Annotated[
         tuple[int, ...] | None,
-        Param(
+        sides(
             "Grid that drawn tables are made for, and resized from (default: the larger of the two).",
-            ge=1,
             le=1 << 12,
-            separator="x",
-            items=(2,),
             when=("weights", (None,)),
         ),
     ] = None,
@@ -89,7 +84,7 @@ def decomposed(
         Weights, Param("File with rel_pos_h and rel_pos_w (default: drawn from the seed).", file=True)
     ] = None,
     std: Annotated[
-        Std, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=("init", ("truncated-normal",)))
+        Decimal, deviation("Standard deviation of drawn values.", ("init", ("truncated-normal",)))
     ] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,

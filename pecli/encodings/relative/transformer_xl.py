@@ -15,7 +15,7 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, Philox, Std, vectors
+from pecli.encodings.shared.drawn import GENERATOR, Philox, deviation, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.parameters import Base, Dim, Seed
 from pecli.errors import BadParameter
@@ -93,7 +93,7 @@ def transformer_xl(
     ] = False,
     heads: Annotated[int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16)] = None,
     head_dim: Annotated[int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20)] = None,
-    std: Annotated[Std, Param("Standard deviation of u and v.", ge=1e-30, le=1e30)] = Decimal("0.02"),
+    std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
     seed: Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)] = 0,
     generator: Annotated[
         Philox, Param("How values are drawn: one Philox word each, by row and column; normal by inverse CDF.")

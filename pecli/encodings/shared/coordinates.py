@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import GIVEN, Param
 from pecli.declare.plan import Coordinate, Domain
-from pecli.encodings.shared.lattice import LARGEST_SIDE, Lattice, linear_axis, per_side
+from pecli.encodings.shared.lattice import Lattice, linear_axis, per_side, sides
 from pecli.errors import BadParameter
 from pecli.records import dataclass
 
@@ -21,11 +21,8 @@ LARGEST_LIST = 16384
 CoordinateWord = Literal["corners", "centres", "given"]
 Grid = Annotated[
     tuple[int, ...] | None,
-    Param(
+    sides(
         "Sides of the grid that runs from -1 to 1; one side is a line (default: the table's length).",
-        ge=1,
-        le=LARGEST_SIDE,
-        separator="x",
         items=(1, 2, 3),
         metavar="N|HxW|TxHxW",
         of_table="length",

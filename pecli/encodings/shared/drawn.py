@@ -8,22 +8,29 @@ from functools import cache
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
+from pecli.declare.parameter import When
 from pecli.declare.plan import Fixed, Role, nothing
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.numbers.decimals import CONTEXT
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
-_DRAWN: tuple[str, tuple[None]] = ("weights", (None,))
+DRAWN: When = ("weights", (None,))
 """Without a file of weights."""
 
+
+def deviation(help: str, when: When | None = DRAWN) -> Param:  # noqa: A002
+    """Return what is known of a parameter that gives the spread of drawn values."""
+    return Param(help, ge=1e-30, le=1e30, when=when)
+
+
 Philox = Literal["philox4x64-10+as241"]
-Generator = Annotated[Philox, Param("How values are drawn: one Philox word each, by row and column.", when=_DRAWN)]
+Generator = Annotated[Philox, Param("How values are drawn: one Philox word each, by row and column.", when=DRAWN)]
 Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
-Std = Annotated[Decimal, Param("Standard deviation of drawn values.", ge=1e-30, le=1e30, when=_DRAWN)]
+Std = Annotated[Decimal, deviation("Standard deviation of drawn values.")]
 VectorWeights = Annotated[
     Weights, Param("File of the vectors, one row each (default: drawn from the seed).", file=True)
 ]
-DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=_DRAWN)]
+DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=DRAWN)]
 
 GENERATOR: Philox = "philox4x64-10+as241"
 TAIL = 0.022750131948179207200  # the normal distribution function at -2

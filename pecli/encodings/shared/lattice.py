@@ -17,13 +17,19 @@ from pecli.records import dataclass
 LARGEST_SIDE = 1 << 31
 LARGEST_GRID = 1 << 53
 
+
+def sides(help: str, *, ge: int = 1, le: int = LARGEST_SIDE, items: tuple[int, ...] = (2,), **more: Any) -> Param:  # noqa: A002
+    """Return what is known of a parameter that gives the sides of a grid, such as 6x8."""
+    return Param(help, ge=ge, le=le, separator="x", items=items, **more)
+
+
 Grid2 = Annotated[
     tuple[int, ...],
-    Param("Rows and columns of the grid.", ge=1, le=LARGEST_SIDE, separator="x", items=(2,), metavar="HxW"),
+    sides("Rows and columns of the grid.", metavar="HxW"),
 ]
 Grid3 = Annotated[
     tuple[int, ...],
-    Param("Frames, rows and columns of the grid.", ge=1, le=LARGEST_SIDE, separator="x", items=(3,), metavar="TxHxW"),
+    sides("Frames, rows and columns of the grid.", items=(3,), metavar="TxHxW"),
 ]
 Prefix = Annotated[
     int, Param("Rows without a coordinate before the grid, such as a class token.", ge=0, le=LARGEST_SIDE)

@@ -11,7 +11,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, Weights, by_head
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.errors import BadParameter
@@ -78,13 +78,7 @@ def t5(
         Weights, Param("File of the bias of each bucket and head (default: drawn from the seed).", file=True)
     ] = None,
     std: Annotated[
-        Std,
-        Param(
-            "Standard deviation of drawn values (T5: 1/sqrt(d_model); MPNet 0.02).",
-            ge=1e-30,
-            le=1e30,
-            when=("weights", (None,)),
-        ),
+        Decimal, deviation("Standard deviation of drawn values (T5: 1/sqrt(d_model); MPNet 0.02).")
     ] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Annotated[

@@ -12,7 +12,16 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Std, VectorWeights, glorot, vectors
+from pecli.encodings.shared.drawn import (
+    GENERATOR,
+    DrawnSeed,
+    Generator,
+    Rule,
+    VectorWeights,
+    deviation,
+    glorot,
+    vectors,
+)
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.parameters import Dim
 
@@ -62,8 +71,7 @@ def shaw(
         Param("Distribution of the initial vectors.", when=("weights", (None,))),
     ] = "xavier-uniform",
     std: Annotated[
-        Std,
-        Param("Standard deviation of normal values.", ge=1e-30, le=1e30, when=("init", ("normal", "truncated-normal"))),
+        Decimal, deviation("Standard deviation of normal values.", ("init", ("normal", "truncated-normal")))
     ] = Decimal("0.02"),
     weights: VectorWeights = None,
     seed: DrawnSeed = 0,

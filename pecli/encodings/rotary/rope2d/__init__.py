@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.lattice import LARGEST_SIDE, Halves, Lattice, Merge, Prefix, Suffix, linear_axis
+from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
@@ -73,14 +73,7 @@ def rope2d(
     dim: Annotated[int, Param("Width of one attention head.", ge=4, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)],
     grid: Annotated[
         tuple[int, ...],
-        Param(
-            "Rows and columns of the grid; frames before them repeat it.",
-            ge=1,
-            le=LARGEST_SIDE,
-            separator="x",
-            items=(2, 3),
-            metavar="HxW",
-        ),
+        sides("Rows and columns of the grid; frames before them repeat it.", items=(2, 3), metavar="HxW"),
     ],
     base: Base = Decimal(10000),
     axis_order: Annotated[Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.")] = "yx",
@@ -107,12 +100,8 @@ def rope2d(
     ] = Decimal(0),
     reference: Annotated[
         tuple[int, ...] | None,
-        Param(
+        sides(
             "Rows and columns that coordinates are stretched or squeezed to, as in pretraining (EVA).",
-            ge=1,
-            le=LARGEST_SIDE,
-            separator="x",
-            items=(2,),
             metavar="HxW",
             when=("coordinates", ("index",)),
         ),

@@ -9,7 +9,7 @@ from typing import Annotated
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.lattice import LARGEST_SIDE, Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side
+from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
@@ -61,14 +61,7 @@ def rope_axes(
     ],
     grid: Annotated[
         tuple[int, ...],
-        Param(
-            "Sides of the grid, one for each axis.",
-            ge=1,
-            le=LARGEST_SIDE,
-            separator="x",
-            items=(1, 2, 3, 4),
-            metavar="TxHxW",
-        ),
+        sides("Sides of the grid, one for each axis.", items=(1, 2, 3, 4), metavar="TxHxW"),
     ],
     base: Annotated[
         tuple[Decimal, ...], Param("Base of the frequencies: one number, or one for each axis.", ge=1e-6, le=1e30)
