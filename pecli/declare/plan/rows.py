@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -196,6 +196,20 @@ def _radians(frequency: Frequency, turns: bool) -> Decimal:
     if isinstance(frequency, Fraction):
         frequency = _DIGITS.divide(Decimal(frequency.numerator), Decimal(frequency.denominator))
     return _DIGITS.multiply(frequency, _TURN) if turns else frequency
+
+
+def progressions(places: Sequence[int]) -> list[slice]:
+    """Return slices that together hold ascending places, each as long as the first that are left allow."""
+    found, left = [], list(places)
+    while left:
+        step = left[1] - left[0] if len(left) > 1 else 1
+        last, have = left[0], set(left)
+        while last + step in have:
+            last += step
+        run = range(left[0], last + 1, step)
+        found.append(slice(run.start, run.stop, step))
+        left = [place for place in left if place not in run]
+    return found
 
 
 def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal | tuple[Decimal, ...] = ONE, **rest: Any) -> Waves:

@@ -24,6 +24,7 @@ from pecli.encodings.shared.coordinates import (
     PointList,
     coordinates_of,
 )
+from pecli.encodings.shared.drawn import GENERATOR, Philox
 from pecli.encodings.shared.kernel_types import Doubled
 from pecli.encodings.shared.parameters import Seed
 from pecli.errors import BadParameter
@@ -66,9 +67,9 @@ def fourier(
     sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
     seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
     generator: Annotated[
-        Literal["philox4x64-10+as241"],
+        Philox,
         Param("How B is drawn: one Philox word each, normal by inverse CDF.", when=("matrix", (None,))),
-    ] = "philox4x64-10+as241",
+    ] = GENERATOR,
     matrix: Annotated[
         tuple[Decimal, ...] | None,
         Param(

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
+from pecli.declare.plan.rows import progressions
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import Coordinates, of_points
@@ -118,20 +119,6 @@ def _places(sections: tuple[int, ...], order: Order, pairs: int) -> Places:
             if low < high:
                 found.append((stream, slice(low, high), slice(low % pairs, low % pairs + high - low)))
         start = stop
-    return found
-
-
-def progressions(indices: Sequence[int]) -> list[slice]:
-    """Return slices that together hold ascending indices, long ones first."""
-    found = []
-    left = list(indices)
-    while left:
-        step = left[1] - left[0] if len(left) > 1 else 1
-        run = {left[0]}
-        while max(run) + step in left:
-            run.add(max(run) + step)
-        found.append(slice(left[0], max(run) + 1, step))
-        left = [i for i in left if i not in run]
     return found
 
 

@@ -56,17 +56,26 @@ def draw(
 
     if rule == "zeros":
         return np.zeros((stop - start, width))
-    u = seeded.uniform(seeded.words(seed, start * width, (stop - start) * width, stream)).reshape(-1, width)
+    u = seeded.uniform(seeded.words(seed, start * width, (stop - start) * width, stream))
+    return of_rule(u.reshape(-1, width), rule, spread)
+
+
+def of_rule(u: Floats, rule: Rule, spread: float) -> Floats:
+    """Return the values that uniform ones in (0, 1) stand for by a rule other than zeros."""
+    from pecli.numbers.draws import normal
+
     if rule == "uniform":
         return (2.0 * u - 1.0) * spread
     if rule == "truncated-normal":  # the part within two deviations: what redrawing until a value falls there gives
         u = TAIL + u * (1.0 - 2.0 * TAIL)
-    return seeded.normal(u) * spread
+    found = normal(u)
+    found *= spread
+    return found
 
 
-def glorot(rows: int, columns: int) -> float:
-    """Return the bound of Glorot's uniform distribution, sqrt(6 / (rows + columns))."""
-    return float(CONTEXT.sqrt(CONTEXT.divide(Decimal(6), Decimal(rows + columns))))
+def glorot(rows: int, columns: int, above: int = 6) -> float:
+    """Return the bound of Glorot's uniform distribution, sqrt(6 / (rows + columns)); with 2 the normal's deviation."""
+    return float(CONTEXT.sqrt(CONTEXT.divide(Decimal(above), Decimal(rows + columns))))
 
 
 def fan_in(count: int) -> float:

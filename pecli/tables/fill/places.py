@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.plan import Band, Waves
+from pecli.declare.plan.rows import progressions
 from pecli.declare.tabular import Array
 from pecli.engine import Part
 from pecli.numbers.types import storage
@@ -83,18 +84,4 @@ def runs(flags: NDArray[np.bool_]) -> list[slice]:
     found = [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
     if len(found) <= FEW_RUNS:
         return found
-    return _strided(np.flatnonzero(flags).tolist())
-
-
-def _strided(columns: list[int]) -> list[slice]:
-    """Cover columns greedily by arithmetic progressions."""
-    found = []
-    while columns:
-        step = columns[1] - columns[0] if len(columns) > 1 else 1
-        last, have = columns[0], set(columns)
-        while last + step in have:
-            last += step
-        taken = range(columns[0], last + 1, step)
-        found.append(slice(columns[0], last + 1, step))
-        columns = [c for c in columns if c not in taken]
-    return found
+    return progressions(np.flatnonzero(flags).tolist())

@@ -11,13 +11,16 @@ from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.kernel_types import Floats, Integers, Points
+from pecli.encodings.shared.drawn import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
+from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen, Seed
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
+RULES: dict[str, Rule] = {
+    "uniform": "uniform", "xavier-uniform": "uniform", "truncated-normal": "truncated-normal",
+}  # fmt: skip
 WITH_STD = ("normal", "truncated-normal", "sinusoidal")
 
 
@@ -75,12 +78,12 @@ def learned(
     ] = Decimal("0.1"),
     seed: Annotated[Seed, Param("Seed of the drawn values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
     generator: Annotated[
-        Literal["philox4x64-10+as241"],
+        Philox,
         Param(
             "How values are drawn: one Philox word each, by row and column; normal by inverse CDF.",
             when=("init", DRAWN),
         ),
-    ] = "philox4x64-10+as241",
+    ] = GENERATOR,
     rows_offset: Annotated[
         int, Param("Rows before position 0 (OPT, BART 2; RoBERTa padding + 1).", ge=0, le=1 << 20)
     ] = 0,
@@ -93,15 +96,16 @@ def learned(
     if init == "sinusoidal" and dim % 2:
         raise BadParameter("dim", dim, f"must be even with --init sinusoidal: use {max(2, dim - 1)} or {dim + 1}")
     rows = (max_len or 1) + rows_offset
-    spread = float(_spread(init, dim, rows, std, bound))
+    spread = _spread(init, dim, rows, std, bound)
 
     def at(points: Points) -> Floats:
         import numpy as np
 
+        from pecli.numbers.draws import row_words, uniform
+
         if init == "zeros":
             return np.zeros((len(points), dim))
-        drawn = _drawn(init, seed, points.whole() + rows_offset, dim)
-        drawn *= spread
+        drawn = of_rule(uniform(row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread)
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
 
     remedy = f"the trained matrix ends at position {(max_len or 1) - 1}: give a larger --max-len"
@@ -109,28 +113,13 @@ def learned(
     return Values(dim, at, domain=domain)
 
 
-def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> Decimal:
+def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> float:
     """Return the deviation of a normal, or the bound of a uniform distribution."""
     if init == "uniform":
-        return bound
+        return float(bound)
     if init.startswith("xavier"):
-        return CONTEXT.sqrt(CONTEXT.divide(Decimal(6 if init == "xavier-uniform" else 2), Decimal(rows + dim)))
-    return std if std is not None else CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(dim)))
-
-
-def _drawn(init: Init, seed: int, rows: Integers, dim: int) -> Floats:
-    """Return (n, dim) values of unit spread."""
-    from pecli.numbers import draws as seeded
-
-    u = seeded.uniform(seeded.row_words(seed, rows, dim))
-    if init in ("uniform", "xavier-uniform"):
-        return 2.0 * u - 1.0
-    if init == "truncated-normal":
-        # One word a value: the part of the distribution within two deviations, which is
-        # what redrawing until the value falls there gives.
-        low = 0.022750131948179207200  # the normal distribution function at -2
-        u = low + u * (1.0 - 2.0 * low)
-    return seeded.normal(u)
+        return glorot(rows, dim, 6 if init == "xavier-uniform" else 2)
+    return fan_in(dim) if std is None else float(std)
 
 
 def _sinusoid(points: Points, dim: int) -> Floats:
