@@ -10,7 +10,6 @@ FORMAT = Format(
     name="arrow",
     title="Arrow IPC",
     suffixes=(".arrow", ".feather", ".arrows"),
-    writer=".write:draft",
     reader=".read:ArrowTable",
     place=7,
     magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.formats.common.facts import texts
 from pecli.formats.common.gathered import KEYS, Column, gather, labels_of
 from pecli.formats.common.input import InputFile
 from pecli.formats.common.stored import StoredTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ColumnTable(StoredTable):
@@ -48,8 +48,6 @@ class ColumnTable(StoredTable):
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
-        import numpy as np
-
         name = next((key for key in ("position", "query") if self._is_key(key)), None)
         if name is None:
             return None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
@@ -16,7 +19,6 @@ from pecli.numbers.types import REAL, real_pairs, real_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
 GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
@@ -52,8 +54,6 @@ class TableColumns:
 
     def numbers(self, start: int, stop: int) -> list[NDArray[Any]]:
         """Return the key columns of rows `start` to `stop`."""
-        import numpy as np
-
         if not self.lead:
             return []
         indices = [np.ascontiguousarray(i, np.int64) for i in np.unravel_index(np.arange(start, stop), self.lead)]
@@ -148,7 +148,6 @@ def wide_names(array: Array, stems: Mapping[str, str] = STEMS) -> list[str]:
 
 def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     """Wrap values without a copy; ``pa.array`` would import pandas where it is installed."""
-    import numpy as np
     import pyarrow as pa
 
     if pa.types.is_fixed_size_list(kind):
@@ -159,8 +158,9 @@ def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
-@contextmanager
-def batches(columns: TableColumns, wide: bool, options: WriteOptions) -> Iterator[Iterator[pa.RecordBatch]]:
+def batches(
+    columns: TableColumns, wide: bool, options: WriteOptions
+) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
     """Give the table's rows in order, as record batches of one row group each, computed ahead by threads.
 
     A batch is good until the next is asked for.
@@ -173,20 +173,12 @@ def batches(columns: TableColumns, wide: bool, options: WriteOptions) -> Iterato
         return _batch(columns, plan, wide, task, values), sum(v.nbytes for v in values.values())
 
     size = rows * sum(array.row_bytes for array in columns.arrays)
-    with in_turn(groups(columns.arrays, rows), make, options.threads, size) as results:
-        yield _reported(results, options)
-
-
-def _reported(results: Iterator[tuple[pa.RecordBatch, int]], options: WriteOptions) -> Iterator[pa.RecordBatch]:
-    for batch, size in results:
-        yield batch
-        options.progress(size)
+    return in_turn(groups(columns.arrays, rows), make, options, size)
 
 
 def _batch(
     columns: TableColumns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]
 ) -> pa.RecordBatch:
-    import numpy as np
     import pyarrow as pa
 
     numbers = columns.numbers(task.start, task.stop)

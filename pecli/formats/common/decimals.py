@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 _LONGEST = 100  # characters of an integer that int() should look at
@@ -16,8 +16,6 @@ _LONGEST = 100  # characters of an integer that int() should look at
 
 def shortest(values: NDArray[Any]) -> list[str]:
     """Return the shortest decimal of each value that reads back to it in its own type; else ``inf``, ``nan``."""
-    import numpy as np
-
     flat = values.reshape(-1)
     if flat.dtype == np.bool_:
         flat = flat.view(np.uint8)
@@ -34,8 +32,6 @@ def parse(texts: Sequence[str], dtype: str) -> NDArray[Any]:
     OverflowError
         If a number is beyond the largest of the type.
     """
-    import numpy as np
-
     if np.dtype(dtype).kind in "biu":
         numbers = [int(text) for text in texts]
         low, high = (0, 1) if dtype == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
@@ -67,8 +63,6 @@ def is_whole(text: str) -> bool:
 
 def _rounded(texts: Sequence[str], dtype: str) -> NDArray[Any]:
     """Return the floats of `dtype` nearest to decimals, infinity for what is beyond the largest."""
-    import numpy as np
-
     wide = np.array([float(text) for text in texts], np.float64)
     if dtype == "float64":
         return wide
@@ -102,8 +96,6 @@ def infer(texts: Sequence[str]) -> str:
 
 def spelled(texts: Sequence[str], dtype: str) -> bool:
     """Whether decimals are values of this type, each in full or in the shortest decimal that reads back to it."""
-    import numpy as np
-
     wide, narrow = np.array([float(text) for text in texts]), _rounded(texts, dtype)
     if (np.isinf(narrow) & ~np.isinf(wide)).any():
         return False
@@ -115,8 +107,6 @@ def json_texts(values: NDArray[Any]) -> list[str]:
     """Return values as JSON has them: infinity and NaN, which JSON lacks, as strings."""
     texts = shortest(values)
     if values.dtype.kind == "f":
-        import numpy as np
-
         for index in np.flatnonzero(~np.isfinite(values.reshape(-1))):
             texts[index] = f'"{texts[index]}"'
     return texts

@@ -77,11 +77,13 @@ class Format:
         File names that mean it.
     home : str
         ``__name__`` of the module that declares it.
-    writer, reader : Hook
-        Of a table that fits and `WriteOptions`, the `Draft` of the file; of an `InputFile`, the `StoredTable` in it.
-        Each a function, or "module:function" of one that is loaded when it is first wanted.
+    reader : Hook
+        Of an `InputFile`, the `StoredTable` in it; a function, or "module:function" of one that is loaded when it is
+        first wanted.
     place : int
         Where it stands in every listing.
+    writer : Hook
+        Of a table that fits and `WriteOptions`, the `Draft` of the file, likewise.
     dtypes : tuple of str
         What it holds.
     magic : tuple of bytes
@@ -98,9 +100,9 @@ class Format:
     title: str
     suffixes: tuple[str, ...]
     home: str
-    writer: Hook
     reader: Hook
     place: int
+    writer: Hook = ".write:draft"
     dtypes: tuple[str, ...] = (*REALS, *COMPLEX, *INTEGERS)
     magic: tuple[bytes, ...] = ()
     magic_at: tuple[int, ...] = (0,)

@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.columns import FORMER_STEMS, STEMS, wide_names
 from pecli.formats.common.stored import safe_shape, stored_array
 from pecli.numbers.types import COMPLEX, REAL, real_type
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 KEYS = ("position", "head", "query", "distance")
 MORE_LABELS = ("key", "row", "bucket")
@@ -56,8 +56,6 @@ class ColumnArray:
 
     def fill(self, found: Mapping[str, NDArray[Any]], out: NDArray[Any]) -> None:
         """Put rows of the columns into rows of the array."""
-        import numpy as np
-
         if out.dtype.kind == "c":
             pairs = np.empty((*out.shape, 2), REAL[out.dtype.name])
             self._fill(found, pairs)
@@ -66,8 +64,6 @@ class ColumnArray:
             self._fill(found, out)
 
     def _fill(self, found: Mapping[str, NDArray[Any]], out: NDArray[Any]) -> None:
-        import numpy as np
-
         if len(self.columns) == 1:
             out[...] = found[self.columns[0]].reshape(out.shape)
             return

@@ -65,13 +65,12 @@ class FileLayout:
 def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[NDArray[Any]]:
     """Yield the values of one array in order; each is good until the next is asked for."""
 
-    def make(task: Task, buffer: Buffer) -> NDArray[Any]:
-        return fill(table, task, buffer)[array.name]
+    def make(task: Task, buffer: Buffer) -> tuple[NDArray[Any], int]:
+        values = fill(table, task, buffer)[array.name]
+        return values, values.nbytes
 
-    with in_turn(tasks([array]), make, options.threads, max(BLOCK_BYTES, array.row_bytes)) as results:
-        for values in results:
-            yield values
-            options.progress(values.nbytes)
+    with in_turn(tasks([array]), make, options, max(BLOCK_BYTES, array.row_bytes)) as results:
+        yield from results
 
 
 def _merged(literals: tuple[tuple[int, bytes], ...]) -> list[tuple[int, bytes]]:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.engine.parallel import Ordered
@@ -19,9 +23,6 @@ from pecli.numbers.types import raw_bytes, storage
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pecli.formats.common.output import Output
 
 BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
@@ -51,8 +52,6 @@ class Buffer:
         return {array.name: self._view(index, array, task.stop - task.start) for index, array in enumerate(task.arrays)}
 
     def _view(self, index: int, array: Array, rows: int) -> NDArray[Any]:
-        import numpy as np
-
         need = rows * array.row_bytes
         held = self._bytes.get(index)
         if held is None or held.nbytes < need:
@@ -117,9 +116,25 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
     together(run, options.threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
 
 
+@contextmanager
 def in_turn(
-    work: Iterator[Task], make: Callable[[Task, Buffer], Result], threads: int, buffer_bytes: int
-) -> Ordered[Task, Buffer, Result]:
-    """Return the results of tasks in order, computed ahead in a few buffers of so many bytes; a context manager."""
+    work: Iterator[Task],
+    make: Callable[[Task, Buffer], tuple[Result, int]],
+    options: WriteOptions,
+    buffer_bytes: int,
+    most_threads: int | None = None,
+) -> Iterator[Iterator[Result]]:
+    """Give the results of tasks in order, computed ahead in a few buffers of so many bytes.
+
+    `make` gives a result, good until the next is asked for, and the bytes of values in it, which are reported then.
+    """
+    threads = min(options.threads, most_threads or options.threads)
     slots = max(2, min(threads, AHEAD_BYTES // max(1, buffer_bytes)))
-    return Ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1)
+    with Ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1) as found:
+        yield _reported(found, options)
+
+
+def _reported(found: Iterator[tuple[Result, int]], options: WriteOptions) -> Iterator[Result]:
+    for result, size in found:
+        yield result
+        options.progress(size)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import UnknownName
@@ -16,10 +19,6 @@ from pecli.formats.common.facts import plain, plain_facts
 from pecli.formats.common.input import InputFile
 from pecli.numbers.reader import StatedText
 from pecli.numbers.types import ITEM_BYTES, storage
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MOST_ARRAYS = 1 << 16  # each costs time, however little it holds
 MOST_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
@@ -107,8 +106,6 @@ class StoredTable(Tabular):
         """Return the positions that the file gives to rows `start` to `stop`; None where it gives none."""
         if self._positions is None or stop > self._positions.rows:
             return None
-        import numpy as np
-
         out = np.empty(stop - start, storage(self._positions.dtype))
         self.fill_array(self._positions, start, stop, out)
         return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)

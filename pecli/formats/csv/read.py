@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.errors import BadFile
 from pecli.formats.common.column_table import ColumnTable
@@ -15,9 +18,6 @@ from pecli.formats.common.stored import MOST_ARRAYS
 from pecli.formats.csv.types import cell_fault, column_types
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.text import LONGEST_NUMBER
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PIECE = 1 << 20
 SHORT_LINE = 1 << 12
@@ -56,8 +56,6 @@ class CsvTable(ColumnTable):
 
     def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return entries `start` to `stop` of the named columns."""
-        import numpy as np
-
         found = {name: np.empty(stop - start, self._types[name]) for name in names}
         by_type: dict[str, list[str]] = {}
         for name in found:
@@ -153,8 +151,6 @@ class CsvTable(ColumnTable):
 
     def _lines(self, begin: int) -> tuple[list[int], int]:
         """Return where every so many lines begin, and how many lines there are."""
-        import numpy as np
-
         places, count = ([begin], 1) if begin < self._end else ([], 0)
         last = begin
         for low in range(begin, self._end, PIECE):

@@ -43,7 +43,6 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
         lines = [",".join([cell for block in blocks for cell in block[row]]) for row in range(rows)]
         return ("\n".join(lines) + "\n").encode(), sum(v.nbytes for v in values.values())
 
-    with in_turn(tasks(columns.arrays, BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
-        for text, size in results:
+    with in_turn(tasks(columns.arrays, BLOCK_BYTES), make, options, BLOCK_BYTES, 2) as results:
+        for text in results:
             output.write(text)
-            options.progress(size)

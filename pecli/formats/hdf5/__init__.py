@@ -10,7 +10,6 @@ FORMAT = Format(
     name="hdf5",
     title="HDF5",
     suffixes=(".h5", ".hdf5"),
-    writer=".write:draft",
     reader=".read:Hdf5Table",
     place=3,
     dtypes=("bfloat16", *REALS, *COMPLEX, *INTEGERS),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.format import WriteOptions
 from pecli.formats.common.pump import Buffer, Task, fill, in_turn
 from pecli.numbers.types import ITEM_BYTES, raw_bytes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CHUNK_BYTES = 1 << 20
 
@@ -40,15 +40,13 @@ def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chun
     def make(task: Task, buffer: Buffer) -> tuple[list[Chunk], int]:
         values = fill(table, task, buffer)[array.name].reshape(-1)
         size = math.prod(array.row_shape)
-        found = []
-        for place, start, stop in _places(array, shape, axis, task):
-            found.append((place, _packed(values[start - task.start * size : stop - task.start * size], count)))
-        return found, values.nbytes
+        first = task.start * size
+        places = _places(array, shape, axis, task)
+        return [(place, _packed(values[a - first : b - first], count)) for place, a, b in places], values.nbytes
 
-    with in_turn(_tasks(array, shape, axis), make, options.threads, max(CHUNK_BYTES, array.row_bytes)) as results:
-        for found, size in results:
+    with in_turn(_tasks(array, shape, axis), make, options, max(CHUNK_BYTES, array.row_bytes)) as results:
+        for found in results:
             yield from found
-            options.progress(size)
 
 
 def _split_axis(array: Array, shape: tuple[int, ...]) -> int:
@@ -72,8 +70,6 @@ def _tasks(array: Array, shape: tuple[int, ...], axis: int) -> Iterator[Task]:
 
 def _places(array: Array, shape: tuple[int, ...], axis: int, task: Task) -> Iterator[tuple[tuple[int, ...], int, int]]:
     """Yield where each chunk of a task begins, and which of the array's values it holds."""
-    import numpy as np
-
     size = math.prod(array.row_shape)
     spans = [(task.start * size, task.stop * size)]
     if axis >= array.lead:
@@ -90,8 +86,6 @@ def _places(array: Array, shape: tuple[int, ...], axis: int, task: Task) -> Iter
 
 def _packed(values: NDArray[Any], count: int) -> bytes:
     """Return a chunk of `count` values as HDF5's shuffle and deflate filters would leave it."""
-    import numpy as np
-
     if len(values) < count:  # at the edge of the array
         values = np.concatenate([values, np.zeros(count - len(values), values.dtype)])
     shuffled = values.view(np.uint8).reshape(count, values.itemsize).T

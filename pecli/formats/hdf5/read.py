@@ -7,6 +7,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import plain
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
@@ -19,7 +22,6 @@ from pecli.numbers.types import ITEM_BYTES, storage
 if TYPE_CHECKING:
     import h5py
     from h5py import h5d
-    from numpy.typing import NDArray
 
 MOST_DATASETS = 10_000
 CHUNK_CACHE = 1 << 20  # the library's own for each dataset
@@ -62,7 +64,6 @@ class Hdf5Table(StoredTable):
             at += count
 
     def _read_box(self, array: Array, box: tuple[slice, ...], out: NDArray[Any]) -> None:
-        import numpy as np
         from h5py import h5s
 
         dataset = self._datasets[array.name]
@@ -78,8 +79,6 @@ class Hdf5Table(StoredTable):
 
     def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions of keys, as the scale of this name has them."""
-        import numpy as np
-
         keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
         if keys is None or keys.dtype not in ("int64", "float64"):
             return None

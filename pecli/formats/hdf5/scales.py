@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.places import DimensionScale, Numbered, numbered
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_ARRAYS = 256  # with more, the list of those that a scale numbers outgrows the 64 KiB of an attribute
 POSITIONS = ("position", "query", "distance")  # scales that hold the positions, or distances, of the rows
@@ -61,6 +61,4 @@ def _scale(table: Tabular, label: str, size: int) -> DimensionScale:
 
 
 def _count(start: int, stop: int) -> NDArray[Any]:
-    import numpy as np
-
     return np.arange(start, stop, dtype=np.int64)

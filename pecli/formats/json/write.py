@@ -59,7 +59,6 @@ def _write_values(table: Tabular, array: Array, output: Output, options: WriteOp
             lines.append(f"{'[' * opened}{text}{']' * closed}{comma}")
         return "\n".join(["", *lines]).encode(), values.nbytes
 
-    with in_turn(tasks([array], BLOCK_BYTES), make, min(options.threads, 2), BLOCK_BYTES) as results:
-        for text, size in results:
+    with in_turn(tasks([array], BLOCK_BYTES), make, options, BLOCK_BYTES, 2) as results:
+        for text in results:
             output.write(text)
-            options.progress(size)

@@ -10,7 +10,6 @@ FORMAT = Format(
     name="npy",
     title="NumPy array",
     suffixes=(".npy",),
-    writer=".write:draft",
     reader=".read:NpyTable",
     place=1,
     magic=(b"\x93NUMPY",),

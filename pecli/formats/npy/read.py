@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array
 from pecli.errors import BadFile
 from pecli.formats.common.input import InputFile, RawFile
 from pecli.formats.common.stored import StoredTable, dtype_name, safe_shape, stored_array
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
 LARGEST_STRETCH = 64 << 20  # bytes read to gather rows of a Fortran array
@@ -26,8 +25,6 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     ValueError
         With what is wrong, to follow the file's name.
     """
-    import numpy as np
-
     if len(head) < 10:
         raise ValueError("ends within the header: it is truncated; make it again")
     major = head[6]
@@ -93,8 +90,6 @@ class NpyArray:
 
     def _fill_transposed(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Gather rows whose values lie one lead block apart, a stretch for each column."""
-        import numpy as np
-
         lead = array.shape[: array.lead]
         places = np.ravel_multi_index(np.unravel_index(np.arange(start, stop), lead), lead, order="F")
         if not len(places):

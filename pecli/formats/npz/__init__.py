@@ -7,7 +7,6 @@ FORMAT = Format(
     name="npz",
     title="npz",
     suffixes=(".npz",),
-    writer=".write:draft",
     reader=".read:NpzTable",
     place=2,
     magic=(b"PK\x03\x04", b"PK\x05\x06"),

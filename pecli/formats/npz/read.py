@@ -7,8 +7,10 @@ import math
 import re
 import threading
 import zipfile
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import axes_of, parse_object, texts
@@ -17,9 +19,6 @@ from pecli.formats.common.stored import StoredTable, dtype_name, stored_array
 from pecli.formats.npy.read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
 from pecli.formats.npz.write import FORMER_RECIPE, RECIPE
 from pecli.numbers.types import raw_bytes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
 LOCAL_HEADER = 30
@@ -120,8 +119,7 @@ class _Deflated:
     def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo, name: str) -> None:
         self._archive, self._source, self._info = archive, source, info
         self._lock = threading.Lock()
-        self._stream: IO[bytes] | None = None
-        self._at = 0
+        self._stream: zipfile.ZipExtFile | None = None
         self._turned: NDArray[Any] | None = None
         with undone(self.close):
             self._parse(source, name)
@@ -129,7 +127,7 @@ class _Deflated:
     def _parse(self, source: InputFile, name: str) -> None:
         size = self._info.file_size
         with self._reading():
-            head = self._read(min(size, 12 + LONGEST_HEADER))
+            head = self._opened().read(min(size, 12 + LONGEST_HEADER))
         try:
             self._dtype, fortran, shape, self._start = parse_header(head)
         except ValueError as error:
@@ -157,14 +155,15 @@ class _Deflated:
 
     def _raw(self, offset: int, count: int) -> NDArray[Any]:
         """Return so many values from an offset behind the header."""
-        import numpy as np
-
         raw = np.empty(count, self._dtype)
         view = raw_bytes(raw)
         with self._lock, self._reading():
-            self._seek(self._start + offset)
+            stream = self._opened()
+            stream.seek(self._start + offset)
             while view:
-                data = self._read(min(PIECE, len(view)))
+                data = stream.read(min(PIECE, len(view)))
+                if not data:
+                    raise EOFError
                 view[: len(data)] = data
                 view = view[len(data) :]
         return raw
@@ -172,31 +171,16 @@ class _Deflated:
     def _reading(self) -> contextlib.AbstractContextManager[None]:
         return reading(self._source, f"cannot be read at '{self._info.filename}'")
 
-    def _seek(self, target: int) -> None:
-        if target < self._at:
-            self.close()
-        for size in self._pieces(target):
-            self._read(size)
+    def _opened(self) -> zipfile.ZipExtFile:
+        if self._stream is None:
+            stream = self._archive.open(self._info)
+            assert isinstance(stream, zipfile.ZipExtFile)
+            stream.MAX_SEEK_READ = PIECE  # bytes of what is skipped that are held at a time
+            self._stream = stream
+        return self._stream
 
     def close(self) -> None:
         """Close the stream, which holds the archive open."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-
-    def _pieces(self, target: int) -> Iterator[int]:
-        self._opened()
-        while self._at < target:
-            yield min(PIECE, target - self._at)
-
-    def _opened(self) -> IO[bytes]:
-        if self._stream is None:
-            self._stream, self._at = self._archive.open(self._info), 0
-        return self._stream
-
-    def _read(self, size: int) -> bytes:
-        data = self._opened().read(size)
-        if not data and size:
-            raise EOFError
-        self._at += len(data)
-        return data

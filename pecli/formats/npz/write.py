@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zipfile
 
+import numpy as np
+
 from pecli.declare.tabular import Tabular
 from pecli.formats.common.facts import facts_json
 from pecli.formats.common.format import Draft, WriteOptions
@@ -34,8 +36,6 @@ def recipe_name(table: Tabular) -> str:
 def _text_member(text: str) -> bytes:
     """Return a text as npy: one Unicode string, which `numpy.load` gives as an array of no axes."""
     import io
-
-    import numpy as np
 
     file = io.BytesIO()
     np.lib.format.write_array(file, np.array(text, dtype=f"<U{max(1, len(text))}"), version=(1, 0))

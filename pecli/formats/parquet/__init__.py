@@ -11,7 +11,6 @@ FORMAT = Format(
     name="parquet",
     title="Parquet",
     suffixes=(".parquet",),
-    writer=".write:draft",
     reader=".read:ParquetTable",
     place=4,
     magic=(b"PAR1",),

@@ -10,7 +10,6 @@ FORMAT = Format(
     name="safetensors",
     title="safetensors",
     suffixes=(".safetensors",),
-    writer=".write:draft",
     reader=".read:SafetensorsTable",
     place=8,
     dtypes=("bfloat16", *REALS, "complex64", *INTEGERS),
