@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
-from pecli.measures.lanes import Lane
+from pecli.measures.lanes import Lane, lane_of
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import DTYPES
 
@@ -116,7 +116,7 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None) -> Tensor:
     if len(axes) != len(shape):
         rule = f"names {len(axes)} axes, and {name} has the shape {_sides(shape)}"
         raise BadParameter("axes", axes, rule)
-    return Tensor(name, Lane(table, array, name, shape, len(shape) - 1), axes)
+    return Tensor(name, replace(lane_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
 
 
 def as_logits(tensor: Tensor) -> Tensor:

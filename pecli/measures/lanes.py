@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Lane:
+@dataclass(frozen=True, kw_only=True)
+class Lane(Array):
     """Rows `first` and following of one array of a table, seen as an array of its own.
 
     Attributes
@@ -27,43 +28,19 @@ class Lane:
     table : Tabular
         What is read.
     array : Array
-        The array in it.
-    name : str
-        What the lane is called: the array's name, or that of the part.
-    shape : tuple of int
-        The lane's own shape.
-    lead : int
-        How many of its axes count as rows.
+        The array in it, whose name and shape the lane has, or those of a part.
     first : int
         The array's row at which the lane begins.
     """
 
     table: Tabular
     array: Array
-    name: str
-    shape: tuple[int, ...]
-    lead: int
     first: int = 0
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return math.prod(self.shape[: self.lead])
-
-    @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        return self.shape[self.lead :]
 
     @property
     def row_size(self) -> int:
         """Values of a row."""
         return math.prod(self.row_shape)
-
-    @property
-    def dtype(self) -> str:
-        """Type of the values."""
-        return self.array.dtype
 
     @property
     def plain_shape(self) -> tuple[int, ...]:
@@ -81,14 +58,14 @@ class Lane:
 
 def lane_of(table: Tabular, array: Array) -> Lane:
     """Return the lane of a whole array."""
-    return Lane(table, array, array.name, array.shape, array.lead)
+    return Lane(**vars(array), table=table, array=array)
 
 
 def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[Lane]:
     """Return the parts along the first axis as lanes; ``(2, n, m)`` is cosines and sines in an npy file."""
-    shape, lead = array.shape[1:], array.lead - 1
-    rows = math.prod(shape[:lead])
-    return [Lane(table, array, name, shape, lead, index * rows) for index, name in enumerate(names)]
+    whole, rows = lane_of(table, array), array.rows // array.shape[0]
+    part = replace(whole, shape=array.shape[1:], axes=array.axes[1:], lead=array.lead - 1)
+    return [replace(part, name=name, first=index * rows) for index, name in enumerate(names)]
 
 
 def is_stack(array: Array, parts: int = 2) -> bool:
@@ -171,10 +148,10 @@ def regrouped(lane: Lane, width: int) -> Lane:
     lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
     if lead is None:
         shape, lead = (rows, width), 1
-    return Regrouped(lane.table, lane.array, lane.name, shape, lead, lane.first, lane.row_shape)
+    return Regrouped(**{**vars(lane), "shape": shape, "lead": lead, "inner": lane.row_shape})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Regrouped(Lane):
     """A lane whose rows hold several of the array's own; the values are the same."""
 

@@ -9,7 +9,7 @@ With u = 2^-53 the sum errs by at most 3u^2 and the product by 7u^2 relative to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -99,6 +99,11 @@ def add(a: Doubled, b: Doubled) -> Doubled:
     v, w = two_sum(a.lo, b.lo)
     s, t = quick_two_sum(s, t + v)
     return Doubled(*quick_two_sum(s, t + w))
+
+
+def concatenate(parts: Sequence[Doubled]) -> Doubled:
+    """Join numbers along their first axis."""
+    return Doubled(np.concatenate([part.hi for part in parts]), np.concatenate([part.lo for part in parts]))
 
 
 def multiply(a: Doubled, b: Doubled) -> Doubled:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Conditional
@@ -15,6 +11,7 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.encodings.shared.files import open_array
 from pecli.errors import BadParameter
+from pecli.numbers.arrays import StoredArray
 from pecli.numbers.positions import Positions
 from pecli.tables.request import take_table_keys
 
@@ -22,30 +19,7 @@ Parse = Callable[..., Tabular]
 """Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in."""
 
 
-class Content(Protocol):
-    """Rows of numbers, read when they are asked for."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and channels."""
-
-    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Return rows `start` to `stop`, (stop - start, channels) float64."""
-
-
-class Computed:
-    """Content that a table of one float64 array (n, channels) gives."""
-
-    def __init__(self, table: Tabular) -> None:
-        self._table, self._name = table, table.arrays[0].name
-        self.shape = table.arrays[0].shape
-
-    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Return rows `start` to `stop`, (stop - start, channels)."""
-        return self._table.read_rows([self._name], start, stop)[self._name]
-
-
-def content_of(text: str, length: int, parse: Parse) -> Content:
+def content_of(text: str, length: int, parse: Parse) -> StoredArray:
     """Return the content that a file holds, or a recipe gives at so many positions.
 
     Raises
@@ -58,7 +32,8 @@ def content_of(text: str, length: int, parse: Parse) -> Content:
     table = parse(text, dtype="float64", length=None if _fixes_length(text) else length)
     if len(table.arrays) != 1 or len(table.arrays[0].shape) != 2:
         raise BadParameter("content", text, "must be one array of rows: use an absolute encoding, or a file")
-    return Computed(table)
+    (array,) = table.arrays
+    return StoredArray(text, array.name, array.shape, lambda a, b: table.read_rows([array.name], a, b)[array.name])
 
 
 def content_rows(text: str, parse: Parse) -> int | None:

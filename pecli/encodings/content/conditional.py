@@ -10,7 +10,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
-from pecli.encodings.shared.content import Content
+from pecli.encodings.shared.content import Channels, Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Dim
@@ -54,9 +54,7 @@ def conditional(
     dim: Dim,
     position: Annotated[str, Param("Recipe of the absolute table that is gated.", metavar="RECIPE")] = "sinusoidal",
     gate: Annotated[Literal["scalar", "vector"], Param("One gate for a row, or one for each column.")] = "scalar",
-    channels: Annotated[
-        int | None, Param("Channels that the content must have (default: as it has).", ge=1, le=1 << 20)
-    ] = None,
+    channels: Channels = None,
     weights: Annotated[
         Weights, Param("File with weight (c) or (d, c), and bias (default: drawn from the seed).", file=True)
     ] = None,

@@ -10,7 +10,7 @@ from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encod
 from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.content import Content
+from pecli.encodings.shared.content import Channels, Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.lattice import sides
@@ -56,9 +56,7 @@ def cpe(
     ] = None,
     cls: Annotated[int, Param("Rows at the beginning that are left out.", ge=0, le=1 << 16)] = 0,
     residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,
-    channels: Annotated[
-        int | None, Param("Channels that the content must have (default: as it has).", ge=1, le=1 << 20)
-    ] = None,
+    channels: Channels = None,
     weights: Annotated[
         Weights,
         Param(

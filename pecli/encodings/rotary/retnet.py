@@ -115,12 +115,9 @@ class Fading:
 
     def by_distance(self, start: int, stop: int) -> Doubled:
         """Return values head * length + distance, (stop - start,)."""
-        import numpy as np
+        from pecli.numbers.doubled import concatenate
 
-        from pecli.numbers.doubled import Doubled
-
-        pieces = [self._distances(head, low, high) for head, low, high in self._heads(start, stop)]
-        return Doubled(*(np.concatenate([getattr(piece, part) for piece in pieces]) for part in ("hi", "lo")))
+        return concatenate([self._distances(head, low, high) for head, low, high in self._heads(start, stop)])
 
     def by_pair(self, start: int, stop: int) -> Doubled:
         """Return rows head * length + query, (stop - start, length); zero (log: minus infinity) after the query."""
@@ -153,13 +150,12 @@ class Fading:
     def _distances(self, head: int, low: int, high: int) -> Doubled:
         import numpy as np
 
-        from pecli.numbers.doubled import Doubled
         from pecli.numbers.exponentials import Powers
         from pecli.numbers.points import Points
 
         points, rate = Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
         found = points.times([Fraction(rate)]) if self.log else Powers([rate]).at(points).doubled()
-        return Doubled(found.hi[:, 0], found.lo[:, 0])
+        return found[:, 0]
 
     def _shares(self, start: int, stop: int) -> Doubled:
         """Return one over the root of each row's sum, (rows, 1).
@@ -168,7 +164,7 @@ class Fading:
         """
         import numpy as np
 
-        from pecli.numbers.doubled import Doubled, add
+        from pecli.numbers.doubled import Doubled, add, concatenate
         from pecli.numbers.elementary import exp, log
 
         pieces = []
@@ -176,7 +172,7 @@ class Fading:
             powers = self._distances(head, low + 1, high + 1)
             one = Doubled(np.ones(high - low), np.zeros(high - low))
             pieces.append(exp(log(add(one, -powers).scaled(2.0 ** (5 + head))).scaled(-0.5)))
-        return Doubled(*(np.concatenate([getattr(piece, part) for piece in pieces])[:, None] for part in ("hi", "lo")))
+        return concatenate(pieces)[:, None]
 
 
 def _log_gamma(head: int) -> Decimal:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pecli.declare.encoding import Param
 
+Channels = Annotated[int | None, Param("Channels that the content must have (default: as it has).", ge=1, le=1 << 20)]
 Content = Annotated[
     str, Param("Content, a row of numbers for each position: a file (npy, text ..), or a recipe.", metavar="SOURCE")
 ]

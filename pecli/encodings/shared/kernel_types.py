@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.declare.plan import Real as Real
+    from pecli.engine import Wheel as Wheel
     from pecli.measures.evidence import Evidence as Evidence
     from pecli.numbers.doubled import Doubled as Doubled
     from pecli.numbers.points import Points as Points
@@ -17,4 +18,4 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 else:
-    Doubled = Evidence = Float32 = Floats = Integers = Points = Real = Any
+    Doubled = Evidence = Float32 = Floats = Integers = Points = Real = Wheel = Any

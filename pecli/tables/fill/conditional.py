@@ -6,7 +6,7 @@ from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
-from pecli.tables.content import Content
+from pecli.numbers.arrays import StoredArray
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler
 from pecli.tables.fill.rounding import round_into
 from pecli.tables.request import Extent, Request
@@ -19,14 +19,14 @@ class ConditionalFiller(Filler[Conditional]):
     ----------
     plan, recipe, extent, request
         As of every filler.
-    content : Content
+    content : StoredArray
         A row for each position of the whole table.
     base : Tabular, optional
         The absolute table, one float64 array, at the positions of the rows of this one.
     """
 
     def __init__(
-        self, plan: Conditional, recipe: Recipe, extent: Extent, request: Request, content: Content,
+        self, plan: Conditional, recipe: Recipe, extent: Extent, request: Request, content: StoredArray,
         base: Tabular | None,
     ) -> None:  # fmt: skip
         self.content, self.base = content, base

@@ -13,7 +13,7 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points, Real
+from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points, Real, Wheel
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
 
@@ -55,25 +55,22 @@ def sandwich(
     scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]
 
     @lru_cache(maxsize=4)
-    def wheel(unit: Fraction) -> object:
+    def wheel(unit: Fraction) -> Wheel:
         from pecli.engine import Wheel
 
         return Wheel(frequencies, unit=unit)
 
     def value(distances: Points, chosen: range) -> Real:
-        from pecli.engine import Wheel
         from pecli.numbers.doubled import from_decimal
 
-        turning = wheel(distances.unit)
-        assert isinstance(turning, Wheel)
-        total = _cosine_sums(turning, distances)
+        total = _cosine_sums(wheel(distances.unit), distances)
         scale = from_decimal([scales[h] for h in chosen])[:, None]
         return total[None] * scale
 
     return Bias(heads, value, even=True, causal=mask == "causal")
 
 
-def _cosine_sums(wheel: object, distances: Points) -> Doubled:
+def _cosine_sums(wheel: Wheel, distances: Points) -> Doubled:
     """Return the sum over the frequencies of cos - 1, (m,), to about 2^-96 for each frequency.
 
     A distance is 64 q + r, and cos (a + b) = cos a cos b - sin a sin b: only the few q and r need
@@ -81,10 +78,8 @@ def _cosine_sums(wheel: object, distances: Points) -> Doubled:
     """
     import numpy as np
 
-    from pecli.engine import Wheel
     from pecli.numbers.doubled import Doubled, add, multiply
 
-    assert isinstance(wheel, Wheel)
     sizes, places = np.unique(np.abs(distances.multiples), return_inverse=True)
     high, row = np.unique(sizes // 64 * 64, return_inverse=True)
     low, column = np.unique(sizes % 64, return_inverse=True)

@@ -3,6 +3,7 @@
 d is the rotary width; pair i of position p turns by p w_i radians.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -86,6 +87,12 @@ def rope(
     scaled = scaling_of(scaling)
     series = PlainSeries(dim, rotary_width(dim, rotary_dim, partial, scaled), base)
     return rotation(*scaled.rotation(series, of_scaling))
+
+
+def series_of(values: Mapping[str, Any]) -> PlainSeries:
+    """Return the unscaled series of checked parameters."""
+    width = rotary_width(values["dim"], values["rotary_dim"], values["partial"], scaling_of(values["scaling"]))
+    return PlainSeries(values["dim"], width, values["base"])
 
 
 def _given(dim: int, frequencies: tuple[Decimal, ...]) -> Waves:

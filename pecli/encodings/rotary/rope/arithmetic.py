@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.plan import Waves
-from pecli.encodings.rotary.rope import rotary_width
+from pecli.encodings.rotary.rope import series_of
 from pecli.encodings.rotary.rope.float32 import Float32, nearest
-from pecli.encodings.rotary.rope.scaling import PlainSeries
 from pecli.encodings.rotary.rope.scalings import scaling_of
 
 if TYPE_CHECKING:
@@ -103,10 +102,7 @@ def emulate(
         return Emulation(wide.astype(np.float32), np.float32(float(plan.magnitude)), arithmetic, wide)
     if values["frequencies"] is not None:
         return emulate_rounded(plan, values, arithmetic)
-    scaling = scaling_of(values["scaling"])
-    width = rotary_width(values["dim"], values["rotary_dim"], values["partial"], scaling)
-    frequencies = scaling.steps(PlainSeries(values["dim"], width, values["base"]), values)
-    return _emulation(frequencies, plan, arithmetic)
+    return _emulation(scaling_of(values["scaling"]).steps(series_of(values), values), plan, arithmetic)
 
 
 def emulate_rounded(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
