@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.own import CONTEXT, TAU, Facts, Family, Guidance, Param, Source, Waves, encoding, geometric, rotation
+from pecli.own import CONTEXT, TAU, Facts, Family, Param, Source, Waves, encoding, geometric, rotation
 
 
 @encoding(
@@ -22,10 +22,8 @@ from pecli.own import CONTEXT, TAU, Facts, Family, Guidance, Param, Source, Wave
     source=Source("Wang et al. 2024", "arXiv:2403.00071", "section 4.1"),
     facts=Facts(relative="rotation", cost="n * dim"),
     example="resonance-rope:dim=4,base=100",
-    guidance=Guidance(
-        when="to train on short sequences and test on long ones: short wavelengths repeat exactly",
-        unless="where a model was trained with the plain frequencies",
-    ),
+    use_when="to train on short sequences and test on long ones: short wavelengths repeat exactly",
+    not_when="where a model was trained with the plain frequencies",
     hooks={"extend": "pecli.encodings.shared.reaches:phases"},
 )
 def resonance_rope(

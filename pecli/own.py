@@ -10,7 +10,6 @@ from pecli.declare.board import Step as Step
 from pecli.declare.encoding import GIVEN as GIVEN
 from pecli.declare.encoding import Facts as Facts
 from pecli.declare.encoding import Family as Family
-from pecli.declare.encoding import Guidance as Guidance
 from pecli.declare.encoding import Param as Param
 from pecli.declare.encoding import Preset as Preset
 from pecli.declare.encoding import Source as Source

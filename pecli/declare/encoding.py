@@ -23,7 +23,7 @@ from pecli.errors import BadParameter, BadRecipe, PecliError, UndeclaredHook, Un
 from pecli.records import dataclass
 
 __all__ = [
-    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Guidance", "Param", "Parameter", "Preset", "Source", "Value",
+    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Source", "Value",
     "encoding",
 ]  # fmt: skip
 
@@ -194,7 +194,8 @@ def encoding(
     presets: tuple[Preset, ...] = (),
     place: int = LAST,
     hooks: Hooks | None = None,
-    guidance: Guidance | None = None,
+    use_when: str = "",
+    not_when: str = "",
     unrecognised: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as an encoding.
@@ -204,8 +205,9 @@ def encoding(
     worked examples, `users` says who uses it.  Formula lines are separated by
     newlines.  `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
-    `pecli.declare.hooks`; `guidance` says when to use it; `unrecognised` says why its tables cannot be recognised
-    from their values, where they cannot.
+    `pecli.declare.hooks`; `use_when` and `not_when` are advice to whoever chooses,
+    as the ends of "use it" and "not"; `unrecognised` says why its tables cannot be
+    recognised from their values, where they cannot.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -224,7 +226,7 @@ def encoding(
             description=inspect.getdoc(function) or "",
             place=place,
             hooks=dict(hooks or {}),
-            guidance=guidance,
+            guidance=Guidance(use_when, not_when) if use_when else None,
             home=function.__module__,
             unrecognised=unrecognised,
         )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Frequency, Waves
 from pecli.encodings.shared import reaches
@@ -41,10 +41,8 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     facts=Facts(beyond="ends", longest="prod(grid)", cost="n * (2 * bands + 1)"),
     users="Perceiver, Perceiver IO, timm's pixel frequencies",
     example="bands:bands=4,grid=64",
-    guidance=Guidance(
-        when="for coordinates of a fixed box with frequencies up to a known resolution",
-        unless="for token positions, which have no box",
-    ),
+    use_when="for coordinates of a fixed box with frequencies up to a known resolution",
+    not_when="for token positions, which have no box",
     place=8,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
 )

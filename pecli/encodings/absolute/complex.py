@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
@@ -29,9 +29,8 @@ from pecli.numbers.decimals import geometric
     facts=Facts(relative="rotation"),
     users="complex word embeddings; complex rotary caches",
     example="complex:dim=4",
-    guidance=Guidance(
-        when="where a framework multiplies by complex numbers", unless="where a table is added to real embeddings"
-    ),
+    use_when="where a framework multiplies by complex numbers",
+    not_when="where a table is added to real embeddings",
     place=10,
     hooks={"recognise": ":recognise", "extend": reaches.phases, "why": ":why"},
 )

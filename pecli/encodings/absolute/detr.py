@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
@@ -37,10 +37,8 @@ ONE = Decimal(1)
     facts=Facts(beyond="ends", longest="prod(grid)"),
     users="DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer",
     example="detr:dim=8,grid=6x8",
-    guidance=Guidance(
-        when="for detection, where coordinates are normalised to the image",
-        unless="where patches count and not their place in the image",
-    ),
+    use_when="for detection, where coordinates are normalised to the image",
+    not_when="where patches count and not their place in the image",
     place=7,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(

@@ -10,7 +10,7 @@ from math import lcm
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_orders
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
 from pecli.encodings.shared import reaches
@@ -53,10 +53,8 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
     users="Fourier feature networks, SAM, score-based diffusion, diffusers' GaussianFourierProjection",
     example="fourier:dim=8,sigma=0.1",
-    guidance=Guidance(
-        when="for low-dimensional coordinates or noise levels, at one length scale",
-        unless="where several scales are needed, or runs must agree on the drawn matrix",
-    ),
+    use_when="for low-dimensional coordinates or noise levels, at one length scale",
+    not_when="where several scales are needed, or runs must agree on the drawn matrix",
     place=11,
     hooks={"extend": reaches.phases, "why": ":why"},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",

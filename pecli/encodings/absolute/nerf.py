@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -33,10 +33,8 @@ a frequency suffice for 2^96 times the largest scale."""
     facts=Facts(beyond="ends", unique=False, relative="rotation", longest="prod(grid)", cost="n * 2 * bands"),
     users="NeRF, nerfstudio, coordinate networks",
     example="nerf:bands=4,grid=64",
-    guidance=Guidance(
-        when="for coordinates of a scene that a network must resolve finely",
-        unless="for token positions: rows repeat with the period",
-    ),
+    use_when="for coordinates of a scene that a network must resolve finely",
+    not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(

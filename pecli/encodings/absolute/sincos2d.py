@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -35,10 +35,8 @@ ONE = Decimal(1)
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
     users="MAE, DiT and diffusers, big_vision, timm, RT-DETR, AIMv2, I-JEPA",
     example="sincos2d:dim=8,grid=6x8",
-    guidance=Guidance(
-        when="for images cut in patches, without trained positions",
-        unless="where attention should depend on offsets alone",
-    ),
+    use_when="for images cut in patches, without trained positions",
+    not_when="where attention should depend on offsets alone",
     place=5,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(

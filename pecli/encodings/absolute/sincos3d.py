@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -35,10 +35,8 @@ ONE = Decimal(1)
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
     users="CogVideoX, V-JEPA",
     example="sincos3d:dim=16,grid=3x4x4",
-    guidance=Guidance(
-        when="for video cut in patches, without trained positions",
-        unless="where attention should depend on offsets alone",
-    ),
+    use_when="for video cut in patches, without trained positions",
+    not_when="where attention should depend on offsets alone",
     place=6,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, nothing
 from pecli.encodings.shared import reaches
@@ -35,10 +35,8 @@ from pecli.encodings.shared.ratios import Ratios, even_step
     ),
     users="research on length generalisation",
     example="fire:heads=2,threshold=16",
-    guidance=Guidance(
-        when="where lengths vary widely: distances count as shares of the query's position",
-        unless="where one bias for each distance must serve all queries, as a cached kernel",
-    ),
+    use_when="where lengths vary widely: distances count as shares of the query's position",
+    not_when="where one bias for each distance must serve all queries, as a cached kernel",
     place=6,
     hooks={"recognise": ":recognise", "extend": reaches.biases},
 )  # fmt: skip

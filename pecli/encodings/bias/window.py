@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.encodings.shared import reaches
@@ -47,10 +47,8 @@ Heads = Annotated[
     ),
     users="Swin, Swin v2, BEiT, Data2Vec vision",
     example="window:grid=3x4,heads=2",
-    guidance=Guidance(
-        when="for attention within the windows of an image, as in Swin",
-        unless="for sequences, or windows of another size without resizing",
-    ),
+    use_when="for attention within the windows of an image, as in Swin",
+    not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={"recognise": ":recognise", "extend": reaches.grid},
     presets=(

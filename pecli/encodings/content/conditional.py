@@ -6,7 +6,7 @@ from functools import cache
 from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
@@ -40,10 +40,8 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
     users="research; gated positions",
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
-    guidance=Guidance(
-        when="in research, where content decides how much position counts",
-        unless="where one table must serve every input",
-    ),
+    use_when="in research, where content decides how much position counts",
+    not_when="where one table must serve every input",
     place=1,
     hooks={"extend": reach, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",

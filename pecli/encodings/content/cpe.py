@@ -6,7 +6,7 @@ from functools import cache
 from typing import Annotated
 
 from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -38,10 +38,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     users="CPVT, Twins, Conformer-like stems",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
-    guidance=Guidance(
-        when="for images of any size: a convolution sees where the border is",
-        unless="for sequences without a border, or tables made beforehand",
-    ),
+    use_when="for images of any size: a convolution sees where the border is",
+    not_when="for sequences without a border, or tables made beforehand",
     place=2,
     hooks={"extend": reaches.content, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",

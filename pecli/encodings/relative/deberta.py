@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Annotated
 
 from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
@@ -64,10 +64,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
-    guidance=Guidance(
-        when="for masked language models that weigh content and position apart",
-        unless="where memory is short: scores need three products",
-    ),
+    use_when="for masked language models that weigh content and position apart",
+    not_when="where memory is short: scores need three products",
     place=3,
     hooks={"recognise": ":recognise", "extend": reach, "apply": effect, "why": ":why"},
 )  # fmt: skip

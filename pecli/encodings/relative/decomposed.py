@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
@@ -53,10 +53,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     users="SAM, ViTDet, MViTv2",
     example="decomposed:grid=3x4,dim=2",
-    guidance=Guidance(
-        when="for images of high resolution, one table for each axis",
-        unless="for sequences",
-    ),
+    use_when="for images of high resolution, one table for each axis",
+    not_when="for sequences",
     place=4,
     hooks={"extend": reaches.grid, "apply": effect},
     unrecognised="its vectors are drawn, and then trained: their statistics are all that can be told",

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
@@ -47,10 +47,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
     example="transformer-xl:dim=8,heads=2,head-dim=4",
-    guidance=Guidance(
-        when="for segments that follow each other with a memory",
-        unless="where fused attention is wanted: it adds a term to each score",
-    ),
+    use_when="for segments that follow each other with a memory",
+    not_when="where fused attention is wanted: it adds a term to each score",
     place=2,
     hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect, "why": ":why"},
     presets=(

@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import prod
 from typing import Annotated, Any, Literal
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.declare.plan.rows import progressions
@@ -225,9 +225,8 @@ mrope = encoding(
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
-    guidance=Guidance(
-        when="for models of text with images or video between", unless="for plain text, where it is rope"
-    ),
+    use_when="for models of text with images or video between",
+    not_when="for plain text, where it is rope",
     place=6,
     hooks={
         "recognise": ":recognise",

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
@@ -44,7 +44,8 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(relative="rotation", cost="n * dim + heads * n"),
     users="RetNet, torchscale",
     example="retnet:dim=4,heads=2,max-len=8",
-    guidance=Guidance(when="for retention, whose decay needs no softmax", unless="for plain attention"),
+    use_when="for retention, whose decay needs no softmax",
+    not_when="for plain attention",
     place=5,
     hooks={
         "recognise": ":recognise",

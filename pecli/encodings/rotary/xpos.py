@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
@@ -41,10 +41,8 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
     users="torchscale, x-transformers, rotary-embedding-torch, flash-attention",
     example="xpos:dim=4,max-len=8",
-    guidance=Guidance(
-        when="where scores must decay with the distance besides turning",
-        unless="without a causal mask: later keys grow instead",
-    ),
+    use_when="where scores must decay with the distance besides turning",
+    not_when="without a causal mask: later keys grow instead",
     place=4,
     hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect},
 )

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
@@ -30,10 +30,8 @@ def reach(recipe: Recipe) -> Reach:
     facts=Facts(longest="2 ** dim", beyond="ends"),
     users="teaching; the discrete picture of what sinusoids do continuously",
     example="binary:dim=8",
-    guidance=Guidance(
-        when="to show what sinusoids do continuously",
-        unless="in a model: neighbours jump, and positions end with the last bit",
-    ),
+    use_when="to show what sinusoids do continuously",
+    not_when="in a model: neighbours jump, and positions end with the last bit",
     place=3,
     hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reach, "why": ".why:why"},
 )

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Doubled, Points
@@ -27,10 +27,8 @@ from pecli.numbers.decimals import CONTEXT
     facts=Facts(multi_scale=False, bounded=False),
     users="a baseline; scalar position features",
     example="integer:dim=1,max-len=10",
-    guidance=Guidance(
-        when="as a baseline, or where the position itself is a feature",
-        unless="where neighbours must stay apart in long sequences, or lengths grow",
-    ),
+    use_when="as a baseline, or where the position itself is a feature",
+    not_when="where neighbours must stay apart in long sequences, or lengths grow",
     place=2,
     hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.values, "why": ".why:why"},
 )

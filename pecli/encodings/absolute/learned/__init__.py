@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
@@ -48,10 +48,8 @@ def reach(recipe: Recipe) -> Reach:
     ),
     users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
     example="learned:dim=4,max-len=8",
-    guidance=Guidance(
-        when="where lengths are fixed and there is much data, as in BERT and ViT",
-        unless="where sequences may be longer than any in training",
-    ),
+    use_when="where lengths are fixed and there is much data, as in BERT and ViT",
+    not_when="where sequences may be longer than any in training",
     place=4,
     hooks={"lesson": ".lesson:steps", "extend": reach, "why": ".why:why"},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pecli.declare.encoding import Facts, Family, Guidance, Source, encoding
+from pecli.declare.encoding import Facts, Family, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
@@ -20,10 +20,8 @@ from pecli.encodings.shared.parameters import Dim
     facts=Facts(unique=False, multi_scale=False),
     users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
     example="none:dim=4",
-    guidance=Guidance(
-        when="in some layers of a causal decoder, beside others that have positions",
-        unless="without a causal mask: the order is lost",
-    ),
+    use_when="in some layers of a causal decoder, beside others that have positions",
+    not_when="without a causal mask: the order is lost",
     place=1,
     hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.nothing, "why": ".why:why"},
 )

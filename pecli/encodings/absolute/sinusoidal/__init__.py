@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
-from pecli.declare.encoding import GIVEN, Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import OTHER_BASES, THETA, Base, Dim
@@ -65,10 +65,8 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, "
     "diffusion time steps",
     example="sinusoidal:dim=4",
-    guidance=Guidance(
-        when="for a first model: nothing to train, nothing to choose but the width",
-        unless="where texts get much longer than in training",
-    ),
+    use_when="for a first model: nothing to train, nothing to choose but the width",
+    not_when="where texts get much longer than in training",
     place=1,
     hooks={
         "recognise": ".recognise:recognise",

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_values
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
@@ -40,10 +40,8 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
     facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
     users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
-    guidance=Guidance(
-        when="where texts get longer than in training and near tokens matter most",
-        unless="where far tokens must be found: their weight vanishes",
-    ),
+    use_when="where texts get longer than in training and near tokens matter most",
+    not_when="where far tokens must be found: their weight vanishes",
     place=1,
     hooks={
         "recognise": ".recognise:recognise",

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.declare.reach import Reach
@@ -41,9 +41,8 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(relative="distance", cost="heads * n * n"),
     users="teaching; local attention with a soft window",
     example="gaussian:heads=2,sigma=1+4",
-    guidance=Guidance(
-        when="for attention to a window with soft edges", unless="for far tokens: nothing beyond a few sigma is reached"
-    ),
+    use_when="for attention to a window with soft edges",
+    not_when="for far tokens: nothing beyond a few sigma is reached",
     place=3,
     hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect, "why": ".why:why"},
 )

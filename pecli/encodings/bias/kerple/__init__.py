@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
@@ -30,9 +30,8 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     facts=Facts(learned=True, bounded=False, relative="distance", parameters="2 * heads", cost="heads * n * n"),
     users="the authors' GPT-NeoX models",
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
-    guidance=Guidance(
-        when="as ALiBi, with slopes that are trained", unless="where nothing should be trained for positions"
-    ),
+    use_when="as ALiBi, with slopes that are trained",
+    not_when="where nothing should be trained for positions",
     place=2,
     hooks={"lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.biases, "why": ".why:why"},
 )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
@@ -32,9 +32,8 @@ MOST_BASES = 8
     facts=Facts(relative="distance", cost="heads * n * n"),
     users="NeMo Megatron",
     example="sandwich:heads=2,width=8",
-    guidance=Guidance(
-        when="as ALiBi, with a bias that grows slowly with the distance", unless="where far tokens must be found"
-    ),
+    use_when="as ALiBi, with a bias that grows slowly with the distance",
+    not_when="where far tokens must be found",
     place=4,
     hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases},
 )

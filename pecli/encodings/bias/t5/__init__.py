@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Annotated
 
 from pecli.declare.changes import other_choices, other_values
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
@@ -32,10 +32,8 @@ from pecli.errors import BadParameter
     ),
     users="T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3",
     example="t5:heads=2,buckets=8,max-distance=16",
-    guidance=Guidance(
-        when="for encoders and decoders that train a number for each range of distances",
-        unless="where distances beyond max-distance must be told apart",
-    ),
+    use_when="for encoders and decoders that train a number for each range of distances",
+    not_when="where distances beyond max-distance must be told apart",
     place=5,
     hooks={
         "recognise": ".recognise:recognise",

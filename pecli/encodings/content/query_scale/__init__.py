@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Values
 from pecli.encodings.recipe import Recipe
@@ -36,10 +36,8 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(bounded=False, unique=False, multi_scale=False, cost="n"),
     users="Llama 4, Ministral 3, Mistral 4, Qwen (log-n)",
     example="query-scale:length=16,beta=1",
-    guidance=Guidance(
-        when="beside a rotary encoding, against attention that spreads over long contexts",
-        unless="as the only encoding: it gives no order",
-    ),
+    use_when="beside a rotary encoding, against attention that spreads over long contexts",
+    not_when="as the only encoding: it gives no order",
     place=3,
     hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.values, "apply": effect},
 )

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
@@ -48,10 +48,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
-    guidance=Guidance(
-        when="for tasks of short range such as translation and music",
-        unless="where distances beyond the clip must be told apart",
-    ),
+    use_when="for tasks of short range such as translation and music",
+    not_when="where distances beyond the clip must be told apart",
     place=1,
     hooks={
         "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Waves, rotation
 from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
@@ -37,10 +37,8 @@ _COMPUTED = ("frequencies", (None,))
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
-    guidance=Guidance(
-        when="for decoders: it is what most of them have had since 2022",
-        unless="past the trained length without a scaling",
-    ),
+    use_when="for decoders: it is what most of them have had since 2022",
+    not_when="past the trained length without a scaling",
     place=1,
     hooks={
         "recognise": ".recognise:recognise",

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
@@ -61,7 +61,8 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="vision towers of Qwen2-VL to Qwen3.5, GLM-4V, Pixtral, Llama 4, Kimi K2.5, Gemma 4; "
     "DINOv3, EVA-02, SAM 2, timm",
     example="rope2d:dim=8,grid=6x8",
-    guidance=Guidance(when="for vision transformers whose images vary in size", unless="for plain text"),
+    use_when="for vision transformers whose images vary in size",
+    not_when="for plain text",
     place=2,
     hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
     presets=(

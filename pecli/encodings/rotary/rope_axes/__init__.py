@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.declare.encoding import Facts, Family, Guidance, Param, Preset, Source, encoding
+from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
@@ -46,7 +46,8 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     facts=Facts(beyond="ends", longest="prod(grid) + prefix + suffix", cost="n * sum(axes)"),
     users="Flux, HunyuanVideo, Wan, CogVideoX, Qwen-Image, Lumina, V-JEPA 2, MiniMax-M3-VL",
     example="rope-axes:axes=4+4+4,grid=2x4x6",
-    guidance=Guidance(when="for video and images with axes of unequal weight", unless="for plain text"),
+    use_when="for video and images with axes of unequal weight",
+    not_when="for plain text",
     place=3,
     hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
     presets=(
