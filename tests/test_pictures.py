@@ -106,15 +106,15 @@ def test_arrows_have_the_angles_of_the_pairs():
 def test_slopes_and_biases_by_distance():
     slopes, by_distance = charts("alibi:heads=4,len=6", "slopes")
     assert list(slopes.series[0].y) == [0.25, 0.0625, 0.015625, 0.00390625]
-    assert by_distance.series[0].name == "head 1"
+    assert by_distance.series[0].name == "head 0"
     assert list(by_distance.series[0].x) == list(range(-5, 6))
     assert list(by_distance.series[0].y) == [-0.25 * abs(d) for d in range(-5, 6)]
 
 
 def test_the_matrix_of_a_bias_hides_what_is_masked():
     first, last = charts("alibi:heads=4,len=4,mask=causal", "bias")
-    assert first.title.endswith("head 1 of 4")
-    assert last.title.endswith("head 4 of 4")
+    assert first.title.endswith("head 0 of 4")
+    assert last.title.endswith("head 3 of 4")
     assert np.isnan(np.array(first.values)[0, 1:]).all()
     assert first.values[3] == [-0.75, -0.5, -0.25, 0.0]
     assert first.value == "added to the logit (grey: masked)"

@@ -82,7 +82,7 @@ def test_the_sinusoid_of_four_dimensions_is_the_guides():
         "w_1 = 1 / 10000^(2/4) = 0.01, one turn in 628.319 positions",
         "PE(1, 0) = sin(1 x 1) = sin(1) = 0.841",
         "PE(2, 1) = cos(2 x 1) = cos(2) = -0.416",
-        "1         0.841   0.540  0.010   1.000",
+        "1         0.841   0.540  0.010  1.0000",
         "2         0.909  -0.416  0.020  0.9998",
     ):
         assert line in shown
@@ -109,16 +109,16 @@ def test_the_longest_wavelength_at_512_is_not_the_limit():
 def test_the_slopes_of_eight_heads_stand_in_full_with_their_powers():
     shown = board("alibi:heads=8")
     slopes = ["0.5", "0.25", "0.125", "0.0625", "0.03125", "0.015625", "0.0078125", "0.00390625"]
-    for head, slope in enumerate(slopes, 1):
-        assert f"head {head}: m = 2^(-{head}) = {slope}\n" in shown
+    for head, slope in enumerate(slopes):
+        assert f"head {head}: m_{head + 1} = 2^(-{head + 1}) = {slope}\n" in shown
     assert "key 0: -0.5 x |0 - 2| = -0.5 x 2 = -1\n" in shown
-    assert "0               0  -0.5    -1  -1.5    -2\n" in shown
+    assert "0             0.0  -0.5  -1.0  -1.5  -2.0\n" in shown
 
 
 def test_slopes_of_heads_beyond_a_power_of_two_have_fractional_powers():
     shown = board("alibi:heads=12")
-    assert "head 9: m = 2^(-1/2) = 0.7071067811865476" in shown
-    assert "head 12: m = 2^(-7/2) = 0.08838834764831845" in shown
+    assert "head 8: m_9 = 2^(-1/2) = 0.7071067811865476" in shown
+    assert "head 11: m_12 = 2^(-7/2) = 0.08838834764831845" in shown
 
 
 def test_other_forms_of_alibi_are_worked_by_their_own_rule():
@@ -213,7 +213,7 @@ def test_options_that_say_nothing_beside_an_example_are_refused(refuses):
 
 def test_list_ends_with_a_small_example(pecli):
     shown = pecli("list", "alibi").stdout
-    assert "head 8: m = 2^(-8) = 0.00390625" in shown
+    assert "head 7: m_8 = 2^(-8) = 0.00390625" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 

@@ -20,6 +20,7 @@ from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import PecliError
 from pecli.measures.ulps import last_place, pair_norms
 from pecli.numbers.positions import Positions
+from pecli.numbers.printing import figure
 from pecli.numbers.rounding import widen
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
@@ -85,8 +86,8 @@ def _candidates(x: Floats, recipe: str, positions: Integers, width: int, pairs: 
         yield "positions begin at 0, as those of a first step", turned(x, *_points(recipe, first), pairs)
     yield "every row has position 0, as at each step of a decoder", turned(x, *_points(recipe, positions * 0), pairs)
     if abs(size - 1) > 1e-6:
-        yield f"the magnitude {size:.6g} is missing", turned(x, c / size, s / size, pairs)
-        yield f"the magnitude {size:.6g} is squared", turned(x, c * size, s * size, pairs)
+        yield f"the magnitude {figure(size)} is missing", turned(x, c / size, s / size, pairs)
+        yield f"the magnitude {figure(size)} is squared", turned(x, c * size, s * size, pairs)
     name, keys = split_recipe(recipe)
     for rotary in sorted({x.shape[-1], x.shape[-1] // 2, x.shape[-1] // 4} - {width}):
         try:

@@ -19,6 +19,7 @@ import typer
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
 from pecli.numbers.limits import raise_limits
+from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.numbers.types import DTYPES
@@ -181,6 +182,12 @@ def _trusting(name: str, given: bool) -> bool:
     return given
 
 
+def _precise(name: str, given: str) -> int:
+    decimals = whole(0, 17)(name, given)
+    ask_precision(decimals)
+    return decimals
+
+
 def _limiting(name: str, given: str) -> int:
     unit = {"k": 10, "m": 20, "g": 30}.get(given[-1:].lower(), 0)
     size = whole(1)(name, given[:-1] if unit else given) << unit
@@ -212,4 +219,4 @@ Threads = Annotated[int | None, Option("Threads (default: all cores up to eight)
 Compress = Annotated[bool, Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)]
 Wide = Annotated[bool, Option("Parquet: one column per channel.", panel=OUTPUT)]
 NoClobber = Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT)]
-Precision = Annotated[int | None, Option("Decimals to print (default 4).", "N", SCREEN, check=whole(0, 17))]
+Precision = Annotated[int | None, Option("Decimals to print (default: what suits).", "N", SCREEN, check=_precise)]

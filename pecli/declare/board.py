@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from pecli.numbers.printing import asked_precision, figure, fixed, padded
 from pecli.records import dataclass
+
+DECIMALS = 3  # of a number on a board
+NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given
 
 
 @dataclass(frozen=True)
@@ -40,14 +44,14 @@ class SmallTable:
     columns : sequence of str
         Headings.
     rows : sequence of sequences
-        Text, whole numbers, or numbers, which are shown rounded.
-    rounded : bool
-        Whether numbers are shown with three decimals; otherwise with six digits.
+        Text, whole numbers, or numbers, of which a column has one precision.
+    decimals : int or None
+        Of numbers that are not short; None for six digits instead.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | float]]
-    rounded: bool = True
+    decimals: int | None = DECIMALS
 
     def as_dict(self) -> dict[str, object]:
         """Return what --json prints."""
@@ -72,17 +76,18 @@ class Step:
 
 def three(value: float) -> str:
     """Return a value with three decimals, as a board has it; what is not quite 1 or 0 gets a fourth, or its power."""
-    rounded = f"{value:.3f}"
-    if rounded in ("1.000", "-1.000") and f"{value:.4f}" != rounded + "0":
-        return f"{value:.4f}"
-    if float(rounded) == 0:
-        return "0.000" if abs(value) < 1e-15 else f"{value:.0e}" if abs(value) < 5e-4 else rounded
-    return f"{value:.6g}" if abs(value) >= 1e5 else rounded
+    return padded(value, DECIMALS, NOISE)
+
+
+def entry(value: float) -> str:
+    """Return an entry of a matrix, all of which have three decimals."""
+    asked = asked_precision()
+    return fixed(value, DECIMALS if asked is None else asked, NOISE)
 
 
 def short(value: float) -> str:
-    """Return a number with at most six digits, without needless zeros."""
-    return f"{value + 0.0:.6g}"  # minus zero is zero on a board
+    """Return a number in full where that is short, or with six digits."""
+    return figure(value)
 
 
 def off_by(value: float) -> str:
@@ -103,4 +108,4 @@ def count_text(count: int, word: str) -> str:
 def exact_text(value: Fraction | float) -> str:
     """Return a number in full digits, without needless zeros."""
     text = repr(float(value) + 0.0)
-    return text.removesuffix(".0")
+    return figure(float(value)) if asked_precision() is not None else text.removesuffix(".0")

@@ -60,7 +60,7 @@ def _of_bias(report: Extrapolation, reach: BiasReach) -> LineChart:
     """Return the weights that biases leave, of many heads the first, the last and some between."""
     count = len(reach.curves)
     shown = some_of(count, HEADS)
-    series = [Trace(f"head {h + 1}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
+    series = [Trace(f"head {h}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
     title = f"Weight of a key against its distance, {report.source}"
     up = Axis("weight over the largest", low=0.0, high=1.0)
     return LineChart(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))

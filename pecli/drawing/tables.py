@@ -244,7 +244,7 @@ def _bias(sample: Sample, name: str) -> list[Chart]:
     found: list[Chart] = []
     if len(shape) == 3:
         heads = dict.fromkeys((0, shape[0] - 1))
-        found += [_bias_map(_head(whole, h, shape), name, f"head {h + 1} of {shape[0]}") for h in heads]
+        found += [_bias_map(_head(whole, h, shape), name, f"head {h} of {shape[0]}") for h in heads]
     elif len(shape) == 2 and lane.name in ("bias", "array", "index") and shape[0] == shape[1]:
         found.append(_bias_map(whole.planes[0].values.reshape(shape), name, lane.name))
     return found
@@ -279,9 +279,9 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
     if profile is not None and profile.by == "slopes" and len(sample.table.arrays[0].shape) == 1:
         slopes = profile.values[:, 0].tolist()
     if len(slopes) > 1:
-        heads = [float(h) for h in range(1, len(slopes) + 1)]
+        heads = [float(h) for h in range(len(slopes))]
         across, up = (
-            Axis("head", low=1.0, high=float(len(slopes)), whole=True),
+            Axis("head", low=0.0, high=float(len(slopes) - 1), whole=True),
             Axis("penalty for each position of distance", log=True),
         )
         found.append(LineChart(f"Slopes of {name}", across, up, [Trace("slope", heads, slopes)]))
@@ -291,6 +291,6 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
     shown = some_of(count, HEADS)
     keep = np.abs(profile.distances) <= CELLS // 2
     distances = [float(d) for d in profile.distances[keep]]
-    series = [Trace(f"head {h + 1}", distances, profile.values[h, keep].tolist()) for h in shown]
+    series = [Trace(f"head {h}", distances, profile.values[h, keep].tolist()) for h in shown]
     across = Axis("distance: key minus query (positions)", low=min(distances), high=max(distances))
     return [*found, LineChart(f"Bias of {name} by distance", across, Axis("added to the logit"), series)]

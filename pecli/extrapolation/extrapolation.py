@@ -15,6 +15,7 @@ from pecli.extrapolation.reach import BiasReach, IndexReach, ValueReach, bias_re
 from pecli.extrapolation.scalings import RULES as TREATMENTS
 from pecli.extrapolation.scalings import Scaled, compare_scalings, scalings_of, unscaled
 from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
+from pecli.numbers.printing import between, figure
 from pecli.records import dataclass
 
 LONGEST = 1 << 53
@@ -197,9 +198,9 @@ def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrap
         f"{len(outside)} of {count} frequencies bring unseen phases, the first at position {first}; "
         f"{100 * reach.inside:.1f} % of the new phases were seen"
     )
-    remedy = f"dividing all frequencies by {reach.smallest_factor:.4g}"
+    remedy = f"dividing all frequencies by {figure(reach.smallest_factor, 4)}"
     if reach.smallest_base is not None:
-        remedy += f", or a base of {reach.smallest_base:.6g},"
+        remedy += f", or a base of {figure(reach.smallest_base)},"
     remedy += " keeps every phase inside" + ("; --scaling all compares the ways" if scales else "")
     return replace(made, verdict="unseen", finding=finding, remedy=remedy)
 
@@ -224,7 +225,7 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
         heads = sum(head.above > 0 for head in bias.heads)
         most = max(head.new[1] - head.trained[1] for head in bias.heads)
         who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "what every head makes its bias of gives"
-        finding = f"{who} new distances a larger bias than training, by up to {most:.3g}"
+        finding = f"{who} new distances a larger bias than training, by up to {figure(most, 3)}"
         return replace(made, bias=bias, verdict="unseen", finding=finding)
     if below:
         within = sum(head.window < made.train for head in bias.heads)
@@ -253,7 +254,7 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
     (low, high), (least, most) = reach.trained, reach.test
     finding = (
         f"{reach.outside} of {reach.columns} columns leave the range they had in training, column {reach.column} "
-        f"from position {reach.first} on: it had {low:.4g} to {high:.4g}, and has {least:.4g} to {most:.4g} at the "
+        f"from position {reach.first} on: it had {between(low, high, 4)}, and has {between(least, most, 4)} at the "
         "new positions"
     )
     return replace(made, values=reach, verdict="unseen", finding=finding)

@@ -189,7 +189,7 @@ def _head(
     low, high = float(known.min()), float(known.max())
     below, above = float(np.mean(new < low)), float(np.mean(new > high + MARGIN * (high - low)))
     return HeadReach(
-        head + 1, (low, high), (float(new.min()), float(new.max())), last, window, test - 1 - other, below, above
+        head, (low, high), (float(new.min()), float(new.max())), last, window, test - 1 - other, below, above
     )
 
 

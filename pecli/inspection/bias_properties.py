@@ -11,6 +11,7 @@ from pecli.inspection.property import Property
 from pecli.measures.floats import floats
 from pecli.measures.readings import readings
 from pecli.measures.samples import Floats, take
+from pecli.numbers.printing import between, figure
 
 HEADS = 8
 SIDE = 512  # queries and keys
@@ -86,9 +87,8 @@ def _range(m: Matrices) -> Property:
     sizes = np.where(np.isfinite(m.values), np.abs(m.values), 0.0).max(axis=0)
     near, far = (float(sizes[where].max(initial=0.0)) for where in (distance <= limit // 2, distance > limit // 2))
     figures["growth"] = growth = far / near if near else 1.0
-    text = (
-        f"values from {low:.6g} to {high:.6g}; beyond distance {limit // 2} sizes reach {growth:.3g} times those within"
-    )
+    times = figure(growth, 3)
+    text = f"values from {between(low, high)}; beyond distance {limit // 2} sizes reach {times} times those within"
     if figures["masked"]:
         text += f"; {figures['masked']:,} are infinite (masked)"
     return Property("bounded", growth < 1.5, text, figures)
@@ -101,7 +101,8 @@ def _distance(m: Matrices) -> Property:
     same = (m.values[:, 1:, 1:] == m.values[:, :-1, :-1]) | np.isnan(m.values[:, 1:, 1:])
     off = float(np.abs(np.where(same, 0.0, steps)).max(initial=0.0))
     share = float(same.mean()) if same.size else 1.0
-    text = f"neighbours along a diagonal (the same key - query) differ by {off:.3g} at most, {share:.2%} are equal"
+    most = figure(off, 3)
+    text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {share:.2%} are equal"
     return Property("depends on key - query alone", bool(same.all()), text, {"difference": off, "equal": share})
 
 

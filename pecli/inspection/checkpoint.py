@@ -17,6 +17,7 @@ from pecli.inspection.config_report import ConfigReport, report
 from pecli.inspection.stacks import compare_stacks
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
+from pecli.numbers.printing import figure
 from pecli.sources.configs import of_layer
 from pecli.tables.table import Table
 
@@ -154,7 +155,7 @@ def _frequencies(
         return False, f"{stored.size} frequencies: no table of the config has as many"
     if nearest <= ROUNDED.get(dtype, 1e-6):
         return True, f"the config's, within {nearest:.1e}, the rounding of {dtype}"
-    return False, f"not the config's: a frequency is {100 * nearest:.3g} % off"
+    return False, f"not the config's: a frequency is {figure(100 * nearest, 3)} % off"
 
 
 def _vectors(

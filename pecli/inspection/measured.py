@@ -19,6 +19,7 @@ from pecli.inspection.facts import formula_value
 from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.measures.readings import readings
 from pecli.measures.samples import take
+from pecli.numbers.printing import between, figure
 from pecli.tables.table import Table
 
 ROWS = 192  # of the measured table: enough for the distances and the fits, small enough to be instant
@@ -73,14 +74,14 @@ def figures(recipe: Recipe) -> dict[str, str]:
     finite = values[np.isfinite(values)]
     found = {
         "rows measured": str(table.arrays[0].shape[0]),
-        "smallest value": f"{finite.min():.6g}",
-        "largest value": f"{finite.max():.6g}",
+        "smallest value": figure(finite.min()),
+        "largest value": figure(finite.max()),
         "trained values now": str(formula_value(recipe.encoding.facts.parameters, table.source.values)),
     }
     if values.ndim == 2 and len(values) > 1:
         gaps = np.linalg.norm(values[1:] - values[:-1], axis=1)
-        found["distance of neighbours"] = f"{gaps.min():.4g} to {gaps.max():.4g}"
-        found["nearest two rows"] = f"{nearest_rows(values)[0]:.4g}"
+        found["distance of neighbours"] = f"{between(gaps.min(), gaps.max(), 4)}"
+        found["nearest two rows"] = figure(nearest_rows(values)[0], 4)
         off = _shifted(table, values)
         rule = "not measured: fitting it takes more rows than columns"
         found[f"shift by {SHIFT} as one matrix"] = rule if off is None else f"off by {off:.1e}"
@@ -88,7 +89,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
     if isinstance(plan, Waves):
         waves = [2 * np.pi / abs(float(w)) for w in plan.frequencies if w]
         if waves and not any(band.turns for band in plan.bands):
-            found["wavelengths"] = f"{min(waves):.4g} to {max(waves):.4g}"
+            found["wavelengths"] = f"{figure(min(waves), 4)} to {figure(max(waves), 4)}"
     return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pecli.inspection.property import Property
 from pecli.measures.readings import Reading
+from pecli.numbers.printing import figure
 
 PLACES = 64  # of query and key positions whose scores are compared
 DISTANCES = (0, 1, 3, 10, 50)
@@ -19,7 +20,7 @@ def turning_properties(reading: Reading) -> Iterator[Property]:
     """Yield what holds of pairs that turn."""
     size = reading.magnitude
     spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
-    word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {size:.6g}"
+    word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {figure(size)}"
     text = f"the norm of a vector that is rotated so is {word}, within {spread:.1e}"
     good = abs(size - 1) < 1e-3 and spread < 0.02
     yield Property("norm preserved", good, text, {"magnitude": size, "spread": spread})

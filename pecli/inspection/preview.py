@@ -67,7 +67,7 @@ def _parts(table: Tabular, array: Array, rows: int, columns: int, heads: int) ->
         if len(shape) == 2:  # values by distance: a head is a row
             return [_by_head(table, array, rows, columns)]
         return [
-            _part(table, array, f"{array.name}, head {h + 1} of {shape[0]}", h * per_head, per_head, rows, columns)
+            _part(table, array, f"{array.name}, head {h} of {shape[0]}", h * per_head, per_head, rows, columns)
             for h in range(min(heads, shape[0]))
         ]
     return [_part(table, array, array.name, 0, array.rows, rows, columns)]
@@ -120,7 +120,7 @@ def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Excerpt:
         else:
             values = table.read_rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
             cells.append(widened(values, array.dtype))
-    labels = [None if h is None else str(h + 1) for h in picked]
+    labels = [None if h is None else str(h) for h in picked]
     return Excerpt(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
 
 
@@ -165,6 +165,4 @@ def _label(table: Tabular, array: Array, row: int) -> str:
         positions = table.position(row, row + 1)
         if positions is not None:
             return str(positions[0])
-    if array.axes[array.lead - 1 : array.lead] == ("head",):
-        return str(row + 1)
     return str(row)

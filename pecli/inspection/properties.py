@@ -16,6 +16,7 @@ from pecli.inspection.property import Property
 from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.measures.readings import Reading, readings
 from pecli.measures.samples import Floats, Sample, take
+from pecli.numbers.printing import between, figure
 from pecli.tables.table import Table
 
 ROWS = 512  # enough for every distance that is reported, and every product of rows fits the memory
@@ -76,11 +77,12 @@ def _bounded(values: Floats, table: Tabular | None) -> Property:
     if far is not None:
         size, near = _largest(far), _largest(values)
         figures["far"] = size
-        text = f"values from {low:.6g} to {high:.6g}; near position 1e9 their size is {size:.6g} at most"
+        text = f"values from {between(low, high)}; near position 1e9 their size is {figure(size)} at most"
         return Property("bounded", size <= 4 * near + 1, text, figures)
     half = len(values) // 2
     figures["growth"] = growth = _largest(values[half:]) / (_largest(values[:half]) or 1.0)
-    text = f"values from {low:.6g} to {high:.6g}; the second half of the rows reaches {growth:.3g} times the first"
+    times = figure(growth, 3)
+    text = f"values from {between(low, high)}; the second half of the rows reaches {times} times the first"
     return Property("bounded", growth < 1.5, text, figures)
 
 
@@ -102,12 +104,14 @@ def _far(table: Tabular | None) -> Floats | None:
 def _rows(values: Floats) -> Iterator[Property]:
     """Yield how far rows are apart: the nearest two, neighbours, and how alike rows are by distance."""
     nearest, i, j = nearest_rows(values)
-    text = f"the nearest two rows, {i} and {j}, are {nearest:.4g} apart"
+    text = f"the nearest two rows, {i} and {j}, are {figure(nearest, 4)} apart"
     yield Property("unique rows", nearest > 0, text, {"nearest": nearest, "rows": [i, j]})
     gaps = np.linalg.norm(np.diff(values, axis=0), axis=1)
     far = float(np.sqrt(2 * np.var(values, axis=0).sum()))
-    apart = f"{gaps.min():.4g}" + (f" to {gaps.max():.4g}" if gaps.max() - gaps.min() > 1e-3 * gaps.max() else "")
-    text = f"neighbours are {apart} apart, two rows at random {far:.4g}"
+    apart = figure(gaps.min(), 4) + (
+        f" to {figure(gaps.max(), 4)}" if gaps.max() - gaps.min() > 1e-3 * gaps.max() else ""
+    )
+    text = f"neighbours are {apart} apart, two rows at random {figure(far, 4)}"
     figures = {"smallest": float(gaps.min()), "largest": float(gaps.max()), "random": far}
     yield Property("smooth", bool(gaps.max() < SMOOTH * far) if far else None, text, figures)
     norms = np.linalg.norm(values, axis=1)
@@ -153,7 +157,7 @@ def _hamming(values: Floats) -> Property:
     """Return how many bits neighbours differ in."""
     changes = (np.diff(values, axis=0) != 0).sum(axis=1)
     low, high = int(changes.min()), int(changes.max())
-    text = f"neighbours differ in {low} to {high} bits, {changes.mean():.3g} in the mean"
+    text = f"neighbours differ in {low} to {high} bits, {figure(changes.mean(), 3)} in the mean"
     if low == high:
         text = f"all neighbours differ in {low} bit{'s' if low != 1 else ''}"
     figures = {"smallest": low, "largest": high, "mean": float(changes.mean())}

@@ -16,6 +16,7 @@ from pecli.models.reading import VERSION, ConfigReading, LayerReading
 from pecli.models.remedies import Remedy
 from pecli.models.stack import TRANSFORMERS
 from pecli.models.stacks import STACKS, stack_of
+from pecli.numbers.printing import figure
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -250,12 +251,12 @@ def _figure(row: StackRow, own: StackRow) -> str:
         done = row.departures[-1] if row.departures else ""
         return f"it makes no table ({row.trouble.removeprefix(f'{done}: ')})"
     if row.magnitude is not None and own.magnitude is not None and row.magnitude != own.magnitude:
-        return f"magnitude {row.magnitude:.4g} instead of {own.magnitude:.4g}"
+        return f"magnitude {figure(row.magnitude, 4)} instead of {figure(own.magnitude, 4)}"
     if not row.frequencies:
         return row.trouble
     if row.frequencies > 1:
-        return f"a frequency {1 + row.frequencies:.4g} times too high"
-    return f"a frequency {100 * row.frequencies:.3g} % off"
+        return f"a frequency {figure(1 + row.frequencies, 4)} times too high"
+    return f"a frequency {figure(100 * row.frequencies, 3)} % off"
 
 
 def _names(rows: list[StackRow]) -> str:

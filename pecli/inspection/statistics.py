@@ -11,6 +11,7 @@ from pecli.declare.html import html_table
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Tabular
 from pecli.measures.floats import floats
+from pecli.numbers.printing import figure
 from pecli.records import dataclass
 from pecli.tables.table import Table
 
@@ -75,7 +76,7 @@ class Inspection:
         found = []
         for array, s in zip(self.arrays, self.statistics, strict=True):
             figures = {"minimum": s.minimum, "maximum": s.maximum, "mean": s.mean, "not finite": s.nan + s.infinite}
-            texts = {name: "none" if value is None else f"{value:.6g}" for name, value in figures.items()}
+            texts = {name: "none" if value is None else figure(value) for name, value in figures.items()}
             shown = (f"{name} {text}" if words else text for name, text in texts.items())
             found.append((array.name, " x ".join(map(str, array.shape)), array.dtype, *shown))
         return found

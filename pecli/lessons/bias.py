@@ -37,7 +37,7 @@ def steps(exercise: Exercise) -> list[Step]:
         if len(array.shape) == 3:
             values = table.read(array.name)
             for head in range(min(2, len(values))):
-                title = f"Step {len(found) + 1}: {array.name} of head {head + 1}, added to the logits"
+                title = f"Step {len(found) + 1}: {array.name} of head {head}, added to the logits"
                 found.append(Step(title, [matrix_table(at, values[head]), *_distance_line(plan, values[head], at)]))
         elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
             title = f"Step {len(found) + 1}: {array.name}, for each query and key"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short
+from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import (
@@ -120,7 +120,7 @@ def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step
         f"Step 1: a frequency for each pair, in radians per position, scaled by {keys['scaling']}",
         [
             SmallTable(
-                ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"], rows_of, False
+                ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"], rows_of, None
             ),
             f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest",
         ],
@@ -155,7 +155,7 @@ def _matrices(
 
 
 def _apply(number: int, name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Step:
-    c, s = (f"{float(turning[0][row, 0]):.3f}" for row in (0, 1))
+    c, s = (three(float(turning[0][row, 0])) for row in (0, 1))
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
         f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),
@@ -218,7 +218,7 @@ def _scores(number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction]) ->
     same = [float(r[3]) for r in rows[: len(SHIFTS)]]
     items: list[Item] = [
         f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = (R_m q) . (R_n k)",
-        SmallTable(["m", "n", "n - m", "score"], rows, False),
+        SmallTable(["m", "n", "n - m", "score"], rows, None),
         f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most, another distance differs",
     ]
     return Step(f"Step {number}: the score depends on n - m alone", items)
@@ -233,6 +233,6 @@ def _beside(number: int, table: Table, names: Sequence[str]) -> list[Step]:
         values = table.read(array.name)[:, :PAIRS].tolist()
         head = ["position", *(f"pair {i}" for i in range(len(values[0])))]
         note = [f"the query is multiplied by {array.name}, the key divided by it"] if array.name == "scale" else []
-        grid = SmallTable(head, [[name, *row] for name, row in zip(names, values, strict=True)], False)
+        grid = SmallTable(head, [[name, *row] for name, row in zip(names, values, strict=True)], None)
         found.append(Step(f"Step {number + len(found)}: {array.name}, a number for each pair", [grid, *note]))
     return found

@@ -14,6 +14,7 @@ from pecli import api
 from pecli.declare.encoding import Family
 from pecli.errors import PecliError
 from pecli.measures.floats import floats
+from pecli.numbers.printing import figure
 from pecli.numbers.types import GRIDS
 from pecli.sources.sources import NamedSource
 from pecli.tables.foreign import table_of
@@ -81,11 +82,11 @@ class Applied:
         gap = self.gap()
         if gap <= allowed:
             return ""
-        said = f"{self.source.text} was not applied rightly: the outputs are up to {gap:.3g} from the exact ones"
+        said = f"{self.source.text} was not applied rightly: the outputs are up to {figure(gap, 3)} from the exact ones"
         explained = next(
             (text for text, left in self.others() if left <= allowed), "no fault that is known explains it"
         )
-        return f"{said}, and {allowed:.3g} are allowed\n  {explained}"
+        return f"{said}, and {figure(allowed, 3)} are allowed\n  {explained}"
 
     @property
     def allowed(self) -> float:

@@ -15,6 +15,7 @@ from pecli.cli.options import (
     NoClobber,
     Option,
     Output,
+    Precision,
     Quiet,
     Stack,
     Threads,
@@ -23,6 +24,7 @@ from pecli.cli.options import (
 )
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.printing import figure
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ class ApplyOptions(Writing):
     threads: Threads = None
     no_clobber: NoClobber = False
     trust_recipe: TrustRecipe = False
+    precision: Precision = None
     limit: Limit = None
     json: Json = False
     quiet: Quiet = False
@@ -129,15 +132,14 @@ def command(options: ApplyOptions) -> int:
         if made.bound is not None:
             tell(f"pecli: computed in float64, within {made.bound():.1e} of the real numbers")
         if made.worst is not None:
-            tell(f"pecli: {options.arithmetic} arithmetic errs by at most {made.worst():.3g} ulp here")
+            tell(f"pecli: {options.arithmetic} arithmetic errs by at most {figure(made.worst(), 3)} ulp here")
     return status
 
 
 def _worked_through(options: ApplyOptions) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.cli.inspect.lesson_view import text_of
-    from pecli.cli.terminal.output import print_json
-    from pecli.cli.terminal.screen import show
+    from pecli.cli.terminal.output import print_json, say, screen_width
     from pecli.lessons.applied import work_through_vector
     from pecli.sources.sources import read_source
 
@@ -149,7 +151,7 @@ def _worked_through(options: ApplyOptions) -> int:
     if options.json:
         print_json(example.as_dict())
     else:
-        show(text_of(example))
+        say(text_of(example, width=screen_width()))
     return 0
 
 

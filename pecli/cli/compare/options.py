@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from pecli.cli.options import Json, LayerType, Limit, Option, Quiet, TrustRecipe, whole
+from pecli.cli.options import Json, LayerType, Limit, Option, Precision, Quiet, TrustRecipe, whole
 from pecli.declare.words import PURPOSES
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
@@ -56,6 +56,7 @@ class CompareOptions:
     values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
     layer_type: LayerType = None
     trust_recipe: TrustRecipe = False
+    precision: Precision = None
     limit: Limit = None
     json: Json = False
     quiet: Quiet = False

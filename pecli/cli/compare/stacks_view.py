@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.output import clean, print_json, say
+from pecli.cli.terminal.layout import WIDE, wrapped
+from pecli.cli.terminal.output import print_json, say, screen_width
 
 if TYPE_CHECKING:
     from pecli.inspection.stacks import StackRow
@@ -49,15 +49,12 @@ def _show(name: str, rows: tuple[StackRow, ...]) -> None:
             row.stack,
             row.version if row.run else f"{row.version}, read",
             "yes" if row.equal else "no",
-            _figure(row.frequencies, ".2e"),
-            _figure(row.magnitude, ".7g"),
-            _figure(row.values, ".2e"),
+            *("-" if figure is None else figure for figure in (row.frequencies, row.magnitude, row.values)),
         )
         for row in rows
         if row.known
     ]
-    figures = [(word, "right") for word in ("frequency", "magnitude", "value")]
-    heads = [("stack", "left"), ("version", "left"), ("same", "left"), *figures]
+    heads = [("stack", "left"), ("version", "left"), ("same", "left"), ("frequency", 3), ("magnitude", 7), ("value", 3)]
     title = f"Layers: {name}; largest relative difference of a frequency, largest of a value"
     show(grid(heads, cells, title=title))
     for row in rows:
@@ -81,9 +78,6 @@ def _details(row: StackRow) -> None:
 
 
 def _say(text: str) -> None:
+    width = min(screen_width() or WIDE, WIDE)
     lead = "\n" * text.startswith("\n")
-    say(lead + textwrap.fill(clean(text.strip()), 80, subsequent_indent="  "))
-
-
-def _figure(value: float | None, form: str) -> str:
-    return "-" if value is None else "0" if value == 0 else format(value, form)
+    say(lead + "\n".join(wrapped(text.strip(), width, "", "  ")))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.items import Item, ScreenTable, grid, shapes_text
+from pecli.cli.terminal.items import RIGHT, Item, ScreenTable, grid, shapes_text
+from pecli.numbers.printing import figure
 
 if TYPE_CHECKING:
     from pecli.comparison.figures import OddValues, Place
@@ -27,9 +28,9 @@ def comparison_view(first: tuple[str, Tabular], second: tuple[str, Tabular], fou
 
 
 def _table(found: Comparison) -> ScreenTable:
-    columns = [("array", "left"), *((head, "right") for head in ("differ", "max abs", "mean abs", "max ulp"))]
+    columns = [("array", "left"), ("differ", RIGHT), ("max abs", 4), ("mean abs", 4), ("max ulp", RIGHT)]
     rows = [
-        (a.name, f"{f.unequal:,}", f"{f.max_abs:.4g}", f"{f.mean_abs:.3g}", f"{f.max_ulp:,}" if a.ulp_dtype else "")
+        (a.name, f"{f.unequal:,}", f.max_abs, f.mean_abs, f"{f.max_ulp:,}" if a.ulp_dtype else "")
         for a, f in ((array, array.figures) for array in found.arrays)
     ]
     return grid(columns, rows)
@@ -37,7 +38,7 @@ def _table(found: Comparison) -> ScreenTable:
 
 def _cosine(value: float) -> str:
     """Return a cosine; near 1 what it lacks says more."""
-    return f"{value:.6f}" if value < 0.9999 else "1" if value == 1.0 else f"1 - {1 - value:.2g}"
+    return f"{value:.6f}" if value < 0.9999 else "1" if value == 1.0 else f"1 - {figure(1 - value, 2)}"
 
 
 def _place(place: Place | None) -> str:
@@ -56,10 +57,10 @@ def details(found: ArrayComparison) -> list[str]:
         lines.append(f"cosine of rows: smallest {_cosine(figures.cosine_min)}, mean {_cosine(figures.cosine_mean)}")
     if figures.unequal and len(found.columns) > 1:
         order = sorted(range(len(found.columns)), key=lambda c: -found.columns[c])[:WORST]
-        lines.append("worst columns: " + ", ".join(f"{c} ({found.columns[c]:.3g})" for c in order))
+        lines.append("worst columns: " + ", ".join(f"{c} ({figure(found.columns[c], 3)})" for c in order))
     if figures.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
-        lines.append("worst rows: " + ", ".join(f"from {row} ({value:.3g})" for row, value in top))
+        lines.append("worst rows: " + ", ".join(f"from {row} ({figure(value, 3)})" for row, value in top))
     for word, counts in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if counts.as_dict():
             lines.append(f"{word}: {_sides(counts)}")
@@ -103,4 +104,4 @@ def _cell(found: Comparison) -> str:
         return "-"
     if found.equal and not found.total.unequal:
         return "equal"
-    return f"{found.total.max_abs:.3g}" + ("" if found.equal else " *" if found.complete else " (part)")
+    return figure(found.total.max_abs, 3) + ("" if found.equal else " *" if found.complete else " (part)")

@@ -16,6 +16,7 @@ from pecli.cli.options import (
     NoClobber,
     Option,
     Output,
+    Precision,
     Quiet,
     TrustRecipe,
     refuse,
@@ -113,6 +114,7 @@ class ExtrapolateOptions(Writing):
         str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     ] = None  # fmt: skip
     trust_recipe: TrustRecipe = False
+    precision: Precision = None
     limit: Limit = None
     json: Json = False
     quiet: Quiet = False

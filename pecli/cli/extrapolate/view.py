@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.items import Item, grid
+from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid
 from pecli.extrapolation.extrapolation import Extrapolation, rules_of
 from pecli.extrapolation.reach import spans
 from pecli.extrapolation.scalings import Scaled
+from pecli.numbers.printing import figure, padded
 
 if TYPE_CHECKING:
     from pecli.extrapolation.coverage import Coverage
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 PAIRS = 14
 HEADS = 12
 TOY = "A toy that shows the effect, not a benchmark: one layer of attention"
-RIGHT = "right"
 
 
 def reports_view(reports: Sequence[Extrapolation]) -> list[Item]:
@@ -56,23 +56,19 @@ def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
     facts = [
         ("critical dimension", f"{whole} of {reach.columns}: so many columns make a whole turn in training"),
         ("new phases seen", f"{100 * reach.inside:.2f} %"),
-        ("neighbours apart", f"{reach.resolution:.4g}, {100 * reach.resolution_kept:.1f} % of that in training"),
-        ("magnitude", f"{reach.magnitude:.6g}"),
-        ("score at a distance", ", ".join(f"{reach.score.at(d):.3f} at {d}" for d in (1, train - 1, test - 1))),
+        ("neighbours apart", f"{figure(reach.resolution, 4)}, {100 * reach.resolution_kept:.1f} % of that in training"),
+        ("magnitude", figure(reach.magnitude)),
+        ("score at a distance", ", ".join(f"{padded(reach.score.at(d), 3)} at {d}" for d in (1, train - 1, test - 1))),
         ("score beyond", _beyond(reach, train)),
     ]
     columns = [(name, RIGHT) for name in ("pair", "wavelength", "turns", "seen", "new", "outside", "first")]
-    return ["", *_facts(facts), grid(columns, _pair_rows(reach.pairs))]
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"  {name:<20}{text}" for name, text in facts]
+    return ["", *(Fact(name, text, 21) for name, text in facts), "", grid(columns, _pair_rows(reach.pairs))]
 
 
 def _beyond(reach: WaveReach, train: int) -> str:
     """Return the range of the sampled scores beyond the training length."""
     found = [v for d, v in zip(reach.score.distances, reach.score.values, strict=True) if d >= train]
-    return f"{min(found):.3f} to {max(found):.3f} at {len(found)} distances from {train} on"
+    return f"{padded(min(found), 3)} to {padded(max(found), 3)} at {len(found)} distances from {train} on"
 
 
 def _pair_rows(pairs: Sequence[Coverage]) -> list[list[str]]:
@@ -118,11 +114,13 @@ def _run_row(run: Sequence[Coverage]) -> list[list[str]]:
 
 
 def _length(wavelength: float) -> str:
-    return "none" if wavelength == float("inf") else f"{wavelength:.1f}" if wavelength < 1e6 else f"{wavelength:.4g}"
+    return (
+        "none" if wavelength == float("inf") else padded(wavelength, 1) if wavelength < 1e6 else figure(wavelength, 4)
+    )
 
 
 def _turns(turns: float) -> str:
-    return f"{turns:.0f}" if turns >= 100 else f"{turns:.3g}"
+    return f"{turns:.0f}" if turns >= 100 else padded(turns, 3)
 
 
 def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
@@ -131,18 +129,19 @@ def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
         "weight; how many distances share the last one's bias; share of new distances whose bias lies below, above all "
         "in training"
     )
-    names = ("head", "bias in training", f"at {test - 1}", "reached", "sharing", "below", "above")
+    names = ("head", "least in training", "largest", f"at {test - 1}", "reached", "sharing", "below", "above")
+    sides = (RIGHT, 4, 4, 4, RIGHT, RIGHT, RIGHT, RIGHT)
     rows = [
         [
-            str(h.head), f"{h.trained[0]:.4g} to {h.trained[1]:.4g}", f"{h.last:.4g}", str(h.window), str(h.shared),
-            f"{100 * h.below:.0f} %", f"{100 * h.above:.0f} %",
+            h.head, h.trained[0], h.trained[1], h.last, h.window, h.shared, f"{100 * h.below:.0f} %",
+            f"{100 * h.above:.0f} %",
         ]
         for h in reach.heads
     ]  # fmt: skip
+    made = grid(list(zip(names, sides, strict=True)), rows, title=title)
     if len(rows) > HEADS:
-        half = HEADS // 2
-        rows = [*rows[:half], ["…"] * len(names), *rows[-half:]]
-    return ["", grid([(name, RIGHT) for name in names], rows, title=title)]
+        made.rows[HEADS // 2 : -HEADS // 2] = [["…"] * len(names)]
+    return [made]
 
 
 def _index(reach: IndexReach, test: int) -> list[Item]:
@@ -150,21 +149,21 @@ def _index(reach: IndexReach, test: int) -> list[Item]:
         ("rows used", f"{reach.rows_trained} in training, {reach.rows_test} when tested, {reach.new} of them new"),
         ("shared row", f"{reach.shared} distances, {reach.shared_from} to {test - 1}, have the same"),
     ]
-    return ["", *_facts(facts)]
+    return ["", *(Fact(name, text, 21) for name, text in facts)]
 
 
 def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
-    figures = [("scaling", "left"), *((n, RIGHT) for n in (
-        "factor", "inside", "step", "magnitude", "factor ≥", "base ≥"
-    ))]  # fmt: skip
-    rows, pairs = [], []
+    figures = [("scaling", LEFT), ("factor", 4), ("inside", RIGHT), ("step", RIGHT), ("magnitude", 4),
+               ("factor ≥", RIGHT), ("base ≥", RIGHT)]  # fmt: skip
+    rows: list[list[object]] = []
+    pairs = []
     for s in scalings:
         if s.reach is None:
             rows.append([s.scaling, *["-"] * 6])
             continue
         rows.append([
-            s.scaling, "-" if s.factor is None else f"{s.factor:.4g}", f"{100 * s.reach.inside:.2f} %",
-            f"{100 * s.reach.resolution_kept:.1f} %", f"{s.reach.magnitude:.4g}", _least(s.smallest_factor),
+            s.scaling, "-" if s.factor is None else float(s.factor), f"{100 * s.reach.inside:.2f} %",
+            f"{100 * s.reach.resolution_kept:.1f} %", s.reach.magnitude, _least(s.smallest_factor),
             _least(s.smallest_base),
         ])  # fmt: skip
         pairs.append([s.scaling, *(spans(part) or "-" for part in (s.kept, s.blended, s.interpolated))])
@@ -173,11 +172,8 @@ def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
         "distance of neighbours left, and the least factor or base that keeps every phase inside"
     )
     missing = [f"  {s.scaling}: {s.missing}" for s in scalings if s.missing]
-    treatments = [(name, "left") for name in ("scaling", "kept", "blended", "interpolated")]
-    return [
-        "", grid(figures, rows, title=title), *missing,
-        "", grid(treatments, pairs, title="What it does to pairs"),
-    ]  # fmt: skip
+    treatments = [(name, LEFT) for name in ("scaling", "kept", "blended", "interpolated")]
+    return [grid(figures, rows, title=title), *missing, grid(treatments, pairs, title="What it does to pairs")]
 
 
 def _least(value: float | None) -> str:
@@ -191,12 +187,12 @@ def _least(value: float | None) -> str:
 
 def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
     """Return what longer tables are like."""
-    names = [("", "left"), ("rows", RIGHT), ("mean length of a row", RIGHT), ("mean step to the next", RIGHT)]
+    names = [("", LEFT), ("rows", RIGHT), ("mean length of a row", 4), ("mean step to the next", 4)]
     items: list[Item] = []
     for e in found:
         rows = [
-            ["trained", str(e.rows), f"{e.norm:.4g}", f"{e.step:.4g}"],
-            ["extended", str(e.new_rows), f"{e.new_norm:.4g}", f"{e.new_step:.4g}"],
+            ["trained", e.rows, e.norm, e.step],
+            ["extended", e.new_rows, e.new_norm, e.new_step],
         ]
         items += [
             f"{e.source}   {e.name} {' x '.join(map(str, e.shape))} {e.dtype} by {e.way}",
@@ -212,13 +208,13 @@ def probe_view(probe: Probe) -> list[Item]:
 
     s = probe.settings
     figures = ("inside", "seeds", "beyond", "seeds", "ratio")
-    names = [("encoding", "left"), *((name, RIGHT) for name in figures), ("verdict", "left")]
+    names = [("encoding", LEFT), *((name, RIGHT) for name in figures), ("verdict", LEFT)]
     rows = [_trial_row(trial) for trial in probe.trials]
-    floor = ["(the best possible)", f"{probe.floor_inside:.3f}", "", f"{probe.floor_beyond:.3f}", "",
-             f"{probe.floor_beyond / probe.floor_inside:.2f}", ""]  # fmt: skip
+    floor = ["(the best possible)", padded(probe.floor_inside, 3), "", padded(probe.floor_beyond, 3), "",
+             padded(probe.floor_beyond / probe.floor_inside, 2), ""]  # fmt: skip
     quarter = s.train // 4
     starts = list(range(0, s.test, quarter * 2))
-    columns = [("tokens from", "left"), *((str(start), RIGHT) for start in starts)]
+    columns = [("tokens from", LEFT), *((str(start), RIGHT) for start in starts)]
     means = [[trial.name, *_by_part(trial, quarter, len(starts))] for trial in probe.trials]
     beyond = f"tokens {s.test - s.train // 2} to {s.test - 1}"
     used = dict.fromkeys(trial.verdict for trial in probe.trials)
@@ -235,15 +231,21 @@ def probe_view(probe: Probe) -> list[Item]:
 
 def _trial_row(trial: ModelTrial) -> list[str]:
     low, high = trial.spread_inside
-    row = [trial.name, f"{trial.inside:.3f}", f"{low:.3f}-{high:.3f}"]
+    row = [trial.name, padded(trial.inside, 3), f"{padded(low, 3)}-{padded(high, 3)}"]
     if trial.beyond is None or trial.spread_beyond is None:
         return [*row, "none", "", "", trial.verdict]
     low, high = trial.spread_beyond
-    return [*row, f"{trial.beyond:.3f}", f"{low:.3f}-{high:.3f}", f"{trial.beyond / trial.inside:.2f}", trial.verdict]
+    return [
+        *row,
+        padded(trial.beyond, 3),
+        f"{padded(low, 3)}-{padded(high, 3)}",
+        padded(trial.beyond / trial.inside, 2),
+        trial.verdict,
+    ]
 
 
 def _by_part(trial: ModelTrial, size: int, count: int) -> list[str]:
     """Return the mean loss over seeds of each part of `size` values, empty where there are none."""
     mean = [sum(values) / len(values) for values in zip(*trial.losses, strict=True)]
     parts = [mean[i * size : (i + 1) * size] for i in range(count)]
-    return [f"{sum(part) / len(part):.2f}" if part else "" for part in parts]
+    return [padded(sum(part) / len(part), 2) if part else "" for part in parts]

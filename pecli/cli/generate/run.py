@@ -105,6 +105,5 @@ def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
     if options.json:
         print_json(report(table, [part.as_dict() for part in seen]))
     else:
-        precision = 4 if options.precision is None else options.precision
-        show(f"{label}   {shapes_text(table.arrays)}", *(preview_grid(part, precision) for part in seen))
+        show(f"{label}   {shapes_text(table.arrays)}", *map(preview_grid, seen))
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli.inspect.options import InspectOptions, refuse_table
 from pecli.cli.options import refuse
 from pecli.cli.terminal.items import size_text
-from pecli.cli.terminal.output import print_json
+from pecli.cli.terminal.output import print_json, say, screen_width
 from pecli.cli.terminal.screen import progress_for, show
 from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter, UnknownName
@@ -66,7 +66,8 @@ def _check(options: InspectOptions) -> None:
         _check_drawing(options)
     for mode in ("verify", "steps"):
         if getattr(options, mode):
-            others = [name for name in ("identify", "verify", "properties", "sha256", *VIEW) if name != mode]
+            others = ["identify", "verify", "properties", "sha256", *VIEW]
+            others = [name for name in others if name != mode and (mode, name) != ("steps", "precision")]
             refuse(f"cannot stand with --{mode}: ask for one after the other", options, *others)
     if options.json:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
@@ -119,7 +120,7 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
     if options.json:
         print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
     else:
-        show(text_of(found))
+        say(text_of(found, width=screen_width()))
     _draw(charts, options)
     return 0
 
@@ -182,7 +183,7 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
         print_json(as_dict(found, more))
     else:
         parts = preview(table, rows=options.rows or 8, columns=options.columns or 8)
-        show(*inspection_view(found, more, parts, 4 if options.precision is None else options.precision))
+        show(*inspection_view(found, more, parts))
     _draw(charts, options)
     return 0
 

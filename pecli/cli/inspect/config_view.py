@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.items import Item, grid
-from pecli.cli.terminal.output import clean
+from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid
 
 if TYPE_CHECKING:
     from pecli.inspection.checkpoint import Checkpoint
@@ -24,11 +23,10 @@ def explanation(found: ConfigReport) -> list[Item]:
         items += _layer(layer)
     for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):
         if keys:
-            width = max(len(key.name) for key in keys)
-            items += [f"\n{title}", *(_wrapped(f"  {key.name:<{width}}  ", key.text) for key in keys)]
+            items += [f"\n{title}", grid([("key", LEFT), ("what it is", LEFT)], ((key.name, key.text) for key in keys))]
     for title, lines in (("Warnings", found.warnings), ("Faults of the stack that this table follows", found.faults)):
         if lines:
-            items += [f"\n{title}", *(_wrapped("  ", line) for line in lines)]
+            items += [f"\n{title}", *(f"  {line}" for line in lines)]
     for inner in found.parts:
         items += ["", *explanation(inner)]
     return items
@@ -42,31 +40,30 @@ def checkpoint_view(found: Checkpoint) -> list[Item]:
         shape = " x ".join(map(str, table.shape))
         many = f", {table.count} of them" if table.count > 1 else ""
         place = f"{table.file}::{table.name} ({table.what}, {shape} {table.dtype}{many})"
-        items.append(_wrapped("  ", f"{place}: {table.text}"))
-    return [*items, "", *(_wrapped("", line) for line in found.otherwise)]
-
-
-def _wrapped(lead: str, text: str) -> str:
-    return textwrap.fill(clean(text), 80, initial_indent=clean(lead), subsequent_indent=" " * len(lead))
+        items.append(f"  {place}: {table.text}")
+    return [*items, "", *found.otherwise]
 
 
 def _layer(layer: LayerReport) -> list[Item]:
-    items: list[Item] = [f"\nLayers: {layer.name}", _wrapped("  recipe     ", layer.recipe)]
+    items: list[Item] = [f"\nLayers: {layer.name}", Fact("recipe", layer.recipe)]
     if layer.layout:
-        items.append(f"  layout     {layer.layout} (pairs: {layer.pairing})")
+        items.append(Fact("layout", f"{layer.layout} (pairs: {layer.pairing})"))
     if layer.length is not None:
-        items.append(f"  positions  {layer.length}" + (f", the first token at {layer.first}" if layer.first else ""))
+        later = f", the first token at {layer.first}" if layer.first else ""
+        items.append(Fact("positions", f"{layer.length}{later}"))
     if layer.magnitude != 1:
-        items.append(f"  magnitude  {layer.magnitude!r}, on cos and sin")
-    items += [_wrapped("  note       ", note) for note in layer.notes]
+        items.append(Fact("magnitude", f"{layer.magnitude!r}, on cos and sin"))
+    items += [Fact("note", note) for note in layer.notes]
     if layer.frequencies:
-        rows = [_cells(f) for f in layer.frequencies]
-        if len(rows) > SHOWN:
-            rows[SHOWN // 2 : -SHOWN // 2] = [["…", "", "", ""]]
-        items.append(grid([(word, "right") for word in ("pair", "radians/position", "wavelength", "turns seen")], rows))
+        items.append(frequencies_grid(layer.frequencies))
     return items
 
 
-def _cells(found: Frequency) -> list[str]:
-    turns = "" if found.turns is None else f"{found.turns:.4g}"
-    return [str(found.index), f"{found.radians:.9g}", f"{found.wavelength:.6g}", turns]
+def frequencies_grid(found: Sequence[Frequency], most: int = SHOWN) -> ScreenTable:
+    """Return a row for each frequency; of many, the first and the last."""
+    rows = [[f.index, f.radians, f.wavelength, "" if f.turns is None else f.turns] for f in found]
+    columns = [("pair", RIGHT), ("radians/position", 9), ("wavelength", 6), ("turns seen", 4)]
+    made = grid(columns, rows)
+    if len(rows) > most:
+        made.rows[most // 2 : -most // 2] = [["…"] * len(columns)]
+    return made

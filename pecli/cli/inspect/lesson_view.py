@@ -2,83 +2,67 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
+from pecli.cli.terminal.items import LEFT, RIGHT, ScreenTable
+from pecli.cli.terminal.layout import WIDE, lines_of, wrapped
 from pecli.cli.terminal.output import clean
 
 if TYPE_CHECKING:
     from pecli.declare.board import Equation, Matrix, SmallTable
     from pecli.lessons.lesson import Example
 
-WIDTH = 80
 INDENT = "  "
 
 
-def text_of(example: Example, *, formula: bool = True, most: int | None = None) -> str:
+def text_of(example: Example, *, formula: bool = True, most: int | None = None, width: int | None = WIDE) -> str:
     """Return a worked example as text; with `most`, its first steps that have about so many lines."""
-    lines = _wrapped(f"{example.title}: {example.recipe}", "")
+    from pecli.declare.board import SmallTable
+
+    width = min(width or WIDE, WIDE)
+    lines = wrapped(f"{example.title}: {example.recipe}", width, "", INDENT)
     if formula:
-        lines += ["", "Formula", *(part for line in example.formula for part in _wrapped(line, INDENT))]
+        lines += [
+            "",
+            "Formula",
+            *(part for line in example.formula for part in wrapped(line, width, INDENT, INDENT * 2)),
+        ]
     for step in example.steps:
         if most is not None and len(lines) > most:
             break
-        lines += ["", *_wrapped(step.title, "")]
+        lines += ["", *wrapped(step.title, width, "", INDENT)]
         after_lines = False
         for item in step.items:
             if isinstance(item, str):
-                lines += _wrapped(item, INDENT)
+                lines += wrapped(item, width, INDENT, INDENT * 2)
             else:
-                from pecli.declare.board import SmallTable
-
-                block = _grid(item) if isinstance(item, SmallTable) else _equation(item)
+                block = _grid(item, width) if isinstance(item, SmallTable) else _equation(item, width)
                 lines += ["", *block] if after_lines else block
             after_lines = True
     return clean("\n".join(lines))
 
 
-def _wrapped(text: str, lead: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=lead, subsequent_indent=lead + INDENT, break_on_hyphens=False) or [
-        lead
+def _grid(grid: SmallTable, width: int) -> list[str]:
+    """Return a table; where it counts something along its columns, those without room give way to an ellipsis."""
+    from pecli.declare.board import NOISE
+    from pecli.numbers.printing import DECIMALS, column
+
+    digits = 6 if grid.decimals is None else None
+    texts = [
+        column(items, grid.decimals or DECIMALS, digits=digits, noise=NOISE) for items in zip(*grid.rows, strict=True)
     ]
+    columns = [(heading, RIGHT if place else LEFT) for place, heading in enumerate(grid.columns)]
+    counted = all(heading.replace(".", "").lstrip("-").isdigit() or heading == "…" for heading, _ in columns[1:])
+    table = ScreenTable(columns, [list(row) for row in zip(*texts, strict=True)], elide=counted)
+    return [INDENT + line for line in lines_of(table, width - len(INDENT))]
 
 
-def _cell(value: str | float, rounded: bool) -> str:
-    from pecli.declare.board import short, three
-
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return str(value)
-    return three(value) if rounded else short(value)
-
-
-def _grid(grid: SmallTable) -> list[str]:
-    """Return a table; columns that the width has no room for give way to an ellipsis."""
-    rows = [list(grid.columns), *([_cell(value, grid.rounded) for value in row] for row in grid.rows)]
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    cut = False
-    while len(columns) > 2 and len(INDENT) + sum(2 + max(map(len, c)) for c in columns) - 2 > WIDTH:
-        del columns[-2 if cut else -1]
-        if not cut:
-            columns.append(["…"] * len(rows))
-        cut = True
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for number, row in enumerate(zip(*columns, strict=True)):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
-        lines.append((INDENT + "  ".join(cells)).rstrip())
-        if number == 0:
-            lines.append(INDENT + "  ".join("-" * w for w in widths))
-    return lines
-
-
-def _equation(equation: Equation) -> list[str]:
+def _equation(equation: Equation, width: int) -> list[str]:
     """Return matrices beside each other, signs at the middle of their height; one below the other where too wide."""
     height = 1 + max((len(t.rows) for t in equation.terms if not isinstance(t, str)), default=1)
     blocks = [_sign(t, height) if isinstance(t, str) else _matrix(t, height) for t in equation.terms]
     lines = [(INDENT + "  ".join(parts)).rstrip() for parts in zip(*blocks, strict=True)]
-    if max(map(len, lines)) <= WIDTH:
+    if max(map(len, lines)) <= width:
         return lines
     return [(INDENT + line).rstrip() for block in blocks for line in block if line.strip()]
 
@@ -89,7 +73,9 @@ def _sign(text: str, height: int) -> list[str]:
 
 def _matrix(matrix: Matrix, height: int) -> list[str]:
     """Return the name and the rows of a matrix, padded to a height."""
-    cells = [[f"{value + 0.0:.3f}".replace("-0.000", "0.000") for value in row] for row in matrix.rows]
+    from pecli.declare.board import entry
+
+    cells = [[entry(value) for value in row] for row in matrix.rows]
     wide = max(len(cell) for row in cells for cell in row)
     lines = [matrix.name, *("[ " + "  ".join(cell.rjust(wide) for cell in row) + " ]" for row in cells)]
     across = max(map(len, lines))

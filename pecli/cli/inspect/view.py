@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli.terminal.items import Item, ScreenTable, grid, preview_grid, shapes_text, size_text
+from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid, preview_grid, shapes_text, size_text
+from pecli.declare.board import exact_text
+from pecli.numbers.printing import between, figure
 
 if TYPE_CHECKING:
     from pecli.identification.identification import Identification
@@ -15,32 +17,23 @@ if TYPE_CHECKING:
     from pecli.inspection.statistics import Inspection
     from pecli.inspection.verification import Folder, Verified
 
-LABEL = 15  # columns of what stands before the colon
 
-
-def inspection_view(
-    found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerpt], precision: int
-) -> list[Item]:  # fmt: skip
+def inspection_view(found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerpt]) -> list[Item]:
     """Return arrays, recipe and metadata, statistics, what was asked for, and the head of the values."""
     size = sum(array.bytes for array in found.arrays)
     items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"]
     facts = {"recipe": found.recipe, "positions": _ends(found), **found.metadata}
-    items += [_fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
+    items += [Fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
     if found.statistics:
         items.append(_statistics(found))
     if found.slopes is not None:
-        items += ["slopes", *(f"  head {head:>3}  {slope!r}" for head, slope in enumerate(found.slopes, 1))]
-    items += [_fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
+        items.append(grid([("head", RIGHT), ("slope", LEFT)], enumerate(map(exact_text, found.slopes))))
+    items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     if "identity" in more:
         items += identity_view(more["identity"])
     if "properties" in more:
         items.append(properties_view(more["properties"]))
-    return [*items, *(preview_grid(part, precision) for part in parts)]
-
-
-def _fact(name: str, value: str) -> str:
-    first, *rest = value.splitlines() or [""]
-    return "\n".join([f"{name:<{LABEL}}{first}", *(f"{'':<{LABEL}}{line}" for line in rest)])
+    return [*items, *map(preview_grid, parts)]
 
 
 def _ends(found: Inspection) -> str | None:
@@ -50,38 +43,34 @@ def _ends(found: Inspection) -> str | None:
 def _statistics(found: Inspection) -> ScreenTable:
     """Return the range, mean and norms of each array; the counts of NaN and infinity where there are any."""
     odd = any(s.nan or s.infinite for s in found.statistics)
-    columns = [("array", "left"), ("min", "right"), ("max", "right"), ("mean", "right"), ("row norm", "right")]
-    columns += [("NaN", "right"), ("infinite", "right")] if odd else []
+    columns: list[tuple[str, str | int]] = [("array", "left"), ("min", 9), ("max", 9), ("mean", 9), ("row norm", RIGHT)]
+    columns += [("NaN", RIGHT), ("infinite", RIGHT)] if odd else []
     rows = [
-        [s.name, *(_number(v) for v in (s.minimum, s.maximum, s.mean)), _range(s.norm_min, s.norm_max),
+        [s.name, *("" if v is None else v for v in (s.minimum, s.maximum, s.mean)), _range(s.norm_min, s.norm_max),
          *([s.nan, s.infinite] if odd else [])]
         for s in found.statistics
     ]  # fmt: skip
     return grid(columns, rows)
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.9g}"
-
-
 def _range(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
-    return f"{low:.6g}" if f"{low:.6g}" == f"{high:.6g}" else f"{low:.6g} to {high:.6g}"
+    return figure(low) if figure(low) == figure(high) else between(low, high)
 
 
 def identity_view(found: Identification) -> list[Item]:
     """Return what a table is, how closely, and how sure that is."""
     if found.recipe is None:
-        return [_fact("identified", "unknown: no formula that is known gives these values")]
+        return [Fact("identified", "unknown: no formula that is known gives these values")]
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
-    residual = "" if found.residual is None else f", largest difference {found.residual:.3g}"
+    residual = "" if found.residual is None else f", largest difference {figure(found.residual, 3)}"
     return [
-        _fact("identified", found.recipe),
-        _fact("", f"{found.confidence}{share}{residual}"),
-        _fact("arithmetic", found.arithmetic),
-        *(_fact("", note) for note in found.notes),
-        *(_fact("the same as", alias) for alias in found.aliases),
+        Fact("identified", found.recipe),
+        Fact("", f"{found.confidence}{share}{residual}"),
+        Fact("arithmetic", found.arithmetic),
+        *(Fact("", note) for note in found.notes),
+        *(Fact("the same as", alias) for alias in found.aliases),
     ]
 
 
@@ -104,7 +93,7 @@ def verified_view(found: Verified) -> list[Item]:
     if found.problem or found.comparison is None:
         return [f"{found.path}: not verified: {found.problem}"]
     total = found.comparison.total
-    recipe = _fact("recipe", found.recipe or "")
+    recipe = Fact("recipe", found.recipe or "")
     if found.good:
         return [f"{found.path}: verified, {total.compared:,} values are what the recipe gives", recipe]
     wrong = f"{total.beyond:,} of {total.compared:,} values differ"
@@ -125,7 +114,7 @@ def folder_view(found: Folder) -> list[Item]:
         items.append(f"{'verified' if part.good else 'NOT VERIFIED'}  {part.path}{wrong}")
     items += found.findings
     if found.recipe:
-        items.append(_fact("recipe", found.recipe))
+        items.append(Fact("recipe", found.recipe))
     total = f"{len(found.parts)} of {found.count} parts" if found.count else f"{len(found.parts)} files"
     return [*items, f"{found.path}: {'whole and verified' if found.good else 'NOT whole or not right'}, {total}"]
 

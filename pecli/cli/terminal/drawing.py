@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 
-from pecli.cli.terminal.output import clean, is_terminal, say, tell, wants_colour
+from pecli.cli.terminal.output import clean, say, screen_width, tell, wants_colour
 from pecli.drawing.charts import Chart
 from pecli.drawing.pictures import draw, picture_bytes
 from pecli.process import unwinding
@@ -22,9 +21,8 @@ def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, qui
         If the picture cannot be made or written.
     """
     if path == "-":
-        width = shutil.get_terminal_size((80, 24)).columns if is_terminal(sys.stdout) else 80
         unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-        say(draw(charts, min(width, 120), colour=_depth(), unicode=unicode))
+        say(draw(charts, min(screen_width() or 80, 120), colour=_depth(), unicode=unicode))
         return
     from pecli.formats.common.safe import open_output
 

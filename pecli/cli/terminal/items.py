@@ -1,17 +1,19 @@
-"""What views give to the screen: lines of text, and tables as plain data that :mod:`.render` draws."""
+"""What views give to the screen: lines of text, facts with a name, and tables: plain data for :mod:`.layout`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Array
+from pecli.numbers.printing import column
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.inspection.preview import Excerpt
 
-MANY = 1e7  # from here on a value is written with its power of ten
+LEFT, RIGHT = "left", "right"
+LABEL = 15  # columns of what stands before a fact
 
 
 @dataclass(frozen=True)
@@ -36,45 +38,47 @@ class ScreenTable:
     elide: bool = False
 
 
-Item = str | ScreenTable
+@dataclass(frozen=True)
+class Fact:
+    """A name and what is said of it, whose further lines stand below the first."""
+
+    name: str
+    text: str
+    width: int = LABEL
+
+
+Item = str | Fact | ScreenTable
 """What a view returns a list of."""
 
 
 def grid(
-    columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[object]], *, title: str | None = None
+    columns: Sequence[tuple[str, object]], rows: Iterable[Sequence[object]], *, title: str | None = None
 ) -> ScreenTable:
-    """Return a table; columns are (heading, "left" or "right"). Every cell is data, never markup."""
-    return ScreenTable(columns, [[str(cell) for cell in row] for row in rows], title)
+    """Return a table; columns are (heading, "left", "right" or the digits of their figures).
+
+    Every cell is data, never markup; a column's numbers have one precision.
+    """
+    cells = [list(row) for row in rows]
+    texts = [
+        column([row[place] for row in cells], digits=side if isinstance(side, int) else None)
+        for place, (_, side) in enumerate(columns)
+    ]
+    sides = [(heading, LEFT if side == LEFT else RIGHT) for heading, side in columns]
+    return ScreenTable(sides, [list(row) for row in zip(*texts, strict=True)], title)
 
 
-def number(value: Any, precision: int) -> str:
-    """Return a value rounded for reading; what rounds to nothing is written with its power of ten."""
-    if value is None:
-        return "…"
-    if isinstance(value, complex):
-        return f"{number(value.real, precision)}{'+' if value.imag >= 0 else ''}{number(value.imag, precision)}i"
-    if isinstance(value, bool | int):
-        return str(value)
-    if value != value or value in (float("inf"), float("-inf")):
-        return str(value)
-    if value != 0 and (abs(value) < 0.5 * 10**-precision or abs(value) >= MANY):
-        return f"{value:.{max(1, precision - 1)}e}"
-    return f"{value:.{precision}f}"
-
-
-def preview_grid(part: Excerpt, precision: int) -> ScreenTable:
+def preview_grid(part: Excerpt) -> ScreenTable:
     """Return the visible part of an array as a table."""
     heads = ["…" if label is None else label for label in (part.row_axis, *part.column_labels)]
-    rows = [
-        ["…" if label is None else label, *(number(cell, precision) for cell in cells)]
-        for label, cells in zip(part.row_labels, part.cells, strict=True)
-    ]
+    columns = [column("…" if cell is None else cell for cell in cells) for cells in zip(*part.cells, strict=True)]
+    labels = ["…" if label is None else label for label in part.row_labels]
+    rows = [list(row) for row in zip(labels, *columns, strict=True)]
     title = f"{part.title} ({part.row_axis} by {part.column_axis})" if part.column_axis else part.title
-    return ScreenTable([(head, "right") for head in heads], rows, title, elide=True)
+    return ScreenTable([(head, RIGHT) for head in heads], rows, title, elide=True)
 
 
 def size_text(size: int) -> str:
-    """Return a number of bytes in words."""
+    """Return a number of bytes in words, in units of 1024."""
     value, unit = float(size), "B"
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if value < 1024 or unit == "TiB":

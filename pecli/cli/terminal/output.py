@@ -9,14 +9,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import Any
 
+LEAST = 40  # columns of a screen
+ASCII = str.maketrans({"…": "..", "≥": ">="})  # where no more is shown
+
 
 def say(text: str) -> None:
     """Print a result."""
-    sys.stdout.write(text + "\n")
+    unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+    sys.stdout.write((text if unicode else text.translate(ASCII)) + "\n")
 
 
 def tell(text: str) -> None:
@@ -64,6 +69,17 @@ def is_terminal(stream: Any) -> bool:
         return bool(stream.isatty())
     except (AttributeError, ValueError, OSError):
         return False
+
+
+def screen_width() -> int | None:
+    """Return the columns of the screen, of which there are 40 at least; None where no screen is there and none stated.
+
+    COLUMNS states them for a terminal and for a pipe alike.
+    """
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isascii() and stated.isdigit() and stated != "0":
+        return max(LEAST, int(stated))
+    return max(LEAST, shutil.get_terminal_size().columns) if is_terminal(sys.stdout) else None
 
 
 def wants_colour() -> bool:

@@ -9,23 +9,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.items import Item
-from pecli.cli.terminal.output import clean, is_terminal, say
+from pecli.cli.terminal.layout import lines_of
+from pecli.cli.terminal.output import is_terminal, say, screen_width, wants_colour
 
 if TYPE_CHECKING:
-    from pecli.cli.terminal.render import Bar
+    from pecli.cli.terminal.bar import Bar
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 
 
 def show(*items: Item) -> None:
-    """Print lines and tables; rich is loaded for a table alone."""
+    """Print lines, facts and tables, as wide as the screen."""
+    width, bold = screen_width(), wants_colour()
     for item in items:
-        if isinstance(item, str):
-            say(clean(item))
-        else:
-            from pecli.cli.terminal.render import draw_table
-
-            draw_table(item)
+        say("\n".join(lines_of(item, width, bold=bold)))
 
 
 @contextmanager
@@ -41,7 +38,7 @@ def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] |
         nonlocal sum_
         sum_ += done
         if not bar and time.monotonic() - started > PATIENCE:
-            from pecli.cli.terminal.render import Bar
+            from pecli.cli.terminal.bar import Bar
 
             bar.append(Bar(total))
         if bar:

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step, exact_text, short, three
+from pecli.declare.board import Item, SmallTable, Step, short, three
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.positions import fraction_text as text_of
+from pecli.numbers.printing import figure
 
 PAIRS = 4  # that fit a board
 COLUMNS = 8  # of a row
 MOST = 8  # rows and columns of a matrix
+MATRIX_DECIMALS = 4
 LENGTH = 5  # rows and columns of a matrix where nobody said how many
 
 Compute = Callable[[Recipe, Sequence[Fraction], "int | None"], Mapping[str, NDArray[Any]]]
@@ -80,8 +82,8 @@ class Exercise:
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
     """Return a matrix (q, k) with its queries and keys."""
     head = ["query \\ key", *map(text_of, at[:MOST])]
-    rows = [[text_of(p), *map(_entry, r[:MOST].tolist())] for p, r in zip(at, values, strict=False)]
-    return SmallTable(head, rows)
+    rows = [[text_of(p), *r[:MOST].tolist()] for p, r in zip(at, values, strict=False)]
+    return SmallTable(head, rows, MATRIX_DECIMALS)
 
 
 def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Callable[[float], str]) -> list[Item]:
@@ -90,16 +92,9 @@ def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Callable[[float]
     lines: list[Item] = []
     for key, value in enumerate(values[query].tolist()):
         distance = float(at[key] - at[query])
-        said = "after the query, masked" if value == -math.inf else f"{cell(distance)} = {value + 0.0:.6g}"
+        said = "after the query, masked" if value == -math.inf else f"{cell(distance)} = {figure(value)}"
         lines.append(f"query {text_of(at[query])}, key {text_of(at[key])}: {said}")
     return lines
-
-
-def _entry(value: float) -> str:
-    """Return a value in full where that is short."""
-    if isinstance(value, int):
-        return str(value)
-    return "-inf" if value == -math.inf else exact_text(value) if len(exact_text(value)) <= 9 else f"{value:.4g}"
 
 
 def rows_table(corner: str, names: Sequence[str], values: NDArray[Any]) -> SmallTable:
@@ -168,7 +163,7 @@ def frequency_step(plan: Waves, pairs: Sequence[Pair], number: int = 1) -> Step:
     total = sum(len(band.frequencies) for band in plan.bands)
     more = [] if len(pairs) == total else [f"{len(pairs)} of {total} pairs are shown"]
     return Step(
-        f"Step {number}: a frequency for each pair, in radians per position", [SmallTable(head, rows, False), *more]
+        f"Step {number}: a frequency for each pair, in radians per position", [SmallTable(head, rows, None), *more]
     )
 
 
@@ -179,4 +174,4 @@ def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> S
     rows: list[list[str | float]] = [
         [text_of(p), *(c[q.axis] * q.frequency for q in pairs[:COLUMNS])] for p, c in zip(at, where, strict=True)
     ]
-    return SmallTable(["position", *names], rows, False)
+    return SmallTable(["position", *names], rows, None)

@@ -121,7 +121,7 @@ def _products(exercise: Exercise, number: int) -> Step:
     rows, further = (exercise.arrays([p + k for p in at])["pe"] for k in (0, 3))
     products = np.einsum("ij,ij->i", rows, further)
     grid = SmallTable(
-        ["p", "PE(p) . PE(p + 3)"], [[text_of(p), float(v)] for p, v in zip(at, products, strict=True)], False
+        ["p", "PE(p) . PE(p + 3)"], [[text_of(p), float(v)] for p, v in zip(at, products, strict=True)], None
     )
     note = "sin a sin b + cos a cos b = cos(a - b): a sum of cos(3 w_i), whatever p is"
     return Step(f"Step {number}: the product of two rows depends on their distance", [grid, note])

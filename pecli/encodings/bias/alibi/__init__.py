@@ -31,7 +31,7 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
     title="ALiBi",
     formula="""
         bias(h, i, j) = -m_h abs(j - i)
-        m_h = 2^(-bias-max h / P), h = 1 .. P, P the largest power of two that is at most H
+        m_h = 2^(-bias-max h / P), h = head + 1 = 1 .. P, P the largest power of two that is at most H
         then, for the other H - P heads, the 1st, 3rd, 5th .. of 2^(-bias-max h / (2P))
         with slopes paper: m_h = 2^(-bias-max h / H)
         with bias key-position: m_h j; last-key: m_h (j - last key)

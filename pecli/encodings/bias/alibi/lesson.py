@@ -18,7 +18,7 @@ HEADS = 16  # slopes that fit a board
 
 
 def steps(exercise: Exercise) -> list[Step]:
-    """Work out ALiBi: slopes, one row of head 1, its matrix, what the softmax makes of it."""
+    """Work out ALiBi: slopes, one row of head 0, its matrix, what the softmax makes of it."""
     recipe, plan = exercise.recipe, exercise.recipe.plan
     assert isinstance(plan, Bias)
     at = exercise.places()
@@ -31,18 +31,18 @@ def steps(exercise: Exercise) -> list[Step]:
     return [
         Step("Step 1: a slope for each head", _slope_lines(exact)),
         Step(
-            f"Step 2: one row, the query at position {text_of(at[query])}, head 1 (m = {exact_text(exact[0])})", cells
+            f"Step 2: one row, the query at position {text_of(at[query])}, head 0 (m = {exact_text(exact[0])})", cells
         ),
-        Step("Step 3: the matrix of head 1, added to the logits q_i . k_j / sqrt(d)", [matrix_table(at, bias[0])]),
+        Step("Step 3: the matrix of head 0, added to the logits q_i . k_j / sqrt(d)", [matrix_table(at, bias[0])]),
         Step("Step 4: what it leaves of equal logits, the softmax of that row", _softmax(how, at, bias, query)),
     ]
 
 
 def _slope_lines(exact: Sequence[Fraction]) -> list[str]:
     lines = []
-    for head, slope in enumerate(exact[:HEADS], 1):
+    for head, slope in enumerate(exact[:HEADS]):
         power = power_of_two(slope)
-        lines.append(f"head {head}: m = {f'2^({power}) = ' if power is not None else ''}{float(slope)!r}")
+        lines.append(f"head {head}: m_{head + 1} = {f'2^({power}) = ' if power is not None else ''}{exact_text(slope)}")
     if len(exact) > HEADS:
         lines.append(f".. {len(exact)} heads in all; pecli inspect --json has every slope")
     return lines
@@ -81,5 +81,5 @@ def _weights(at: Sequence[Fraction], bias: NDArray[np.float64]) -> SmallTable:
     rows: list[list[str | float]] = []
     for head in dict.fromkeys((0, len(bias) - 1)):
         size = np.exp(bias[head] - bias[head].max())
-        rows.append([f"head {head + 1}", *(size / size.sum()).tolist()])
+        rows.append([f"head {head}", *(size / size.sum()).tolist()])
     return SmallTable(["key", *map(text_of, at)], rows)

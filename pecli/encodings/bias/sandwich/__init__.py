@@ -26,7 +26,8 @@ MOST_BASES = 8
     family=Family.BIAS,
     title="Sandwich",
     formula="""
-        bias(h, i, j) = (sum over k = 1 .. width/2 of cos((j - i) base^(-2k/width)) - width/2) / (8h/H), h = 1 .. H
+        bias(h, i, j) = (sum over k = 1 .. width/2 of cos((j - i) base^(-2k/width)) - width/2) / (8h/H)
+        h = head + 1 = 1 .. H
     """,
     source=Source("Chi et al. 2023", "arXiv:2212.10356", "equation 5, as NeMo computes it"),
     facts=Facts(relative="distance", cost="heads * n * n"),

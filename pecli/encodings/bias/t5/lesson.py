@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step
+from pecli.declare.board import Item, SmallTable, Step, three
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import MOST, Exercise, matrix_table
@@ -61,7 +61,7 @@ def _bucket(d: int, exact: int, reach: int, side: int, bucket: int) -> str:
         return f"d = {d}: below {exact}, bucket {bucket}"
     share = (side - exact) * math.log(d / exact) / math.log(reach / exact)
     most = f", at most {side - 1}" if exact + share >= side else ""
-    return f"d = {d}: {exact} + floor({share:.3f}){most} -> bucket {bucket}"
+    return f"d = {d}: {exact} + floor({three(share)}){most} -> bucket {bucket}"
 
 
 def _ranges(before: Sequence[int], reach: int) -> SmallTable:
@@ -86,4 +86,4 @@ def _trained(recipe: Recipe, bias: NDArray[Any], at: Sequence[Fraction], count: 
         f"{count} buckets x {heads} heads = {count * heads:,} trained numbers, {where}",
         SmallTable(["query \\ key", *map(text_of, at)], [[text_of(p), *r] for p, r in zip(at, first, strict=True)]),
     ]
-    return Step("Step 5: the bias of head 1", items)
+    return Step("Step 5: the bias of head 0", items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pecli.declare.board import Step, short
 from pecli.encodings.shared.lessons import Exercise
+from pecli.numbers.printing import figure
 
 
 def steps(exercise: Exercise) -> list[Step]:
@@ -23,7 +24,7 @@ def steps(exercise: Exercise) -> list[Step]:
             over = f"{position} + 1" if kind == "llama4" else str(position)
             level = (position + (kind == "llama4")) // length
             said = f"1 + {beta} x ln(1 + floor(({over}) / {length})) = 1 + {beta} x ln({1 + level})"
-        lines.append(f"p = {position}: {said} = {value:.6g}")
+        lines.append(f"p = {position}: {said} = {figure(value)}")
     why = (
         "the softmax over n keys is flatter the more keys there are; logits that grow with ln n keep its largest weight"
     )

@@ -1,0 +1,138 @@
+"""How numbers are printed: in full where that is short, otherwise rounded; a column has one precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+FULL = 8  # decimals up to which a number is printed in full: 1/256 is 0.00390625
+DECIMALS = 4  # of values that have more
+DIGITS = 6  # of figures
+MANY = 1e7  # from here on a rounded number is written with its power of ten
+DECADES = 3  # that figures may span and still share their decimals
+_asked: int | None = None
+
+
+def ask_precision(decimals: int | None) -> None:
+    """Print so many decimals from now on, everywhere; None for what suits each number."""
+    global _asked
+    _asked = decimals
+
+
+def asked_precision() -> int | None:
+    """Return how many decimals were asked for."""
+    return _asked
+
+
+def column(
+    values: Iterable[Any], decimals: int = DECIMALS, *, digits: int | None = None, noise: float = 0.0
+) -> list[str]:
+    """Return the texts of a column: all in full where all are short, otherwise all with the same precision.
+
+    Parameters
+    ----------
+    values : iterable
+        Numbers, rounded from the value itself and never from its shortest text; anything else is printed as it is.
+    decimals : int
+        Where they are not short; one more where a value would look like the 1 that it is not.
+    digits : int, optional
+        Significant digits instead of decimals, for figures whose sizes differ.
+    noise : float
+        Size below which a value is the 0 that exact arithmetic would have given.
+
+    Examples
+    --------
+    >>> column([0.5, 0.00390625]), column([1.0, 0.1 + 0.2]), column([2000 / 3, 1.0], digits=3)
+    (['0.50000000', '0.00390625'], ['1.0000', '0.3000'], ['666.67', '1.00'])
+    """
+    items = list(values)
+    parts = [part for item in items for part in _parts(item) if math.isfinite(part) and abs(part) >= noise]
+    if _asked is not None:
+        decimals = _asked
+    elif None not in (needed := [places(part, digits) for part in parts]):
+        decimals = max((count for count in needed if count is not None), default=0)
+    elif digits is None:
+        decimals += any(_like_one(part, decimals) for part in parts)
+    else:
+        powers = [_power(part, digits) for part in parts if part]
+        if max(powers) - min(powers) >= DECADES or not -DECIMALS <= min(powers) <= digits:
+            return [figure(item, digits) if isinstance(item, float) else str(item) for item in items]
+        decimals = max(0, digits - 1 - min(powers))
+    return [fixed(item, decimals, noise) if _parts(item) else str(item) for item in items]
+
+
+def padded(value: float, decimals: int, noise: float = 0.0) -> str:
+    """Return one number with so many decimals, or those asked for; one more where it would look like 1."""
+    if _asked is not None:
+        return fixed(value, _asked, noise)
+    return fixed(value, decimals + _like_one(value, decimals), noise)
+
+
+def figure(value: float, digits: int = DIGITS) -> str:
+    """Return one number of a sentence: in full where it is short, otherwise so many digits.
+
+    Examples
+    --------
+    >>> figure(1 / 256), figure(1 / 3, 3), figure(62581.8 / 3, 4), figure(3.06892599e-07, 3)
+    ('0.00390625', '0.333', '20861', '3.07e-07')
+    """
+    value = float(value) + 0.0  # without the sign of a zero
+    count = places(value, max(digits, FULL)) if math.isfinite(value) else 0
+    if count is not None and (_asked is None or count <= _asked):
+        return f"{value:.{count}f}"
+    if _asked is not None:
+        return fixed(value, _asked)
+    power = _power(value, digits)
+    if -DECIMALS <= power < math.log10(MANY):
+        text = f"{value:.{max(0, digits - 1 - power)}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:.{digits - 1}e}"
+
+
+def between(low: float, high: float, digits: int = DIGITS) -> str:
+    """Return a range as text."""
+    return f"{figure(low, digits)} to {figure(high, digits)}"
+
+
+def places(value: float, digits: int | None = None) -> int | None:
+    """Return how many decimals a number has; None where it is not short: of more decimals, or digits, than a few."""
+    text = f"{value:.{FULL}f}"
+    if abs(value) >= MANY or float(text) != value:
+        return None
+    whole, _, decimals = text.rstrip("0").partition(".")
+    if digits is not None and len((whole + decimals).lstrip("-0")) > max(digits, DIGITS):
+        return None
+    return len(decimals)
+
+
+def fixed(value: Any, decimals: int, noise: float = 0.0) -> str:
+    """Return a number with so many decimals; what rounds to nothing is written with its power of ten."""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, complex):
+        sign = "" if math.copysign(1, value.imag) < 0 else "+"
+        return f"{fixed(value.real, decimals, noise)}{sign}{fixed(value.imag, decimals, noise)}i"
+    size = abs(value)
+    if not math.isfinite(value):
+        return str(value)
+    if size >= MANY or (max(noise, 0.0) <= size < 0.5 * 10**-decimals and size):
+        return f"{value:.{max(1, decimals - 2)}e}"
+    return f"{0.0 if noise and size < noise else value:.{decimals}f}"
+
+
+def _parts(item: Any) -> tuple[float, ...]:
+    if isinstance(item, complex):
+        return item.real, item.imag
+    return (item,) if isinstance(item, int | float) else ()
+
+
+def _like_one(value: float, decimals: int) -> bool:
+    """Whether a value is printed as 1 and one decimal more shows that it is not."""
+    text = f"{abs(value):.{decimals}f}"
+    return float(text) == 1 and f"{abs(value):.{decimals + 1}f}" != text + "0"
+
+
+def _power(value: float, digits: int) -> int:
+    """Return the power of ten of a number's first digit, once it is rounded to so many digits."""
+    return int(f"{value:.{digits - 1}e}".partition("e")[2])
