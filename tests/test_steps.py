@@ -245,7 +245,8 @@ def test_the_trained_numbers_of_a_clip_to_both_sides_are_counted():
 def arithmetic(text):
     """The value of what stands on the board: "-1 x ln(1 + 0.25 x 2)"."""
     python = text.replace(" x ", " * ").replace("^", "**").replace("ln(", "math.log(")
-    python = python.replace("exp(", "math.exp(").replace("floor(", "math.floor(")
+    for name in ("exp", "floor", "ceil", "sqrt", "sin", "cos", "log2"):
+        python = python.replace(f"{name}(", f"math.{name}(")
     python = re.sub(r"ln (\d+)", r"math.log(\1)", python)
     python = re.sub(r"(?<![\w)])-\((.*?)\)\*\*2", r"-((\1)**2)", python)
     return eval(python, {"math": math, "max": max})
@@ -255,14 +256,19 @@ def arithmetic(text):
     "recipe",
     ["kerple:heads=2,r1=1+0.5,r2=1+0.25", "kerple:heads=1,kind=power,r1=2,r2=1.5", "gaussian:heads=2,sigma=1+4",
      "gaussian:sigma=3,apply=log", "query-scale:length=16,beta=1", "query-scale:kind=log-n,length=64",
-     "query-scale:kind=ministral,length=32", "shaw:dim=4,clip=3", "shaw:dim=2,clip=2,right=1"],
+     "query-scale:kind=ministral,length=32", "shaw:dim=4,clip=3", "shaw:dim=2,clip=2,right=1",
+     "deberta:buckets=8,max-distance=16,dim=4", "transformer-xl:dim=8,heads=2,head-dim=4", "fire:heads=2,threshold=16",
+     'conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
+     'cpe:content="learned:dim=4,max-len=512",channels=4', 'cpe:content="learned:dim=2,max-len=9",residual=false',
+     "decomposed:grid=3x4,dim=2", "window:grid=3x4,heads=2", "window:grid=2x5,version=2,heads=1,hidden=8"],
 )  # fmt: skip
 def test_every_line_of_a_lesson_comes_out_from_its_own_numbers(recipe):
     tried = 0
     for line in items(recipe, str):
-        said = re.sub(r"^(query|p) .*?: |^key .*, row |^q = .*?: q \. r = ", "", line)
+        said = re.sub(r"^.*: |^key .*, row |^[quvk] \. \w+ = ", "", re.sub(r", bias.*|: row .*|, cut to .*", "", line))
+        said = re.sub(r"^z = |^q \. r = ", "", said)
         parts = said.split(" = ")
-        if len(parts) < 2 or not re.fullmatch(r"[-\d.e+ x^()lnexpfoormax,*/]+", " ".join(parts)):
+        if len(parts) < 2 or not re.fullmatch(r"[-\d.e+ x^()lnexpfoormaxcisqtg,*/]+", " ".join(parts)):
             continue
         for left, right in pairwise(parts):
             assert arithmetic(left) == pytest.approx(arithmetic(right), rel=3e-3, abs=3e-3), line

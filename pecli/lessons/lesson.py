@@ -18,7 +18,7 @@ from pecli.encodings.shared.lessons import (
 )
 from pecli.errors import BadParameter
 from pecli.lessons import bias, rotary, values, waves
-from pecli.lessons.small import table_at
+from pecli.lessons.small import small_table, table_at
 from pecli.numbers.positions import Positions
 
 MOST = 8  # positions that fit a board
@@ -78,7 +78,7 @@ def of_family(recipe: Recipe) -> Callable[[Exercise], list[Step]]:
     return waves.steps if isinstance(plan, Waves) and plan.bands else values.steps
 
 
-def compute(recipe: Recipe, at: Sequence[Fraction], length: int | None = None) -> dict[str, NDArray[Any]]:
-    """Return the float64 arrays of these positions."""
-    table = table_at(recipe, at, length)
+def compute(recipe: Recipe, at: Sequence[Fraction] | None, length: int | None = None) -> dict[str, NDArray[Any]]:
+    """Return the float64 arrays of these positions; of a small whole table without any."""
+    table = small_table(Exercise(recipe, None, length, compute)) if at is None else table_at(recipe, at, length)
     return {array.name: table.read(array.name) for array in table.arrays}

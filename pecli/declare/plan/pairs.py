@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.declare.plan.base import Plan
 from pecli.declare.plan.rows import Waves
@@ -138,4 +138,4 @@ class Conditional(Plan):
     reach: Callable[[int], int] = lambda _: 0
     base: str | None = None
     dim: int | None = None
-    fit: Callable[[int, int], object] = lambda _, __: None
+    fit: Callable[[int, int], Any] = lambda _, __: None

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pecli.declare.board import Item, SmallTable, Step, short, three
 from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
@@ -24,7 +25,7 @@ MOST = 8  # rows and columns of a matrix
 MATRIX_DECIMALS = 4
 LENGTH = 5  # rows and columns of a matrix where nobody said how many
 
-Compute = Callable[[Recipe, Sequence[Fraction], "int | None"], Mapping[str, NDArray[Any]]]
+Compute = Callable[[Recipe, "Sequence[Fraction] | None", "int | None"], Mapping[str, NDArray[Any]]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Exercise:
     length : int, optional
         Rows of the table, for encodings that depend on it.
     compute : callable
-        Of a recipe, positions and a length: gives the exact float64 arrays of these positions, by name.
+        Of a recipe, positions and a length: gives the exact float64 arrays of these positions, by name; without
+        positions those of a small whole table.
     family : callable, optional
         The lesson of its family, which one of its own may go on from.
     """
@@ -62,6 +64,24 @@ class Exercise:
     def arrays(self, at: Sequence[Fraction]) -> Mapping[str, NDArray[Any]]:
         """Return the arrays of these positions; of a bias, of these queries and keys."""
         return self.compute(self.recipe, at, self.length)
+
+    def whole(self) -> Mapping[str, NDArray[Any]]:
+        """Return the arrays of a small whole table, or of the positions asked for."""
+        return self.compute(self.recipe, self.asked, self.length)
+
+    def of_family(self) -> list[Step]:
+        """Return the lesson of its family."""
+        assert self.family is not None
+        return self.family(self)
+
+    def content(self, source: str, at: Sequence[Fraction], **sizes: object) -> NDArray[np.float64] | None:
+        """Return the rows of another recipe at these positions; None where the source is a file."""
+        name, keys = split_recipe(source)
+        if name not in CATALOGUE:
+            return None
+        recipe = Recipe.bind(name, **{**keys, **{key: str(size) for key, size in sizes.items()}})
+        (rows,) = self.compute(recipe, at, self.length).values()
+        return np.asarray(rows, np.float64)
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """Return a parameter that is a list of numbers; empty where it is not given."""

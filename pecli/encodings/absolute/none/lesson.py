@@ -31,8 +31,8 @@ def steps(exercise: Exercise) -> list[Step]:
         f"softmax: e^logit over {powers} = {three(sum(map(math.exp, logits)))}: {joined(weights)}",
     ]
     same = (
-        "each token has the output that it had: outputs move with their tokens (attention is permutation-equivariant), "
-        "and who bites whom cannot be told"
+        "each token has the output that it had: outputs move with their tokens (attention is "
+        "permutation-equivariant), and who bites whom cannot be told"
     )
     differs = f"the same token has another output now, by up to {three(changed)}: a decoder needs no table"
     return [

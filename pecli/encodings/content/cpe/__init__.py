@@ -41,7 +41,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for images of any size: a convolution sees where the border is",
     not_when="for sequences without a border, or tables made beforehand",
     place=2,
-    hooks={"extend": reaches.content, "apply": effect},
+    hooks={"lesson": ".lesson:steps", "extend": reaches.content, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(

@@ -43,7 +43,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="in research, where content decides how much position counts",
     not_when="where one table must serve every input",
     place=1,
-    hooks={"extend": reach, "apply": effect},
+    hooks={"lesson": ".lesson:steps", "extend": reach, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(

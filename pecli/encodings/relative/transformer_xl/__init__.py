@@ -50,7 +50,13 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for segments that follow each other with a memory",
     not_when="where fused attention is wanted: it adds a term to each score",
     place=2,
-    hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect, "why": ":why"},
+    hooks={
+        "lesson": ".lesson:steps",
+        "recognise": ":recognise",
+        "extend": reaches.phases,
+        "apply": effect,
+        "why": ":why",
+    },
     presets=(
         Preset(
             "convention",

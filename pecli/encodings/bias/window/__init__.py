@@ -50,7 +50,7 @@ Heads = Annotated[
     use_when="for attention within the windows of an image, as in Swin",
     not_when="for sequences, or windows of another size without resizing",
     place=7,
-    hooks={"recognise": ":recognise", "extend": reaches.grid},
+    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.grid},
     presets=(
         Preset(
             "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",

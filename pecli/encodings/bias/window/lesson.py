@@ -1,0 +1,42 @@
+"""The bias of an image window on the board: the entry of two patches, and the number that stands there."""
+
+from __future__ import annotations
+
+import math
+
+from pecli.declare.board import Item, Step, short
+from pecli.encodings.shared.lessons import Exercise
+
+
+def steps(exercise: Exercise) -> list[Step]:
+    """Work out the entries of one query, before the matrices."""
+    values = exercise.recipe.values
+    arrays = exercise.whole()
+    grid = values["grid"]
+    assert isinstance(grid, tuple)
+    height, width = int(str(grid[0])), int(str(grid[1]))
+    first = int(bool(values["cls"]))  # the class token stands before the patches
+    index, _bias = arrays["index"], arrays["bias"][0] if "bias" in arrays else None
+    query = height * width - 1
+    y, x = divmod(query, width)
+    lines: list[Item] = [f"the query is patch {query}, at row {y} and column {x} of {height} x {width}"]
+    for key in range(min(height * width, 4)):
+        down, right = y - key // width, x - key % width
+        entry = int(index[query + first, key + first])
+        lines.append(
+            f"key {key}: dy = {down}, dx = {right}: ({down} + {height - 1}) x {2 * width - 1} + {right} + {width - 1} "
+            f"= {entry}"
+            + (
+                f", bias {short(float(arrays['bias'][0, query + first, key + first]))} in head 0"
+                if "bias" in arrays
+                else ""
+            )
+        )
+    if values["version"] == "2" and min(height, width) > 1:
+        size = math.log2(1 + 8 * y / (height - 1)) / 3
+        lines.append(
+            f"version 2: dy = {y} of {height} has the coordinate log2(1 + 8 x {y}/{height - 1}) / 3 = {short(size)}"
+        )
+    rest = exercise.of_family()
+    renamed = [Step(f"Step {n}: {step.title.partition(': ')[2]}", step.items) for n, step in enumerate(rest, 2)]
+    return [Step("Step 1: the entry of two patches, (dy + h - 1)(2w - 1) + dx + w - 1", lines), *renamed]

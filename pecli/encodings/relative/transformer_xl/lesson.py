@@ -1,0 +1,72 @@
+"""Transformer-XL on the board: the sinusoid of a distance, and the four terms of a score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pecli.declare.board import Item, Step, joined, short, three
+from pecli.declare.plan import Relative
+from pecli.encodings.shared.lessons import Exercise, frequency_step, matrix_table, pairs_of, rows_table
+from pecli.encodings.shared.products import KEY, QUERY, product
+
+ROWS = 8  # of a table
+
+
+def steps(exercise: Exercise) -> list[Step]:
+    """Work out the row of a distance, which row a query and a key meet, and the terms of a score."""
+    plan = exercise.recipe.plan
+    assert isinstance(plan, Relative)
+    assert plan.waves is not None
+    arrays = exercise.whole()
+    vector, index = arrays["vector"], arrays["index"]
+    row = int(index[1, 0])
+    distance = -1 if exercise.recipe.values["backward"] else 1
+    pairs = pairs_of(plan.waves, 4)
+    lines: list[Item] = []
+    for pair in pairs[:2]:
+        for name, column in (("sin", pair.sin), ("cos", pair.cos)):
+            angle = f"{distance} x {short(pair.frequency)}"
+            lines.append(f"column {column}: {name}({angle}) = {three(float(vector[row, column]))}")
+    names = [str(number) for number in range(min(ROWS, len(vector)))]
+    found = [
+        frequency_step(plan.waves, pairs),
+        Step(
+            f"Step 2: sines and cosines of the distance query - key; {distance} is row {row} of {len(vector)}",
+            [*lines, rows_table("row", names, vector[:ROWS])],
+        ),
+        Step("Step 3: the row of each query and key", [matrix_table(exercise.places(len(index)), index)]),
+    ]
+    return [*found, *_scores(arrays, row)] if "u" in arrays else found
+
+
+def _scores(arrays: Mapping[str, NDArray[Any]], row: int) -> list[Step]:
+    """Return u and v, and the four terms of a score in head 0."""
+    u, v = (arrays[name][0].tolist() for name in "uv")
+    r = arrays["vector"][row].tolist()[: len(u)]
+    q, k = QUERY[: len(u)], KEY[: len(u)]
+    terms = {"q . k": product(q, k), "q . r": product(q, r), "u . k": product(u, k), "v . r": product(v, r)}
+    total = sum(value for _, value in terms.values()) / math.sqrt(len(q))
+    heads = [str(head) for head in range(min(4, len(arrays["u"])))]
+    return [
+        Step(
+            "Step 4: two trained vectors for each head stand for the query's position",
+            [
+                rows_table("u of head", heads, arrays["u"][:4]),
+                rows_table("v of head", heads, arrays["v"][:4]),
+                f"2 x {len(arrays['u'])} heads x {len(u)} = {2 * arrays['u'].size:,} trained numbers",
+            ],
+        ),
+        Step(
+            "Step 5: four terms make the score of the query at 1 and the key at 0 in head 0",
+            [
+                f"q = {joined(q)}, k = {joined(k)}",
+                f"r = {joined(r)}, the first numbers of row {row}: a model projects the row",
+                *(f"{name} = {text}" for name, (text, _) in terms.items()),
+                f"({' + '.join(three(value) for _, value in terms.values())}) / sqrt({len(q)}) = {three(total)}",
+            ],
+        ),
+    ]
