@@ -23,7 +23,7 @@ import typer
 
 from pecli.cli import make_app
 from pecli.cli.commands import COMMANDS
-from pecli.cli.generate.options import TableOptions, metavar, option_help
+from pecli.cli.generate.options import TableOptions, option_help
 from pecli.cli.options import Runner, parameters_of
 from pecli.declare.encoding import Encoding, Parameter
 from pecli.encodings import CATALOGUE
@@ -153,7 +153,7 @@ def encoding_section(encoding: Encoding) -> list[str]:
 
 
 def _item(parameter: Parameter) -> str:
-    value = "" if parameter.kind == "flag" else f" Ar {_escape(metavar(parameter))}"
+    value = "" if parameter.kind == "flag" else f" Ar {_escape(parameter.metavar)}"
     return f".It Fl \\-{_escape(parameter.option)}{value}"
 
 

@@ -270,7 +270,7 @@ def test_forms_that_need_something_else_are_refused():
         Table.parse("fire:heads=2", length=3, form="distance")
     with pytest.raises(BadParameter, match="kerple has none"):
         Table.parse("kerple:heads=2", length=3, form="slopes")
-    with pytest.raises(BadParameter, match="form=bias needs --heads"):
+    with pytest.raises(BadParameter, match="form=bias needs heads="):
         Table.parse("t5", length=3, form="bias")
     with pytest.raises(UnknownName, match="did you mean 'dense'"):
         Table.parse("alibi:heads=2", length=3, form="dens")
@@ -329,13 +329,13 @@ def test_a_flag_may_have_a_word_of_its_own_for_off(pecli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("alibi --heads 2 --queries 7 --keys 5 -o b.npy", ("queries=7", "keys=5", "--align first")),
-        ("t5 --buckets 2 --bidirectional --len 4 -o b.npy", ("buckets=2", "bidirectional")),
-        ("t5 --max-distance 4 --len 4 -o b.npy", ("max-distance=4", "buckets=32")),
-        ("gaussian --sigma 0 --len 4 -o b.npy", ("sigma=0", "at least 1e-30")),
-        ("gaussian --mask causal --len 4 -o b.npy", ("mask=causal", "apply=multiply")),
+        ("alibi --heads 2 --queries 7 --keys 5 -o b.npy", ("--queries 7", "--keys 5", "--align first")),
+        ("t5 --buckets 2 --bidirectional --len 4 -o b.npy", ("--buckets 2", "bidirectional")),
+        ("t5 --max-distance 4 --len 4 -o b.npy", ("--max-distance 4", "--buckets 32")),
+        ("gaussian --sigma 0 --len 4 -o b.npy", ("--sigma 0", "at least 1e-30")),
+        ("gaussian --mask causal --len 4 -o b.npy", ("--mask causal", "--apply multiply")),
         ("conditional --dim 4 -o b.npy", ("--content",)),
-        ("window --grid 3 -o b.npy", ("grid=3", "2 numbers")),
+        ("window --grid 3 -o b.npy", ("--grid 3", "2 numbers")),
     ],
 )
 def test_what_does_not_fit_is_one_sentence_and_no_file(refuses, arguments, says):

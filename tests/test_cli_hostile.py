@@ -105,9 +105,9 @@ def test_an_empty_argument_is_an_error(refuses):
 
 def test_options_that_would_be_ignored_are_refused(refuses):
     base = ("generate", "sinusoidal", "--dim", 4, "--len", 2)
-    refuses(*base, "--threads", "2", says="threads=2 has no effect without -o")
-    refuses(*base, "-o", "a.npy", "--rows", 3, says="rows=3 is for the screen")
-    refuses(*base, "-o", "a.npy", "--threads", 0, says="threads=0 must be from 1")
+    refuses(*base, "--threads", "2", says="--threads 2 has no effect without -o")
+    refuses(*base, "-o", "a.npy", "--rows", 3, says="--rows 3 is for the screen")
+    refuses(*base, "-o", "a.npy", "--threads", 0, says="--threads 0 must be from 1")
 
 
 def test_the_arithmetic_stands_in_the_title(pecli):
@@ -116,7 +116,8 @@ def test_the_arithmetic_stands_in_the_title(pecli):
 
 
 def test_an_unknown_command_names_the_nearest(refuses):
-    refuses("nope", says="known: generate")
+    refuses("zzz", says="known: generate")
+    refuses("nope", says="did you mean pecli generate nope, or pecli list nope?")
     refuses("generat", says="did you mean 'generate'?")
 
 

@@ -94,22 +94,22 @@ def test_a_misspelt_recipe_suggests_the_encoding_that_was_meant(pecli):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ("inspect a.npy --verify --properties", "properties=true cannot stand with --verify"),
-        ("inspect a.npy --verify --sha256", "sha256=true cannot stand with --verify"),
-        ("inspect a.npy --verify --rows 3", "rows=3 cannot stand with --verify"),
-        ("inspect a.npy --json --precision 3", "precision=3 is for the screen"),
-        ("inspect a.npy --rows x --json", "rows=x must be a whole number"),
-        ("inspect rope:dim=4 --steps --dtype float16", "dtype=float16 has no effect on a worked example"),
-        ("inspect parts --verify --len 3", "len=3 is not for a folder of parts"),
-        ("inspect parts --verify --stack vllm", "stack=vllm is not for a folder of parts"),
-        ("compare rope alibi --atol 1", "atol=1 is for values"),
-        ("compare config.json --stacks --ulp 1", "ulp=1 has no effect with --stacks"),
-        ("compare a.npy sinusoidal:dim=4 --layer-type x", "layer-type=x is for --stacks"),
-        ("extrapolate --probe --dtype float16", "dtype=float16 cannot stand with --probe"),
-        ("extrapolate --probe --prefix 1", "prefix=1 cannot stand with --probe"),
-        ("extrapolate a.npy --test-len 9 --extend tile --threshold 0.1", "threshold=0.1 is for reports"),
-        ("extrapolate rope:dim=4 --train-len 9 --test-len 20 --threshold 0.1", "threshold=0.1 is for biases"),
-        ("extrapolate a.npy --test-len 9 --extend tile --antialias -o b.npy", "antialias=true is for linear and cubic"),
+        ("inspect a.npy --verify --properties", "--properties cannot stand with --verify"),
+        ("inspect a.npy --verify --sha256", "--sha256 cannot stand with --verify"),
+        ("inspect a.npy --verify --rows 3", "--rows 3 cannot stand with --verify"),
+        ("inspect a.npy --json --precision 3", "--precision 3 is for the screen"),
+        ("inspect a.npy --rows x --json", "--rows x must be a whole number"),
+        ("inspect rope:dim=4 --steps --dtype float16", "--dtype float16 has no effect on a worked example"),
+        ("inspect parts --verify --len 3", "--len 3 is not for a folder of parts"),
+        ("inspect parts --verify --stack vllm", "--stack vllm is not for a folder of parts"),
+        ("compare rope alibi --atol 1", "--atol 1 is for values"),
+        ("compare config.json --stacks --ulp 1", "--ulp 1 has no effect with --stacks"),
+        ("compare a.npy sinusoidal:dim=4 --layer-type x", "--layer-type x is for --stacks"),
+        ("extrapolate --probe --dtype float16", "--dtype float16 cannot stand with --probe"),
+        ("extrapolate --probe --prefix 1", "--prefix 1 cannot stand with --probe"),
+        ("extrapolate a.npy --test-len 9 --extend tile --threshold 0.1", "--threshold 0.1 is for reports"),
+        ("extrapolate rope:dim=4 --train-len 9 --test-len 20 --threshold 0.1", "--threshold 0.1 is for biases"),
+        ("extrapolate a.npy --test-len 9 --extend tile --antialias -o b.npy", "--antialias is for linear and cubic"),
     ],
 )
 def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, part):
@@ -117,6 +117,70 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
     done = pecli(*words.split())
     assert done.returncode == 2
     assert part in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("generate sinusoidal --dim 5 --len 4", "--dim 5 must be even: use 4 or 6, or --odd truncate, pad or round-up"),
+        ("generate sinusoidal --dim 4", "sinusoidal needs a length: give --len N, or --positions"),
+        ("generate rope:dim=4", "rope needs a length: give --len N, or --positions"),
+        ("generate rope:dim=1,len=3", "dim=1 must be even: use 2, or rotary-dim=1 for one pair"),
+        ("generate rope:dim=4,len=x", "len=x must be a whole number"),
+        ("generate rope --dim 4 --len 3 --scaling ntk", "--factor must be given for --scaling ntk"),
+        ("generate rope --d-model 64 --len 3", "--d-model 64 is the width of the model: give --head-dim, that width"),
+        (
+            "generate t5 --heads 2 --mask causal --len 3",
+            "--bidirectional keeps half of the buckets: use --causal",
+        ),
+        ("inspect sinusoidal", "sinusoidal needs dim=N: Width"),
+        ("inspect rope:dim=4 --len x", "--len x must be a whole number"),
+        ("inspect rope:dim=4,len=x", "len=x must be a whole number"),
+        ("inspect a.npy --steps", "--steps works an example of a recipe"),
+        ("inspect rope:dim=4 --verify", "rope:dim=4 is a recipe: --verify is for files"),
+        ("apply rope a.npy --pairs half -o b.npy", "rope needs dim=N"),
+        ("extrapolate rope:dim=8", "--train-len must be given"),
+        ("extrapolate rope:dim=8 --train-len 1k", "--test-len must be given"),
+    ],
+)
+def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, words, said):
+    done = pecli(*words.split())
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("generate sinusoidal --seq-len 4", "did you mean --len?"),
+        ("generate sinusoidal --dmodel 4", "did you mean --dim?"),
+        ("generate sinusoidal -f npy", "did you mean --format?"),
+        ("generate sincos2d --arithmetic float32", "--arithmetic: it is for rotary tables, and sincos2d is absolute"),
+        ("generate sinusoidal --heads 4", "--heads: it belongs to retnet, alibi"),
+        ("generate rope --rope-scalign yarn", "did you mean --scaling?"),
+        ("generate rope --dim 4 --len 2 --layout neox", "did you mean 'half'?"),
+        ("generate rope dim=4", "takes nothing like dim=4: write --dim 4"),
+        ("generate a.npy", "is a file, and generate makes tables"),
+        ("generate missing.npy", "missing.npy: does not exist"),
+        ("generate yarn", "did you mean 'rope:scaling=yarn'?"),
+        ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
+        ("generate bias", "one of its family, alibi, "),
+        ("inspect a.npy --hash", "did you mean --sha256?"),
+        ("inspect sinusoidal --dim 4", "--dim: it stands in the recipe, sinusoidal:dim=4"),
+        ("inspect", "inspect needs SOURCE...: see pecli help inspect"),
+        ("inspect a.npy --start", "--start needs a value"),
+        ("compare a.npy --identify", "--identify: it is an option of pecli inspect"),
+        ("convert a.npy b.h5", "write -o b.h5"),
+        ("diff a b", "did you mean pecli compare?"),
+        ("rope --dim 4", "did you mean pecli generate rope, or pecli list rope?"),
+        ("list --zzz", "list has no option --zzz: pecli help list lists what it takes"),
+    ],
+)
+def test_suggestions_go_by_meaning_and_never_name_what_help_hides(pecli, saved, words, said):
+    done = pecli(*words.split())
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_config_is_inspected_as_a_table_where_a_table_is_asked_for(pecli, config):

@@ -82,7 +82,7 @@ def test_a_config_whose_layers_differ_makes_a_report_of_each_kind(pecli, refuses
     assert "base=10000" in one["recipe"]
     refuses("extrapolate", "config.json", "--test-len", 2048, "-o", "x.npy", says="choose one with --layer-type")
     refuses(
-        "extrapolate", "rope:dim=8,len=9", "--test-len", 20, "--layer-type", "x", says="layer-type=x is for a model's"
+        "extrapolate", "rope:dim=8,len=9", "--test-len", 20, "--layer-type", "x", says="--layer-type x is for a model's"
     )
 
 
@@ -192,39 +192,39 @@ def test_a_picture_is_drawn_in_the_terminal(pecli):
 
 
 REFUSED = [
-    (("rope:dim=8", "--train-len", 100, "--test-len", 100), "test-len=100 must be above the training length 100"),
-    (("rope:dim=8", "--test-len", 100), "train-len=(none) must be given: rope:dim=8 does not say"),
-    (("rope:dim=8", "--train-len", 100), "test-len=(none) must be given"),
-    ((), "SOURCE=(none) must be given"),
-    (("rope:dim=8", "--train-len", "ten", "--test-len", 20), "train-len=ten must be a whole number"),
+    (("rope:dim=8", "--train-len", 100, "--test-len", 100), "--test-len 100 must be above the training length 100"),
+    (("rope:dim=8", "--test-len", 100), "--train-len must be given: rope:dim=8 does not say"),
+    (("rope:dim=8", "--train-len", 100), "--test-len must be given"),
+    ((), "SOURCE must be given"),
+    (("rope:dim=8", "--train-len", "ten", "--test-len", 20), "--train-len ten must be a whole number"),
     (("sinusoidal:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "yarn"), "none that sinusoidal has: use"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "longrope"), "lists that were searched"),
     (("alibi:heads=8", "--train-len", 10, "--test-len", 20, "--scaling", "all"), "not for alibi"),
-    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--factor", 2), "factor=2 needs --scaling"),
-    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "linear", "--factor", 0), "factor=0 must"),
+    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--factor", 2), "--factor 2 needs --scaling"),
+    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "linear", "--factor", 0), "--factor 0 must"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "all", "-o", "x.npy"), "one table: name one"),
     (("learned:dim=8", "--train-len", 10, "--test-len", 20, "-o", "x.npy"), "positions 10 to 19 have none; --extend"),
     (("pe.npy", "--test-len", 20, "-o", "x.npy"), "holds rows 0 to 16 and none to 19: choose with --extend"),
-    (("pe.npy", "--train-len", 12, "--test-len", 20), "train-len=12 must be 17, the rows of the table"),
+    (("pe.npy", "--train-len", 12, "--test-len", 20), "--train-len 12 must be 17, the rows of the table"),
     (("pe.npy", "--test-len", 20, "--extend", "lanczos"), "unknown way to extend 'lanczos'"),
-    (("pe.npy", "--test-len", 17, "--extend", "linear"), "test-len=17 must be above 17"),
-    (("pe.npy", "--test-len", 20, "--extend", "linear", "--prefix", 17), "prefix=17 must be below 17"),
-    (("pe.npy", "--test-len", 20, "--prefix", 1), "prefix=1 needs --extend"),
-    (("pe.npy", "--test-len", 20, "--extend", "tile", "--alpha", "0.3"), "alpha=0.3 is for hierarchical"),
-    (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "antialias=true is for linear and cubic"),
+    (("pe.npy", "--test-len", 17, "--extend", "linear"), "--test-len 17 must be above 17"),
+    (("pe.npy", "--test-len", 20, "--extend", "linear", "--prefix", 17), "--prefix 17 must be below 17"),
+    (("pe.npy", "--test-len", 20, "--prefix", 1), "--prefix 1 needs --extend"),
+    (("pe.npy", "--test-len", 20, "--extend", "tile", "--alpha", "0.3"), "--alpha 0.3 is for hierarchical"),
+    (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "--antialias is for linear and cubic"),
     (("pe.npy", "--extend", "cubic", "--grid", "5x4", "--to-grid", "9x9"), "has 20 cells, and the table 17 rows"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4", "--to-grid", "9x9"), "give --prefix 1 if the first 1 are"),
-    (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "grid=4x4 needs --to-grid beside it"),
-    (("pe.npy", "--extend", "cubic", "--grid", "4by4", "--to-grid", "9x9"), "grid=4by4 must be two whole numbers"),
-    (("pe.npy", "--extend", "cubic"), "test-len=(none) must be given: how many rows are wanted"),
+    (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid beside it"),
+    (("pe.npy", "--extend", "cubic", "--grid", "4by4", "--to-grid", "9x9"), "--grid 4by4 must be two whole numbers"),
+    (("pe.npy", "--extend", "cubic"), "--test-len must be given: how many rows are wanted"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--extend", "linear"), "rope is computed at every position"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.jpg"), "unknown suffix of a picture '.jpg'"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "-", "--json"), "cannot stand with --json"),
     (("none:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.svg"), "has nothing to draw"),
-    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--format", "npy"), "format=npy has no effect without -o"),
-    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--threshold", 2), "threshold=2 must be above 0 and below 1"),
-    (("--probe", "-o", "x.npy"), "output=x.npy cannot stand with --probe"),
-    (("--probe", "--train-len", 5000), "train-len=5000 must be a multiple of 4 from 16 to 256"),
+    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--format", "npy"), "--format npy has no effect without -o"),
+    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--threshold", 2), "--threshold 2 must be above 0 and"),
+    (("--probe", "-o", "x.npy"), "-o x.npy cannot stand with --probe"),
+    (("--probe", "--train-len", 5000), "--train-len 5000 must be a multiple of 4 from 16 to 256"),
     (("--probe", "sincos2d:dim=16,grid=4x4"), "has no place in the probe"),
 ]  # fmt: skip
 

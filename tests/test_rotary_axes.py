@@ -285,7 +285,7 @@ def test_hunyuan_splits_the_doubled_vector():
         angles = [[p[c // 2] * w[c % 4] for c in range(8)] for p in streams]
         for made, function in zip(read(recipe, layout="half"), ("cos", "sin"), strict=True):
             assert matches(made, waves([[(function, a) for a in row] for row in angles]))
-    with pytest.raises(PecliError, match="--layout half"):
+    with pytest.raises(PecliError, match="layout=half"):
         Table.parse(recipe)
 
 

@@ -84,7 +84,7 @@ def test_any_rows_of_the_scale_equal_those_of_the_whole(dtype):
 
 
 def test_a_slice_needs_the_length_that_the_centre_comes_from():
-    with pytest.raises(PecliError, match="--max-len"):
+    with pytest.raises(PecliError, match="max-len="):
         Table.parse("xpos:dim=8", start=5, length=5)
     whole = Table.parse("xpos:dim=8", length=10).read("scale")
     assert np.array_equal(Table.parse("xpos:dim=8,max-len=10", start=5, length=5).read("scale"), whole[5:])

@@ -19,6 +19,15 @@ from pecli.sources.sources import read_source
         ("sine:d-model=8", "sinusoidal:dim=8"),
         ("Sinusoidal:hidden-size=8,theta=99", "sinusoidal:dim=8,base=99"),
         ("xpos:head-dim=8", "xpos:dim=8"),
+        ("shaw:head-dim=8,clip=2", "shaw:dim=8,clip=2"),
+        ("alibi:n-heads=4", "alibi:heads=4"),
+        ("t5:num-heads=4,num-buckets=8", "t5:heads=4,buckets=8"),
+        ("learned:dim=8,n-positions=2k", "learned:dim=8,max-len=2048"),
+        ("detr:dim=8,grid=2x2,base=20", "detr:dim=8,grid=2x2,temperature=20"),
+        (
+            "rope:dim=8,rope-type=yarn,factor=4,original-max-position-embeddings=4k",
+            "rope:dim=8,scaling=yarn,factor=4,original-max=4096",
+        ),
     ],
 )
 def test_other_words_mean_the_same_recipe(typed, meant):
@@ -28,9 +37,11 @@ def test_other_words_mean_the_same_recipe(typed, meant):
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ("rope:d-model=512", "d-model=512 .*give --head-dim, that width over the number of heads"),
-        ("rope:hidden-size=512", "give --head-dim"),
-        ("sinusoidal:head-dim=64", "give --dim, the model's width"),
+        ("rope:d-model=512", "d-model=512 .*give head-dim=, that width over the number of heads"),
+        ("rope:hidden-size=512", "give head-dim="),
+        ("rope:n-heads=8", "give head-dim=, the model's width over that number"),
+        ("shaw:d-model=8,clip=2", "give head-dim="),
+        ("sinusoidal:head-dim=64", "give dim=, the model's width"),
         ("rope:dim=8,head-dim=8", "says again what dim says"),
         ("rope:dim=8,base=500k", "write it out, such as 500000"),
         ("rope:dim=8,base=1M", "write it out, such as 1000000"),
@@ -67,6 +78,7 @@ def test_types_by_other_names(word, dtype):
 def test_counts_of_positions_take_k_and_m():
     assert Table.parse("sinusoidal:dim=4,len=128k").rows == 131072
     assert Table.parse("sinusoidal:dim=4", length="1M").rows == 1 << 20
+    assert Table.parse("sinusoidal:dim=4,start=1M,len=2").position(0, 1)[0] == 1 << 20
     with pytest.raises(BadParameter, match="write it out, such as 500000"):
         parse_number("base", "500k")
 

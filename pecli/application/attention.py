@@ -23,7 +23,7 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import widen
-from pecli.numbers.text import parse_number, shorten
+from pecli.numbers.text import parse_position, shorten
 from pecli.sources.sources import NamedSource
 
 SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
@@ -109,7 +109,7 @@ def _later(wish: Wish, skip: int, length: int) -> Wish:
         return replace(wish, positions=wish.positions.part(skip, length))
     if wish.positions is not None:
         return replace(wish, positions=wish.positions[:, skip:])
-    start = parse_number("start", wish.start) if wish.start is not None else 0
+    start = parse_position("start", wish.start) if wish.start is not None else 0
     return replace(wish, start=str(start + skip))
 
 

@@ -164,9 +164,9 @@ def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
     wanted = known.get("to_pairs")
     if taken is None or wanted is None:
         missing = "from-pairs" if taken is None else "to-pairs"
-        raise BadParameter(missing, "(none)", "is needed: half (Llama in transformers) or interleaved (Meta's own)")
+        raise BadParameter(missing, None, "is needed: half (Llama in transformers) or interleaved (Meta's own)")
     if "heads" not in known:
-        raise BadParameter("heads", "(none)", "is needed: how many heads the queries have")
+        raise BadParameter("heads", None, "is needed: how many heads the queries have")
     heads, kv = int(known["heads"]), int(known.get("kv_heads", known["heads"]))
     rotary, tensors, dim = known.get("rotary_dim"), known.get("tensors"), known.get("head_dim")
     return HeadRows(

@@ -34,7 +34,7 @@ def conditioned(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effe
     if source.recipe is None or not isinstance(source.recipe.plan, Conditional):
         raise BadRecipe(f"{shorten(source.text)} holds what was made of other content: give its recipe")
     if wish.positions is not None:
-        raise BadParameter("positions", "(a list)", "are not for content: give --start")
+        raise BadParameter("positions", None, "are not for content: give --start")
     made = ConditionedRows(source.recipe.plan, tensor, wish, added=effect.content == "adds")
     return Application(made, (effect.note, *axes_notes(tensors)))
 

@@ -137,7 +137,7 @@ def _stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArr
     place = np.searchsorted(known, wanted)
     if (place >= len(known)).any() or (known[np.minimum(place, len(known) - 1)] != wanted).any():
         rule = f"has positions that the file lacks: it has {known[0]} to {known[-1]}"
-        raise BadParameter("positions", "(a list)", rule)
+        raise BadParameter("positions", None, rule)
     return np.asarray(place, np.int64)
 
 

@@ -30,6 +30,8 @@ class CommandEntry:
         Command lines that its help ends with.
     detail : str
         A further paragraph of the help.
+    meant : tuple of str
+        Words that people type for it.
     """
 
     module: str
@@ -37,6 +39,7 @@ class CommandEntry:
     summary: str
     examples: tuple[str, ...]
     detail: str = ""
+    meant: tuple[str, ...] = ()
 
 
 COMMANDS = {
@@ -50,6 +53,7 @@ COMMANDS = {
             "pecli generate config.json --dtype bfloat16 --layout model -o cache.safetensors",
         ),
         "ENCODING is a name of those below, a recipe such as rope:dim=128, or a model's config.json.",
+        ("create", "make", "new", "write", "build", "gen", "table"),
     ),
     "inspect": CommandEntry(
         "inspect.command",
@@ -60,6 +64,7 @@ COMMANDS = {
             "pecli inspect pe.h5 --verify",
             "pecli inspect rope:dim=4 --steps",
         ),
+        meant=("show", "info", "cat", "view", "print", "describe", "check", "verify", "validate", "identify", "plot"),
     ),
     "compare": CommandEntry(
         "compare.command",
@@ -70,6 +75,7 @@ COMMANDS = {
             "pecli compare sinusoidal rope alibi --for long-context",
             "pecli compare config.json --stacks",
         ),
+        meant=("diff", "cmp", "test", "versus"),
     ),
     "extrapolate": CommandEntry(
         "extrapolate.command",
@@ -80,6 +86,7 @@ COMMANDS = {
             "pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy",
         ),
         "Training saw positions 0 to N-1; positions N to M-1 are new.",
+        ("extend", "resize", "scale", "interpolate"),
     ),
     "apply": CommandEntry(
         "apply.command",
@@ -90,6 +97,7 @@ COMMANDS = {
             "pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz",
             "pecli apply config.json --random 2x32x16x128 --kv-heads 8 -o golden.npz",
         ),
+        meant=("rotate", "add", "run", "embed"),
     ),
     "convert": CommandEntry(
         "convert",
@@ -99,12 +107,14 @@ COMMANDS = {
             "pecli convert pe.h5 -o pe.parquet",
             "pecli convert rope.npz --layout half --dtype float16 -o rope.safetensors",
         ),
+        meant=("export", "cast", "save", "to"),
     ),
     "list": CommandEntry(
         "list",
         "list the encodings",
         "List the encodings, or show one: formula, parameters, source, facts.",
         ("pecli list", "pecli list rope", "pecli list --json"),
+        meant=("ls", "encodings", "catalogue", "catalog", "search"),
     ),
 }
 
@@ -125,7 +135,7 @@ class Commands(TyperGroup):
             If there is no such command, with the nearest name.
         """
         if cmd_name not in COMMANDS:
-            raise UnknownName("command", clean(cmd_name), COMMANDS)
+            raise UnknownName("command", clean(cmd_name), COMMANDS, _meant(cmd_name))
         if cmd_name not in self.commands:
             self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
         return super().get_command(ctx, cmd_name)
@@ -134,6 +144,16 @@ class Commands(TyperGroup):
         """Write each command with its whole first sentence."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def _meant(word: str) -> str | None:
+    """Return the command that a word means, which may be an encoding's name; None where that is not known."""
+    from pecli.encodings import CATALOGUE
+
+    if word.partition(":")[0] in CATALOGUE:
+        return f"pecli generate {clean(word)}, or pecli list {clean(word.partition(':')[0])}"
+    meant = next((name for name, entry in COMMANDS.items() if word.lower() in entry.meant), None)
+    return f"pecli {meant}" if meant else None
 
 
 def _built(name: str, mode: Any) -> Any:

@@ -121,7 +121,7 @@ def as_dict(encoding: Encoding) -> dict[str, object]:
 
 def full_text(encoding: Encoding) -> str:
     """Return an encoding in full, as plain text of at most 80 columns."""
-    from pecli.cli.generate.options import metavar, option_help
+    from pecli.cli.generate.options import option_help
 
     def indent(text: str, by: str = "  ") -> str:
         return textwrap.fill(text, 80, initial_indent=by, subsequent_indent=by)
@@ -140,7 +140,7 @@ def full_text(encoding: Encoding) -> str:
         lines += ["Use it", indent(encoding.guidance.when), "Not", indent(encoding.guidance.unless), ""]
     lines.append("Parameters")
     for p in encoding.options:
-        name = f"--{p.option}" if p.kind == "flag" else f"--{p.option} {metavar(p)}"
+        name = f"--{p.option}" if p.kind == "flag" else f"--{p.option} {p.metavar}"
         lines += [f"  {name}", indent(option_help(p), "      ")]
     lines += ["", "Facts"]
     lines += [f"  {name.replace('_', ' '):<12}  {_word(value)}" for name, value in asdict(encoding.facts).items()]

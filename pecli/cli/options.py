@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_
 
 import typer
 
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, PecliError
 from pecli.models.stacks import STACKS
 from pecli.numbers.limits import raise_limits
 from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import trust_recipes
-from pecli.numbers.text import parse_integer, parse_number
+from pecli.numbers.text import parse_count, parse_integer, parse_number
 from pecli.numbers.types import DTYPES
 from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
@@ -86,16 +86,24 @@ class Option:
 
 
 class Runner:
-    """A function that Typer can call, with these parameters."""
+    """A function that Typer can call, with these parameters; `keys` of them a recipe gives, unless they are typed."""
 
-    def __init__(self, run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter]) -> None:
-        self._run = run
+    def __init__(
+        self, run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter], keys: Iterable[str] = ()
+    ) -> None:
+        self._run, self._keys = run, tuple(keys)
         self.__signature__ = inspect.Signature(list(parameters))
         self.__annotations__ = {}
 
     def __call__(self, **given: Any) -> int:
-        """Run with what was given; return the exit status."""
-        return self._run(given)
+        """Run with what was given; return the exit status.  An error says keys as this command takes them."""
+        try:
+            return self._run(dict(given))
+        except PecliError as error:
+            from pecli.cli.speech import respell, spellings
+
+            respell(error, spellings(self.__signature__.parameters.values(), given, self._keys))
+            raise
 
 
 def runner_of(command: Callable[[Any], int]) -> Runner:
@@ -157,6 +165,12 @@ def whole(low: int, high: int = LONGEST) -> Callable[[str, str], int]:
         return value
 
     return check
+
+
+def positions(low: int) -> Callable[[str, str], int]:
+    """Return the check of a number of positions, at least `low`; 128k and 1M are understood."""
+    check = whole(low)
+    return lambda name, given: check(name, str(parse_count(name, given)))
 
 
 def share(name: str, given: str) -> float:

@@ -71,7 +71,7 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, Abort):
         return TROUBLE
     if isinstance(error, PecliError | TyperException):
-        return _report(error)
+        return _report(error, arguments)
     if _lacks_memory(error):
         writes = any(word.startswith(("-o", "--output")) for word in arguments)
         remedy = "give fewer --threads" if writes else "write it to a file with -o, which takes the same for any length"
@@ -130,11 +130,15 @@ def _meant(words: list[str]) -> list[str]:
     return words
 
 
-def _report(error: PecliError | TyperException) -> int:
+def _report(error: PecliError | TyperException, arguments: Sequence[str]) -> int:
     """Say in one sentence what is wrong; wrong usage and bad input are both 2."""
-    text = error.format_message() if isinstance(error, TyperException) else str(error)
-    tell(_brief(f"pecli: {text}"))
-    return error.status if isinstance(error, PecliError) else TROUBLE
+    if isinstance(error, PecliError):
+        tell(_brief(f"pecli: {error}"))
+        return error.status
+    from pecli.cli.usage import explain
+
+    tell(_brief(f"pecli: {explain(error, arguments)}"))
+    return TROUBLE
 
 
 def _open_streams() -> None:

@@ -104,7 +104,7 @@ class Encoding:
         for parameter in self.parameters.values():
             if parameter.name not in typed:
                 if parameter.required:
-                    raise BadRecipe(f"{self.name} needs --{parameter.option}: {parameter.param.help}")
+                    raise BadRecipe(f"{self.name} needs {parameter.option}={parameter.metavar}: {parameter.param.help}")
                 typed[parameter.name] = parameter.default
         for name in explicit:
             self._check_effect(self.parameters[name], typed)

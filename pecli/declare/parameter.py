@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pecli.declare.changes import Mistaken
 from pecli.errors import BadParameter, UnknownName
-from pecli.numbers.text import join_list, number_text, parse_integer, parse_number, split_list
+from pecli.numbers.text import join_list, number_text, parse_count, parse_integer, parse_number, split_list
 from pecli.records import dataclass
 
 Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
@@ -52,6 +52,8 @@ class Param:
     of_table : {"length", "last"}, optional
         The parameter depends on the whole table: left out, it becomes the
         number of rows, or the last position plus one.
+    count : bool
+        Whether it counts positions, so that 128k and 1M are understood.
     separator : str
         What joins the items of a list: "+", or "x" for a grid.
     items : tuple of int
@@ -86,6 +88,7 @@ class Param:
     even: bool = False
     metavar: str | None = None
     of_table: Literal["length", "last"] | None = None
+    count: bool = False
     separator: str = "+"
     items: tuple[int, ...] = ()
     file: bool = False
@@ -129,6 +132,18 @@ class Parameter:
         """The name in a recipe."""
         return self.name.rstrip("_")
 
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in help and messages; nothing for a flag."""
+        if self.param.metavar:
+            return self.param.metavar
+        if self.param.file:
+            return "FILE"
+        item = {"integers": "N", "numbers": "X"}.get(self.kind)
+        if item is not None:
+            return f"{item}{self.param.separator}{item}.."
+        return {"integer": "N", "number": "X", "choice": "WORD", "text": "TEXT", "flag": ""}[self.kind]
+
     def parse(self, given: object) -> Value:
         """Return the checked value of what was given, as text or already typed.
 
@@ -170,7 +185,8 @@ class Parameter:
     def _typed(self, given: object) -> Value:
         match self.kind:
             case "integer":
-                return parse_integer(self.option, given)
+                count = self.param.count or self.param.of_table
+                return (parse_count if count else parse_integer)(self.option, given)
             case "number":
                 return parse_number(self.option, given)
             case "integers":

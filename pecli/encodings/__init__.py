@@ -13,9 +13,15 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from pecli.declare.encoding import REGISTRY, Encoding, Family
-from pecli.errors import UnknownName
+from pecli.errors import UnknownName, nearest
 
-OTHER_NAMES = {"sine": "sinusoidal", "sincos": "sinusoidal", "rotary": "rope", "nope": "none"}  # and any case
+OTHER_NAMES = {
+    "sine": "sinusoidal",
+    "sincos": "sinusoidal",
+    "sin": "sinusoidal",
+    "rotary": "rope",
+    "nope": "none",
+}  # and any case
 FOLDERS = ("absolute", "rotary", "bias", "relative", "content")
 
 
@@ -65,5 +71,31 @@ def find(name: str) -> Encoding:
         If there is none, with the nearest name.
     """
     if name not in CATALOGUE:
-        raise UnknownName("encoding", name, CATALOGUE)
+        raise unknown_encoding(name)
     return CATALOGUE[name]
+
+
+def unknown_encoding(name: str) -> UnknownName:
+    """Return the error of a name that no encoding has: it may be a scaling's, a family's, or a model's."""
+    word = _letters(name)
+    alike = nearest(name, CATALOGUE)
+    return UnknownName("encoding", name, CATALOGUE, alike if alike and _letters(alike) == word else _meant(word))
+
+
+def _meant(word: str) -> str | None:
+    """Return what is meant by a word, as the declarations say; None where they do not."""
+    for encoding in CATALOGUE.values():
+        if word in (_letters(encoding.family.word), _letters(encoding.title)):
+            names = [e.name for e in CATALOGUE.values() if e.family is encoding.family]
+            return encoding.name if word == _letters(encoding.title) else f"one of its family, {', '.join(names)}"
+    for encoding in CATALOGUE.values():
+        for parameter in encoding.options:
+            for choice in parameter.choices:
+                if word == _letters(choice):
+                    return f"{encoding.name}:{parameter.option}={choice}"
+    users = [e for e in CATALOGUE.values() if len(word) > 2 and word in map(_letters, e.users.split(", "))]
+    return f"{users[0].name}, as {users[0].users}" if users else None
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))

@@ -94,7 +94,7 @@ class Recipe:
         """Which positions have a value; every one where that depends on a length still open."""
         return Domain() if self.open_parameters else self.plan.domain
 
-    def resolve(self, *, length: int, last: int, whole: bool, part: str = "--start or --shard") -> Recipe:
+    def resolve(self, *, length: int, last: int, whole: bool, part: str = "start= or shard=") -> Recipe:
         """Return the recipe with what depends on the whole table filled in.
 
         Parameters
@@ -118,7 +118,7 @@ class Recipe:
             return self
         if not whole:
             option = self.encoding.parameters[next(iter(missing))].option
-            rule = f"needs --{option}: {self.encoding.name} depends on the whole table, and these rows are a part of it"
+            rule = f"needs {option}=: {self.encoding.name} depends on the whole table, and these rows are a part of it"
             raise BadRecipe(f"a table with {part} {rule}")
         parameters = self.encoding.parameters
         filled = {

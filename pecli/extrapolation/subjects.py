@@ -121,9 +121,9 @@ def lengths_of(subject: Subject, given: int | None, test: int | None) -> tuple[i
             rows = array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
     train = rows if train is None else train
     if train is None:
-        raise BadParameter("train-len", "(none)", f"must be given: {subject.text} does not say how long it was trained")
+        raise BadParameter("train-len", None, f"must be given: {subject.text} does not say how long it was trained")
     if test is None:
-        raise BadParameter("test-len", "(none)", "must be given: how many positions are wanted")
+        raise BadParameter("test-len", None, "must be given: how many positions are wanted")
     check_lengths(train, test)
     return train, test
 

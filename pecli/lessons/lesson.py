@@ -57,7 +57,7 @@ def work_through(recipe: Recipe, positions: Positions | None = None, length: int
         For more positions than fit, or one that has no value.
     """
     if positions is not None and positions.count > MOST:
-        rule = f"are too many for a worked example: give at most {MOST}, such as --positions 1,3"
+        rule = f"are too many for a worked example: give at most {MOST}, such as positions=1+3"
         raise BadParameter("positions", f"({positions.count} positions)", rule)
     encoding = recipe.encoding
     family = of_family(recipe)

@@ -83,6 +83,12 @@ def parse_count(name: str, given: object) -> int:
     return int(written[1]) * 1024 ** (1 if written[2] in "kK" else 2)
 
 
+def parse_position(name: str, given: object) -> Decimal:
+    """Return a position: as `parse_number`, and 128k or 1M as in `parse_count`."""
+    counted = _THOUSANDS.fullmatch(str(given).strip()) is not None
+    return Decimal(parse_count(name, given)) if counted else parse_number(name, given)
+
+
 def number_text(value: int | Decimal) -> str:
     """Return the shortest text of a number: 10000, 0.1, 1e30.
 

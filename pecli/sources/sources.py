@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
+from pecli.encodings import unknown_encoding
 from pecli.encodings.recipe import Recipe, split_recipe
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter
 from pecli.numbers.text import shorten
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
@@ -108,7 +108,7 @@ def read_source(text: str, **choice: str) -> NamedSource:
         name, word = next(iter(choice.items()))
         raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
     if kind is Kind.FILE and _RECIPE.match(text) and not os.path.exists(text):
-        raise UnknownName("encoding", text.partition(":")[0], CATALOGUE)
+        raise unknown_encoding(text.partition(":")[0])
     if kind is not Kind.RECIPE:
         return NamedSource(text)
     recipe, _, array = text.rpartition("::")

@@ -10,7 +10,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.types import COMPLEX, DTYPES, REAL, dtype_of, real_type, storage
-from pecli.tables.layouts import LAYOUTS, layout_arrays, layout_views
+from pecli.tables.layouts import check_layout, layout_arrays, layout_views
 from pecli.tables.selection import View
 from pecli.tables.table import Table
 
@@ -68,7 +68,7 @@ class Rearranged(View):
         self._width = columns // 2 if before in ("half", "interleaved", "concat", "sin-cos") else columns
         dtype = real_type(first.dtype)
         if after == "complex" and dtype not in COMPLEX:
-            raise BadParameter("layout", after, f"needs float32 or float64 values, and these are {dtype}: give --dtype")
+            raise BadParameter("layout", after, f"needs float32 or float64 values, and these are {dtype}: give dtype=")
         super().__init__(source, layout_arrays(after, n, self._width, dtype))
         expected = layout_arrays(before, n, self._width, dtype)
         if not self._stacked and [a.shape for a in expected] != [a.shape for a in source.arrays]:
@@ -121,8 +121,7 @@ def convert(
     if layout is not None:
         before = from_layout or source_layout(source)
         for option, word in (("layout", layout), ("from-layout", before)):
-            if word not in LAYOUTS:
-                raise UnknownName(option, word, LAYOUTS)
+            check_layout(option, word)
             if word == "angles" and layout != before:
                 raise BadParameter(option, word, "holds angles, not cos and sin: generate that table instead")
         if layout != before:

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.tabular import Array
+from pecli.errors import UnknownName
 from pecli.numbers.types import COMPLEX
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 
 Part = Literal["cos", "sin", "angle"]
 LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
+MEANT = {
+    "neox": "half", "gpt-neox": "half", "llama": "half", "hf": "half", "rotate-half": "half", "cohere": "interleaved",
+    "gptj": "sin-cos", "gpt-j": "sin-cos", "vllm": "concat", "torchtune": "pairs", "cis": "complex", "freqs": "angles",
+}  # fmt: skip
+"""What is meant by the names of those who return a layout."""
+
+
+def check_layout(option: str, word: str) -> None:
+    """Raise UnknownName for a word that is no layout."""
+    if word not in LAYOUTS:
+        raise UnknownName(option, word, LAYOUTS, MEANT.get(word.lower()))
 
 
 def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, ...]:

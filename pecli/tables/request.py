@@ -12,7 +12,7 @@ from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_count
 from pecli.numbers.types import COMPLEX, DTYPES, dtype_of
 from pecli.records import dataclass
-from pecli.tables.layouts import LAYOUTS
+from pecli.tables.layouts import check_layout
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
@@ -73,15 +73,17 @@ class Request:
         """
         name, family = encoding.name, encoding.family
         dtype = dtype_of(dtype)
-        for kind, word, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS)):
-            if word is not None and word not in known:
-                raise UnknownName(kind, str(word), known)
+        if dtype not in DTYPES:
+            raise UnknownName("dtype", str(dtype), DTYPES)
+        if layout is not None:
+            check_layout("layout", str(layout))
         if layout is not None and family is not Family.ROTARY:
             raise BadParameter("layout", layout, f"is for rotary tables: {name} is {family.word}")
         if form is not None and not family.pairs:
             raise BadParameter("form", form, f"is for biases: {name} is {family.word}")
         if layout == "complex" and dtype not in COMPLEX:
-            raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with --layout complex")
+            raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with layout=complex")
+        arithmetic = dtype_of(arithmetic)
         if arithmetic not in ARITHMETICS:
             raise UnknownName("arithmetic", arithmetic, ARITHMETICS)
         return cls(dtype, layout or "split", form or "dense", shard, arithmetic=arithmetic)
@@ -119,7 +121,7 @@ class Request:
         if offset < 0:
             rule = (
                 f"must be at most keys={positions.count}: the queries are the last of the keys' positions; "
-                "or use --align first"
+                "or use align=first"
             )
             raise BadParameter("queries", queries, rule)
         start, stop = parse_shard(self.shard, queries) if self.shard else (0, queries)

@@ -16,7 +16,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_count, parse_number, shorten
+from pecli.numbers.text import parse_count, parse_number, parse_position, shorten
 from pecli.tables.request import Extent, Request, take_table_keys
 from pecli.version import __version__
 
@@ -115,7 +115,7 @@ class Table(Tabular):
             request = request.with_queries(recipe.encoding, queries, align)
         extent = request.extent(where)
         whole = shard is None and where.start == 0
-        part = "--shard" if shard is not None else "--start" if where.is_range else "--positions"
+        part = "shard=" if shard is not None else "start=" if where.is_range else "positions="
         last = -((-where.highest.numerator) // where.highest.denominator)
         made = Table(recipe.resolve(length=where.count, last=last, whole=whole, part=part), extent, request)
         made.filler.check()
@@ -265,7 +265,7 @@ def _positions(
         if isinstance(positions, str):
             return Positions.parse(positions)
         return positions if isinstance(positions, Positions) else Positions.listed(positions)
-    first = parse_number("start", start) if start is not None else 0
+    first = parse_position("start", start) if start is not None else 0
     by = parse_number("step", step) if step is not None else 1
     rows = recipe.rows
     if rows is None and not recipe.open_parameters and isinstance(recipe.plan, Conditional):
@@ -278,6 +278,6 @@ def _positions(
             raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
         return Positions.arange(count, first, by)
     if rows is None:
-        raise BadRecipe(f"{recipe.encoding.name} needs a length: give --len N, or --positions")
+        raise BadRecipe(f"{recipe.encoding.name} needs a length: give len=N, or positions=")
     end = rows - 1 if by > 0 else 0
     return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)

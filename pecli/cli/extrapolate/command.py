@@ -140,7 +140,7 @@ def _new_rows(options: ExtrapolateOptions) -> int:
     refuse("needs --to-grid beside it", options, "grid")
     refuse("needs --grid beside it", options, "to_grid")
     if options.test_len is None:
-        raise BadParameter("test-len", "(none)", "must be given: how many rows are wanted; or --grid and --to-grid")
+        raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
     return options.test_len
 
 
@@ -155,7 +155,7 @@ def _trained_table(subject: Subject, options: ExtrapolateOptions) -> Tabular:
         raise BadParameter("extend", options.extend, rule)
     length = options.train_len if options.train_len is not None else recipe.values.get("max_len")
     if length is None:
-        raise BadParameter("train-len", "(none)", "must be given: how many rows were trained")
+        raise BadParameter("train-len", None, "must be given: how many rows were trained")
     return subject.source.open(length=length)
 
 

@@ -19,6 +19,7 @@ from pecli.cli.options import (
     Precision,
     Quiet,
     TrustRecipe,
+    positions,
     refuse,
     share,
     whole,
@@ -64,10 +65,10 @@ class ExtrapolateOptions(Writing):
         int | None,
         Option(
             "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS,
-            check=whole(1),
+            check=positions(1),
         ),
     ] = None  # fmt: skip
-    test_len: Annotated[int | None, Option("Positions wanted.", "M", LENGTHS, check=whole(2))] = None
+    test_len: Annotated[int | None, Option("Positions wanted.", "M", LENGTHS, check=positions(2))] = None
     threshold: Annotated[
         float | None,
         Option(
@@ -136,7 +137,7 @@ def check_together(options: ExtrapolateOptions) -> None:
         refuse("is for reports, and -o and --extend make a table instead: leave one out", options, *measuring)
     if not options.sources:
         rule = "must be given: a recipe such as rope:dim=128, or a file; or use --probe"
-        raise BadParameter("SOURCE", "(none)", rule)
+        raise BadParameter("SOURCE", None, rule)
     if options.output is None:
         refuse("has no effect without -o", options, *writing, *(() if options.plot else ("no_clobber",)))
     elif len(options.sources) > 1:

@@ -6,6 +6,7 @@ encoding, and gives what the options leave out.
 
 from __future__ import annotations
 
+import os.path
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from pecli.cli.help import HELP_NAMES, examples_text
 from pecli.cli.options import Runner, checked, parameters_of
 from pecli.cli.terminal.output import clean
 from pecli.declare.encoding import Encoding, Family
-from pecli.errors import UnknownName
+from pecli.errors import BadFile
 
 OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
 
@@ -83,17 +84,18 @@ class GenerateGroup(TyperGroup):
                 epilog=examples_text(examples(encoding), mode),
                 rich_help_panel=encoding.family.title,
                 context_settings=HELP_NAMES,
-            )(_runner(encoding, own, table))
+            )(_runner(encoding, own, table, word))
             self.commands[word] = typer.main.get_command(app)
 
 
 def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return the encoding that a word names, what it gives of its parameters, and what of the table."""
-    from pecli.encodings import CATALOGUE
+    from pecli.encodings import CATALOGUE, unknown_encoding
 
     if word in CATALOGUE:
         return word, {}, {}
     from pecli.encodings.recipe import split_recipe
+    from pecli.formats import FORMATS
     from pecli.sources.kinds import Kind, kind_of
     from pecli.tables.request import take_table_keys
 
@@ -106,7 +108,11 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
         from pecli.models import read_config
 
         return next(iter(read_config(word).layers.values())).encoding, {}, {"config": word}
-    raise UnknownName("encoding", clean(word.partition(":")[0]), CATALOGUE)
+    if os.path.exists(word):
+        raise BadFile(clean(word), "is a file, and generate makes tables: pecli convert or pecli inspect reads it")
+    if any(word.endswith(suffix) for form in FORMATS.values() for suffix in form.suffixes):
+        raise BadFile(clean(word), "does not exist: check the name")
+    raise unknown_encoding(clean(word.partition(":")[0]))
 
 
 def help_text(encoding: Encoding) -> str:
@@ -121,7 +127,7 @@ def examples(encoding: Encoding) -> list[str]:
     return [f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
 
 
-def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str]) -> Runner:
+def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
     from pecli.cli.generate.options import TableOptions, other_word, own_parameter
 
@@ -137,7 +143,8 @@ def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, 
         options = checked(TableOptions, _together(given, table))
         return produce(encoding, {**beneath, **{k: v for k, v in mine.items() if v is not None}}, options)
 
-    return Runner(run, [*parameters, *parameters_of(TableOptions, encoding.family)])
+    keys = [parameter.option for parameter in encoding.options] if ":" in word else []
+    return Runner(run, [*parameters, *parameters_of(TableOptions, encoding.family)], [*keys, *table])
 
 
 def _together(given: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:

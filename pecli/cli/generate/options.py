@@ -126,7 +126,7 @@ def own_parameter(parameter: Parameter) -> inspect.Parameter:
     names = (f"--{parameter.option}",)
     if parameter.kind == "flag":
         names = (f"{names[0]}/--{parameter.param.off or f'no-{parameter.option}'}",)
-    mark = metavar(parameter) or None
+    mark = parameter.metavar or None
     option = Option(option_help(parameter), mark, words=parameter.choices, names=names)
     return option.parameter(parameter.name, str | None if mark else bool | None, None)
 
@@ -159,15 +159,3 @@ def option_help(parameter: Parameter) -> str:
 
 def _condition(value: object) -> str:
     return "none" if value is None else "off" if value is False else str(value)
-
-
-def metavar(parameter: Parameter) -> str:
-    """Return what stands for a parameter's value in the help; nothing for a flag."""
-    if parameter.param.metavar:
-        return parameter.param.metavar
-    if parameter.param.file:
-        return "FILE"
-    item = {"integers": "N", "numbers": "X"}.get(parameter.kind)
-    if item is not None:
-        return f"{item}{parameter.param.separator}{item}.."
-    return {"integer": "N", "number": "X", "choice": "WORD", "text": "TEXT", "flag": ""}[parameter.kind]

@@ -108,13 +108,13 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
     """Work an example of a recipe."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.lessons.lesson import work_through
-    from pecli.numbers.text import parse_integer
+    from pecli.numbers.text import parse_count
 
     if source.recipe is None:
         raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
     given = {**source.given, **options.table}
     length = given.get("length", given.get("len"))
-    rows = None if length is None else parse_integer("len", length)
+    rows = None if length is None else parse_count("len", length)
     charts = [] if options.plot is None else _charts(_table_of(source, options), options)
     found = work_through(source.recipe, _board_positions(given, rows), rows)
     if options.json:
@@ -128,14 +128,14 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
 def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
     """Return the positions to work out, where they are given: a list, or a start and a step."""
     from pecli.numbers.positions import Positions
-    from pecli.numbers.text import parse_number
+    from pecli.numbers.text import parse_number, parse_position
 
     if given.get("positions") is not None:
         return Positions.parse(str(given["positions"]))
     first, by = given.get("start"), given.get("step")
     if first is None and by is None:
         return None
-    start, step = (parse_number(n, v) for n, v in (("start", first or 0), ("step", by or 1)))
+    start, step = parse_position("start", first or 0), parse_number("step", by or 1)
     return Positions.arange(min(rows or SHOWN, SHOWN), start, step)
 
 

@@ -85,7 +85,7 @@ def _rates(given: tuple[Decimal, ...] | None, where: Coordinates) -> tuple[Decim
     if given is not None:
         return per_side("max-resolution", given, where.count)
     if where.sides is None:
-        raise BadParameter("max-resolution", "(none)", "must be given with coordinates=given: no grid tells it")
+        raise BadParameter("max-resolution", None, "must be given with coordinates=given: no grid tells it")
     return tuple(map(Decimal, where.sides))
 
 

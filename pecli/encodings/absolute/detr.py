@@ -13,7 +13,7 @@ from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence, Integers
 from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
-from pecli.encodings.shared.parameters import Dim
+from pecli.encodings.shared.parameters import THETA, Dim
 from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -64,7 +64,11 @@ def detr(
     temperature: Annotated[
         tuple[Decimal, ...],
         Param(
-            "Base of the frequencies: one number, or one for rows and one for columns.", ge=1e-6, le=1e30, items=(1, 2)
+            "Base of the frequencies: one number, or one for rows and one for columns.",
+            ge=1e-6,
+            le=1e30,
+            items=(1, 2),
+            names=("base", *THETA),
         ),
     ] = (Decimal(10000),),
     normalize: Annotated[bool, Param("Divide coordinates by the last one, so that they end at the scale.")] = False,

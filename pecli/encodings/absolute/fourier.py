@@ -26,7 +26,7 @@ from pecli.encodings.shared.coordinates import (
 )
 from pecli.encodings.shared.drawn import GENERATOR, Philox
 from pecli.encodings.shared.kernel_types import Doubled
-from pecli.encodings.shared.parameters import Seed
+from pecli.encodings.shared.parameters import MODEL_WIDTH, Seed
 from pecli.errors import BadParameter
 
 DRAWN_BITS = 40
@@ -61,7 +61,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
 )
 def fourier(
     *,
-    dim: Annotated[int, Param("Width: twice the rows of B.", ge=2, le=1 << 20, even=True)],
+    dim: Annotated[int, Param("Width: twice the rows of B.", ge=2, le=1 << 20, even=True, names=MODEL_WIDTH)],
     sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
     seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
     generator: Annotated[
@@ -90,14 +90,14 @@ def fourier(
     """Sines and cosines of random frequencies, with their matrix B beside."""
     where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
-        raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with --points")
+        raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with points=")
     half = dim // 2
     factors, unit = _drawn(seed, half, where.count, sigma) if matrix is None else _given(matrix, half, where.count)
     first, second = slice(0, half), slice(half, dim)
     sin, cos = (first, second) if order == "sin-cos" else (second, first)
     fixed = (Fixed("B", (half, where.count), ("frequency", "coordinate"), _stored(factors, unit)),)
     if log:
-        low = Domain(low=LARGEST_POSITIVE, remedy="the logarithm needs positions above 0, such as --start 1")
+        low = Domain(low=LARGEST_POSITIVE, remedy="the logarithm needs positions above 0, such as start=1")
         cross = Cross(sin, cos, logarithm=tuple(row[0] for row in factors), unit=unit)
         return Waves(dim, (), cross=cross, fixed=fixed, domain=low)
     if where.count == 1:

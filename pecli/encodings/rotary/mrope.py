@@ -133,10 +133,10 @@ def _tokens(
         return of_points(streams, count, None)
     if sequence is None:
         if time_step != 1:
-            raise BadParameter("time-step", time_step, "has no effect without --sequence or with text alone")
+            raise BadParameter("time-step", time_step, "has no effect without sequence= or with text alone")
         return None
     if count != 3:
-        rule = f"describes three streams, and there are {count} sections: give the positions as --streams"
+        rule = f"describes three streams, and there are {count} sections: give the positions as streams="
         raise BadParameter("sequence", sequence, rule)
     runs = [_run(item, sequence) for item in sequence.lower().split("+")]
     rows = sum(run.tokens for run in runs)

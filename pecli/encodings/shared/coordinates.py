@@ -137,7 +137,7 @@ def _listed(column: Sequence[Fraction]) -> Coordinate:
     unit = Fraction(1, lcm(*(x.denominator for x in column)))
     multiples = tuple(int(x / unit) for x in column)
     if max(map(abs, multiples)) >= 1 << 63:
-        raise BadParameter("points", "(a list)", "have too many digits together: round them to fewer")
+        raise BadParameter("points", None, "have too many digits together: round them to fewer")
     return Coordinate(multiples, lambda rows: rows, unit)
 
 

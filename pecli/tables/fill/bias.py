@@ -37,7 +37,7 @@ class BiasFiller(PairFiller[Bias]):
                 f"needs a bias that depends on the distance alone: {name} here does not",
             ),
             "slopes": (plan.slopes is not None, f"needs slopes, and {name} has none: use dense or distance"),
-            "bias": (plan.heads > 0, f"needs --heads or --weights: {name} without them has no bias"),
+            "bias": (plan.heads > 0, f"needs heads= or weights=: {name} without them has no bias"),
             "index": (indexed, f"needs buckets or entries, and {name} has none: use dense"),
             "x": (plan.shared is not None, f"is fire's normalised distance, and {name} has none: use dense"),
             "parameters": (bool(plan.fixed), f"needs trained values, and {name} has none here: use dense"),

@@ -23,7 +23,7 @@ class EmulatedFiller(WaveFiller):
             rule = f"is for rotary tables of one position and nothing beside: {self.name} is computed exactly"
             raise BadParameter("arithmetic", arithmetic, rule)
         if self.request.layout == "angles":
-            raise BadParameter("arithmetic", arithmetic, "gives cos and sin: use another --layout than angles")
+            raise BadParameter("arithmetic", arithmetic, "gives cos and sin: use another layout than angles")
         return super()._arrays()
 
     @once

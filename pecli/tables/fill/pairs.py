@@ -77,7 +77,7 @@ class PairFiller(Filler[P]):
         if self.request.shard and form in ("slopes", "distance", "parameters", "vector"):
             raise BadParameter("shard", self.request.shard, f"is for rows of queries: the form {form} has none")
         if self.listed and form == "distance":
-            raise BadParameter("form", form, "needs evenly spaced positions: give --len, --start and --step")
+            raise BadParameter("form", form, "needs evenly spaced positions: give len=, start= and step=")
         if self.listed and len(list(self.positions.segments(0, self.positions.count))) > 1:
             raise BadParameter(
                 "positions", "(a list)", f"mixes units too different for distances in {self.name}: use fewer digits"

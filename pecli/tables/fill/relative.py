@@ -22,7 +22,7 @@ class RelativeFiller(PairFiller[Relative]):
             rule = f"is for biases: {self.name} has vectors, use dense, vector, index or parameters"
             raise BadParameter("form", form, rule)
         if self.plan.waves is not None and self.listed:
-            raise BadParameter("positions", "(a list)", f"is not for {self.name}: give --len, --start and --step")
+            raise BadParameter("positions", None, f"is not for {self.name}: give len=, start= and step=")
         if not self.arrays:
             raise BadParameter("form", form, f"has nothing in {self.name} here: use dense")
 

@@ -42,7 +42,7 @@ class WaveFiller(Filler[Waves]):
         if waves.form != "full":
             return layout_arrays(layout, n, waves.width, dtype)
         if layout != "half":
-            rule = f"splits what {self.name} fills with different angles: use --layout half, the whole width"
+            rule = f"splits what {self.name} fills with different angles: use layout=half, the whole width"
             raise BadParameter("layout", layout, rule)
         return layout_arrays("interleaved", n, waves.width // 2, dtype)
 

@@ -16,7 +16,7 @@ from pecli.encodings.shared.parameters import Dim
 
 def reach(recipe: Recipe) -> Reach:
     """Say that new positions set further bits, and end where there is none."""
-    return Reach("values", "the bits of the new positions", "a wider --dim holds more positions")
+    return Reach("values", "the bits of the new positions", "a wider dim holds more positions")
 
 
 @encoding(
@@ -56,5 +56,5 @@ def binary(
         bits = (number[:, None] >> (shifts[::-1] if msb else shifts)) & 1
         return (2 * bits - 1 if signed else bits).astype(np.float64)
 
-    remedy = f"{dim} bits hold 0 to 2^{dim} - 1: use a wider --dim" if dim < 53 else "bits hold whole numbers from 0"
+    remedy = f"{dim} bits hold 0 to 2^{dim} - 1: use a wider dim" if dim < 53 else "bits hold whole numbers from 0"
     return Values(dim, at, domain=Domain(Fraction(0), Fraction(2**dim - 1), integral=True, remedy=remedy))

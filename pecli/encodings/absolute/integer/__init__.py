@@ -43,7 +43,7 @@ def integer(
 ) -> Values:
     """Position itself, divided by the last one, in every column."""
     if scales is not None and dim == 1:
-        raise BadParameter("dim", dim, "must be at least 2 with --scales: column i is scaled by (i/(dim-1))^a")
+        raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")
     if not raw and max_len == 1:  # left out, it is the table's length
         raise BadParameter("max-len", max_len, "must be at least 2: the position is divided by max-len - 1 = 0")
     columns = [Fraction(1)] * dim if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]

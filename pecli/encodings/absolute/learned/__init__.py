@@ -13,7 +13,7 @@ from pecli.encodings.absolute.sinusoidal import sinusoidal
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
 from pecli.encodings.shared.kernel_types import Floats, Points
-from pecli.encodings.shared.parameters import Dim, MaxLen, Seed
+from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.errors import BadParameter
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
@@ -59,7 +59,13 @@ def learned(
     dim: Dim,
     max_len: Annotated[
         MaxLen,
-        Param("Positions that the trained matrix has (default: the table's).", ge=1, lt=1 << 53, of_table="length"),
+        Param(
+            "Positions that the trained matrix has (default: the table's).",
+            ge=1,
+            lt=1 << 53,
+            of_table="length",
+            names=MAX_LEN,
+        ),
     ] = None,
     init: Annotated[Init, Param("Distribution of the initial values.")] = "normal",
     std: Annotated[
@@ -92,7 +98,7 @@ def learned(
     equals the same rows of the whole.
     """
     if init == "sinusoidal" and dim % 2:
-        raise BadParameter("dim", dim, f"must be even with --init sinusoidal: use {max(2, dim - 1)} or {dim + 1}")
+        raise BadParameter("dim", dim, f"must be even with init=sinusoidal: use {max(2, dim - 1)} or {dim + 1}")
     rows = (max_len or 1) + rows_offset
     spread = _spread(init, dim, rows, std, bound)
 
@@ -106,7 +112,7 @@ def learned(
         drawn = of_rule(uniform(row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread)
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
 
-    remedy = f"the trained matrix ends at position {(max_len or 1) - 1}: give a larger --max-len"
+    remedy = f"the trained matrix ends at position {(max_len or 1) - 1}: give a larger max-len"
     domain = Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy)
     return Values(dim, at, domain=domain)
 

@@ -124,7 +124,7 @@ def sinusoidal(
     """
     if dim % 2 and odd == "error":
         near = f"{dim - 1} or {dim + 1}" if dim > 1 else "2"
-        rule = f"must be even: use {near}, or --odd truncate{', pad' if dim > 1 else ''} or round-up"
+        rule = f"must be even: use {near}, or odd=truncate{', pad' if dim > 1 else ''} or round-up"
         raise BadParameter("dim", dim, rule)
     if dim == 1 and odd == "pad":
         raise BadParameter("odd", odd, "leaves no column at dim=1, whose last one is zero: use a wider dim")

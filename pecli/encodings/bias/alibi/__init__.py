@@ -74,7 +74,14 @@ def alibi(
         ),
     ] = "frameworks",
     bias_max: Annotated[
-        Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000, mistaken=other_values("4", "8", "16"))
+        Decimal,
+        Param(
+            "Exponent of the smallest slope.",
+            gt=0,
+            le=1000,
+            mistaken=other_values("4", "8", "16"),
+            names=("alibi-bias-max",),
+        ),
     ] = Decimal(8),
     bias: Annotated[
         Literal["symmetric", "key-position", "last-key"],

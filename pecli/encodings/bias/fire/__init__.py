@@ -18,6 +18,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Evidence, Floats, Integers, Points
+from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.ratios import Ratios, even_step
 
 
@@ -43,7 +44,13 @@ from pecli.encodings.shared.ratios import Ratios, even_step
 def fire(
     *,
     heads: Annotated[
-        int | None, Param("Number of heads (default: those of the weights; without either, x alone).", ge=1, le=1 << 16)
+        int | None,
+        Param(
+            "Number of heads (default: those of the weights; without either, x alone).",
+            ge=1,
+            le=1 << 16,
+            names=HEAD_COUNT,
+        ),
     ] = None,
     c: Annotated[Decimal, Param("Scale of the distance in the logarithm.", ge=1e-12, le=1e12)] = Decimal("0.1"),
     threshold: Annotated[Decimal, Param("Position L up to which queries are alike.", ge=0, le=1e12)] = Decimal(512),

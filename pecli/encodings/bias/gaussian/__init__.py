@@ -59,7 +59,7 @@ def gaussian(
 ) -> Bias:
     """Weight that falls with the square of the distance."""
     if apply == "multiply" and mask == "causal":
-        rule = "needs a bias, and apply=multiply gives a weight that minus infinity would turn round: use --apply log"
+        rule = "needs a bias, and apply=multiply gives a weight that minus infinity would turn round: use apply=log"
         raise BadParameter("mask", mask, rule)
     widths = each_head("sigma", sigma, heads)
     factors = [1 / (2 * width * width) for width in widths]

@@ -14,6 +14,7 @@ from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
+from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter
 
 
@@ -46,12 +47,21 @@ def t5(
     *,
     heads: Annotated[
         int | None,
-        Param("Number of heads (default: those of the weights; without either, the index alone).", ge=1, le=1 << 16),
+        Param(
+            "Number of heads (default: those of the weights; without either, the index alone).",
+            ge=1,
+            le=1 << 16,
+            names=HEAD_COUNT,
+        ),
     ] = None,
     buckets: Annotated[
         int,
         Param(
-            "Number of buckets, both sides together.", ge=1, le=1 << 16, mistaken=other_values("32", "64", "16", "128")
+            "Number of buckets, both sides together.",
+            ge=1,
+            le=1 << 16,
+            mistaken=other_values("32", "64", "16", "128"),
+            names=("num-buckets", "relative-attention-num-buckets"),
         ),
     ] = 32,
     max_distance: Annotated[
@@ -88,7 +98,7 @@ def t5(
     Without heads or weights the table holds the buckets alone, as the array index.
     """
     if bidirectional and mask == "causal":
-        rule = "hides the keys for which bidirectional=true keeps half of the buckets: use --causal"
+        rule = "hides the keys for which bidirectional=true keeps half of the buckets: use bidirectional=false"
         raise BadParameter("mask", mask, rule)
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")

@@ -18,11 +18,15 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
 from pecli.encodings.shared.kernel_types import Doubled, Evidence, Floats, Points
 from pecli.encodings.shared.lattice import sides
+from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter
 
 Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 12)]
 Heads = Annotated[
-    int | None, Param("Number of heads (default: those of the weights; without either, no bias).", ge=1, le=1 << 16)
+    int | None,
+    Param(
+        "Number of heads (default: those of the weights; without either, no bias).", ge=1, le=1 << 16, names=HEAD_COUNT
+    ),
 ]
 
 
@@ -86,7 +90,7 @@ def window(
     Without heads or weights the table holds the entries alone, as the array index.
     """
     shape = ImageWindow(grid[0], grid[1], cls)
-    remedy = f"a window of {grid[0]}x{grid[1]} has {shape.tokens} tokens: use a larger --grid"
+    remedy = f"a window of {grid[0]}x{grid[1]} has {shape.tokens} tokens: use a larger grid"
     domain = Domain(Fraction(0), Fraction(shape.tokens - 1), integral=True, remedy=remedy)
     if version == "2":
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)

@@ -16,6 +16,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, VectorWeights, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
+from pecli.encodings.shared.parameters import MODEL_WIDTH
 from pecli.errors import BadParameter
 
 
@@ -72,15 +73,28 @@ def effect(recipe: Recipe) -> Effect:
 def deberta(
     *,
     buckets: Annotated[
-        int, Param("Buckets of each sign; 0 for the first version, without them.", ge=0, le=1 << 16)
+        int,
+        Param(
+            "Buckets of each sign; 0 for the first version, without them.",
+            ge=0,
+            le=1 << 16,
+            names=("position-buckets",),
+        ),
     ] = 256,
     max_distance: Annotated[
-        int, Param("Distance at which the last bucket begins; of the first version the cut.", ge=1, lt=1 << 53)
+        int,
+        Param(
+            "Distance at which the last bucket begins; of the first version the cut.",
+            ge=1,
+            lt=1 << 53,
+            count=True,
+            names=("max-relative-positions",),
+        ),
     ] = 512,
     shifted: Annotated[bool | None, Param("Make every index a row of the vectors (default: with buckets 0).")] = None,
     clamp: Annotated[bool, Param("Cut the distance below max-distance first, as the authors do.")] = False,
     dim: Annotated[
-        int | None, Param("Width of the vectors (default: none, the index alone).", ge=1, le=1 << 20)
+        int | None, Param("Width of the vectors (default: none, the index alone).", ge=1, le=1 << 20, names=MODEL_WIDTH)
     ] = None,
     arithmetic: Arithmetic = "exact",
     weights: Annotated[

@@ -20,7 +20,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, deviation, draw
 from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.lattice import sides
-from pecli.encodings.shared.parameters import Dim
+from pecli.encodings.shared.parameters import VectorDim
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -62,7 +62,7 @@ def effect(recipe: Recipe) -> Effect:
 def decomposed(
     *,
     grid: Annotated[Grid, sides("Height and width of the queries in patches.", le=1 << 12)],
-    dim: Dim,
+    dim: VectorDim,
     key_grid: Annotated[
         tuple[int, ...] | None, sides("Height and width of the keys (default: grid).", le=1 << 12)
     ] = None,

@@ -23,7 +23,7 @@ from pecli.encodings.shared.drawn import (
     vectors,
 )
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
-from pecli.encodings.shared.parameters import Dim
+from pecli.encodings.shared.parameters import VectorDim
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
 
@@ -58,8 +58,16 @@ def effect(recipe: Recipe) -> Effect:
 )  # fmt: skip
 def shaw(
     *,
-    dim: Dim,
-    clip: Annotated[int, Param("Largest distance K with a vector of its own.", ge=1, le=1 << 30)],
+    dim: VectorDim,
+    clip: Annotated[
+        int,
+        Param(
+            "Largest distance K with a vector of its own.",
+            ge=1,
+            le=1 << 30,
+            names=("max-relative-position", "max-relative-positions"),
+        ),
+    ],
     right: Annotated[
         int | None,
         Param("Largest distance of keys after the query, where it differs (default: clip).", ge=0, le=1 << 30),

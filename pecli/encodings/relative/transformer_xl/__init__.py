@@ -17,7 +17,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, Philox, deviation, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
-from pecli.encodings.shared.parameters import Base, Dim, Seed
+from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, Base, Dim, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 
@@ -72,7 +72,7 @@ def effect(recipe: Recipe) -> Effect:
 )  # fmt: skip
 def transformer_xl(
     *,
-    dim: Annotated[Dim, Param("Width of each vector.", ge=2, le=1 << 20, even=True)],
+    dim: Annotated[Dim, Param("Width of each vector.", ge=2, le=1 << 20, even=True, names=MODEL_WIDTH)],
     base: Base = Decimal(10000),
     span: Annotated[
         Literal["past", "both", "xlnet", "xlnet-uni", "local"],
@@ -95,8 +95,12 @@ def transformer_xl(
     backward: Annotated[
         bool, Param("Turn the sign of every distance, as the second half of XLNet's bi_data.", mistaken=other_choices)
     ] = False,
-    heads: Annotated[int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16)] = None,
-    head_dim: Annotated[int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20)] = None,
+    heads: Annotated[
+        int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
+    ] = None,
+    head_dim: Annotated[
+        int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20, names=("d-head",))
+    ] = None,
     std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
     seed: Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)] = 0,
     generator: Annotated[
@@ -109,7 +113,7 @@ def transformer_xl(
     which stand for the query's position.
     """
     if span == "local" and local is None:
-        raise BadParameter("span", span, "needs --local LEFT+RIGHT: the distances on both sides")
+        raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")
     bias = _query_vectors(dim, heads, head_dim, float(std), seed)
     frequencies = geometric(base, Fraction(2, dim), dim // 2)
     half = dim // 2
@@ -144,10 +148,10 @@ def _query_vectors(dim: int, heads: int | None, head_dim: int | None, std: float
     """Return u and v, where there are heads."""
     if heads is None:
         if head_dim is not None:
-            raise BadParameter("head-dim", head_dim, "needs --heads: it is the width of u and v, one row for each head")
+            raise BadParameter("head-dim", head_dim, "needs heads=: it is the width of u and v, one row for each head")
         return ()
     if head_dim is None and dim % heads:
-        raise BadParameter("heads", heads, f"does not divide dim={dim}: give --head-dim")
+        raise BadParameter("heads", heads, f"does not divide dim={dim}: give head-dim=")
     width = dim // heads if head_dim is None else head_dim
     return tuple(
         vectors(name, None, heads, width, "normal", std, seed, stream, ("head", "channel"), role="parameter")[0]

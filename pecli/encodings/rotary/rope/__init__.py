@@ -56,19 +56,34 @@ def rope(
     dim: Annotated[int, Param("Width of one attention head.", ge=1, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)],
     rotary_dim: Annotated[
         int | None,
-        Param("Width that rotates; an odd one is rounded up to whole pairs.", ge=1, le=1 << 20, when=_COMPUTED),
+        Param(
+            "Width that rotates; an odd one is rounded up to whole pairs.",
+            ge=1,
+            le=1 << 20,
+            when=_COMPUTED,
+            names=("rotary-ndims",),
+        ),
     ] = None,
     partial: Annotated[
         Decimal | None,
         Param(
-            "Share of the head that rotates: the width is int(dim * share).", gt=0, le=1, when=("rotary_dim", (None,))
+            "Share of the head that rotates: the width is int(dim * share).",
+            gt=0,
+            le=1,
+            when=("rotary_dim", (None,)),
+            names=("partial-rotary-factor", "rotary-pct", "rotary-percent"),
         ),
     ] = None,
     base: Annotated[
         Decimal,
         Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, when=_COMPUTED, names=THETA),
     ] = Decimal(10000),
-    scaling: Annotated[str, Param("How frequencies are stretched for longer contexts.", when=_COMPUTED)] = "none",
+    scaling: Annotated[
+        str,
+        Param(
+            "How frequencies are stretched for longer contexts.", when=_COMPUTED, names=("rope-type", "rope-scaling")
+        ),
+    ] = "none",
     frequencies: Annotated[
         tuple[Decimal, ...] | None,
         Param("Frequencies in radians per position: a list, or a file of them, in any format.", file=True),
@@ -115,6 +130,6 @@ def rotary_width(dim: int, rotary_dim: int | None, partial: Decimal | None, scal
     if dim % 2 and not scaling.odd_heads:
         pairs = (dim + 1) // 2
         several = f"{pairs} pairs" if pairs > 1 else "one pair"
-        rule = f"must be even: use {dim + 1}, or --rotary-dim {dim} for {several}, one column more than the head has"
+        rule = f"must be even: use {dim + 1}, or rotary-dim={dim} for {several}, one column more than the head has"
         raise BadParameter("dim", dim, rule)
     return dim

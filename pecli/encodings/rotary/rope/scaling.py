@@ -23,10 +23,26 @@ from pecli.records import dataclass
 Frequencies = tuple[Decimal, ...]
 ZERO, ONE = Decimal(0), Decimal(1)
 
-Factor = Annotated[Decimal, Param("How many times longer the context gets.", gt=0, le=1e9)]
-MaxPosition = Annotated[int, Param("Positions of the unscaled model (dynamic), of the scaled one (longrope).", ge=1)]
+Factor = Annotated[Decimal, Param("How many times longer the context gets.", gt=0, le=1e9, names=("scaling-factor",))]
+MaxPosition = Annotated[
+    int,
+    Param(
+        "Positions of the unscaled model (dynamic), of the scaled one (longrope).",
+        ge=1,
+        count=True,
+        names=("max-position-embeddings",),
+    ),
+]
 SeqLen = Annotated[int, Param("Length of the longest sequence (default: last position + 1).", ge=1, of_table="last")]
-OriginalMax = Annotated[int, Param("Positions the model was first trained on.", ge=1)]
+OriginalMax = Annotated[
+    int,
+    Param(
+        "Positions the model was first trained on.",
+        ge=1,
+        count=True,
+        names=("original-max-position-embeddings", "original-max-position"),
+    ),
+]
 AttentionFactor = Annotated[Decimal, Param("The magnitude of cos and sin, given.", ge=0, le=1e9)]
 
 
@@ -148,7 +164,7 @@ class Scaling:
         """
         for option in self.required:
             if given.get(option.replace("-", "_")) is None:
-                raise BadParameter(option, "(none)", f"must be given for scaling {self.name}")
+                raise BadParameter(option, None, f"must be given for scaling={self.name}")
         frequencies = self.frequencies(series, **_own(self.frequencies, given))
         return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
 

@@ -35,7 +35,7 @@ def grown(series: PlainSeries, factor: Decimal) -> Frequencies:
     """
     d = series.width
     if d <= 2:
-        raise BadParameter("dim", d, "must be above 2 for scaling ntk and dynamic: they divide by dim - 2")
+        raise BadParameter("dim", d, "must be above 2 for scaling=ntk and scaling=dynamic: they divide by dim - 2")
     return PlainSeries(series.dim, d, larger_base(series.base, Fraction(d - 2, d), factor)).frequencies
 
 
@@ -66,7 +66,7 @@ def _frequencies(
         raise BadParameter("alpha", alpha, f"is another name for factor={factor}: give one of them")
     times = alpha if factor is None else factor
     if times is None:
-        raise BadParameter("factor", "(none)", "must be given for scaling ntk")
+        raise BadParameter("factor", None, "must be given for scaling=ntk")
     return grown(series, times)
 
 

@@ -81,13 +81,13 @@ def _magnitude(
     """
     mscale = long_mscale if seq_len > original_max else short_mscale
     if mscale is not None and attention_factor is not None:
-        raise BadParameter("attention-factor", attention_factor, "excludes --short-mscale and --long-mscale")
+        raise BadParameter("attention-factor", attention_factor, "excludes short-mscale= and long-mscale=")
     given = attention_factor if mscale is None else mscale
     if given is not None:
         return given
     if factor is None and max_position is None:
-        rule = "must be given for scaling longrope, or --max-position, or the magnitude as --attention-factor"
-        raise BadParameter("factor", "(none)", rule)
+        rule = "must be given for scaling=longrope, or max-position=, or the magnitude as attention-factor="
+        raise BadParameter("factor", None, rule)
     with localcontext(CONTEXT):
         times = Decimal(max_position or 0) / original_max if factor is None else factor
         if times <= 1:

@@ -36,7 +36,7 @@ def _magnitude(
     """
     if attention_factor is not None:
         if mscale is not None or mscale_all_dim is not None:
-            raise BadParameter("attention-factor", attention_factor, "excludes --mscale and --mscale-all-dim")
+            raise BadParameter("attention-factor", attention_factor, "excludes mscale= and mscale-all-dim=")
         return attention_factor
     if factor <= 1:
         return ONE

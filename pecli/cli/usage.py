@@ -1,0 +1,146 @@
+"""What Typer refuses, in one sentence that says what was meant: by what a word means, then by its spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from typer import TyperException
+
+from pecli.errors import nearest
+
+if TYPE_CHECKING:
+    from pecli.declare.encoding import Encoding
+
+# What other programs call an option that several commands have; an encoding's parameters declare their own words.
+MEANT = {
+    "len": ("length", "seq-len", "seq-length", "max-seq-len", "max-len", "max-length", "n", "num-positions", "context"),
+    "dtype": ("type", "data-type", "precision", "float16", "fp16", "bfloat16", "bf16", "float64"),
+    "output": ("out", "output-file", "out-file", "outfile", "save", "file", "write", "to"),
+    "format": ("f", "as", "output-format"),
+    "start": ("offset", "from", "begin"),
+    "positions": ("position", "pos", "at", "position-ids"),
+    "threads": ("jobs", "j", "cores", "workers"),
+    "quiet": ("silent", "no-progress"),
+    "no-clobber": ("no-overwrite", "keep"),
+    "dry-run": ("simulate",),
+    "verify": ("check", "validate"),
+    "sha256": ("hash", "checksum", "digest", "sha"),
+    "identify": ("guess", "detect", "what"),
+    "steps": ("explain", "example", "worked-example", "teach"),
+    "plot": ("draw", "figure", "chart", "image"),
+    "atol": ("tol", "tolerance", "abs", "epsilon"),
+    "rtol": ("rel", "relative"),
+    "train-len": ("train", "trained", "original-len"),
+    "test-len": ("test", "target-len"),
+    "purpose": ("task",),
+}
+
+
+def explain(error: TyperException, words: Sequence[str]) -> str:
+    """Return what is wrong with a command line that Typer refuses.
+
+    Parameters
+    ----------
+    error : TyperException
+        What it raised.
+    words : sequence of str
+        The command line.
+    """
+    context: Any = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    if option is not None and not hasattr(error, "possibilities"):
+        return f"{option} needs a value"
+    if context is None:
+        return error.format_message()
+    typed = " ".join(context.command_path.split()[1:])
+    if option is not None:
+        return f"{typed or 'pecli'} has no option {option}: {_remedy(option, context, words)}"
+    if hasattr(error, "param_type"):
+        return f"{typed} needs {context.command.params[0].metavar}: see pecli help {typed}"
+    extra = error.format_message().partition("(s) (")[2].removesuffix(")")
+    return f"{typed} takes nothing like {extra}: {_place(extra, context)}" if extra else error.format_message()
+
+
+def _place(word: str, context: Any) -> str:
+    """Return where a word belongs that stands where nothing does."""
+    names = _visible(context)
+    key, equals, value = word.partition("=")
+    if equals and key in names:
+        return f"write --{key} {value}"
+    if "output" in names and "." in word:
+        return f"write -o {word}"
+    return _help(context)
+
+
+def _help(context: Any) -> str:
+    return f"{' '.join(['pecli help', *context.command_path.split()[1:]])} lists what it takes"
+
+
+def _visible(context: Any) -> list[str]:
+    """Return the names, without dashes, of the options that the help of a command shows."""
+    shown = [p for p in context.command.params if p.param_type_name == "option" and not p.hidden]
+    return [option[2:] for p in shown for option in p.opts if option.startswith("--")]
+
+
+def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
+    """Return what to type instead of an option that a command lacks."""
+    word, names, encoding = option.lstrip("-").replace("_", "-"), _visible(context), _encoding(context, words)
+    if word in names:
+        return f"did you mean --{word}?"
+    named = {w: name for name, meant in MEANT.items() for w in meant if name in names}
+    for parameter in encoding.options if encoding is not None and _generates(context) else ():
+        named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)
+    if word in named:
+        return f"did you mean --{named[word]}?"
+    elsewhere = _elsewhere(word, context, words, encoding)
+    if elsewhere:
+        return elsewhere
+    found = nearest(word, [*names, *named])
+    return _help(context) if found is None else f"did you mean --{named.get(found, found)}?"
+
+
+def _generates(context: Any) -> bool:
+    return bool(context.command_path.split()[1:2] == ["generate"])
+
+
+def _encoding(context: Any, words: Sequence[str]) -> Encoding | None:
+    """Return the encoding whose command, or whose recipe, was typed."""
+    from pecli.encodings import CATALOGUE
+
+    names = (word.partition(":")[0] for word in (context.info_name, *words))
+    return next((CATALOGUE[name] for name in names if name in CATALOGUE), None)
+
+
+def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding | None) -> str:
+    """Return who has an option of this name; nothing if nobody."""
+    from pecli.cli.commands import COMMANDS
+    from pecli.cli.generate.options import TableOptions
+    from pecli.cli.options import declared
+    from pecli.encodings import CATALOGUE
+
+    table = declared(TableOptions).get(word.replace("-", "_"))
+    if _generates(context) and encoding is not None and table is not None:
+        families = " and ".join(family.word for family in table[1].families)
+        return f"it is for {families} tables, and {encoding.name} is {encoding.family.word}"
+    owners = [e.name for e in CATALOGUE.values() if word in {p.option for p in e.options} | set(e.other_words)]
+    if owners and _generates(context):
+        return f"it belongs to {', '.join(owners[:6])}{' and others' if len(owners) > 6 else ''}"
+    if owners:
+        name = encoding.name if encoding is not None and encoding.name in owners else owners[0]
+        value = next((after for before, after in pairwise(words) if before == f"--{word}"), "..")
+        return f"it stands in the recipe, {name}:{word}={value}"
+    for name in COMMANDS:
+        if name != "generate" and word.replace("-", "_") in declared(_options_of(name)):
+            return f"it is an option of pecli {name}"
+    return "it is an option of pecli generate" if table is not None else ""
+
+
+def _options_of(command: str) -> type:
+    from pecli.cli.commands import COMMANDS
+
+    module = import_module(f"pecli.cli.{COMMANDS[command].module}")
+    options: type = get_type_hints(module.command)["options"]
+    return options
