@@ -256,7 +256,7 @@ def test_forms_choose_arrays(encoding):
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("shaw:dim=4", "needs --clip|must be given"),
+        ("shaw:dim=4", "needs clip=N"),
         ("shaw:dim=4,clip=0", "clip=0 must be at least 1"),
         ("transformer-xl:dim=7", "dim=7 must be even"),
         ("transformer-xl:dim=8,heads=3", "heads=3 does not divide dim=8"),
