@@ -153,7 +153,9 @@ class Parameter:
             If it is not of the kind, or outside the range.
         """
         if given is None or (given == "none" and self.default is None and self.kind != "choice"):
-            return self._absent(given)
+            if self.required:
+                raise BadParameter(self.option, given, "must be given")
+            return None
         value = self._typed(given)
         if self.kind in ("integers", "numbers"):
             assert isinstance(value, tuple)
@@ -176,11 +178,6 @@ class Parameter:
         if isinstance(value, int | Decimal):
             return number_text(value)
         return "none" if value is None else value
-
-    def _absent(self, given: object) -> Value:
-        if self.required:
-            raise BadParameter(self.option, given, "must be given")
-        return None
 
     def _typed(self, given: object) -> Value:
         match self.kind:
@@ -266,9 +263,9 @@ class Preset:
     part of the identity.
     """
 
-    name: str
     help: str
     sets: Mapping[str, Mapping[str, object]]
+    name: str = "convention"
 
     @property
     def parameter(self) -> Parameter:

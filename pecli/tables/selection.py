@@ -53,16 +53,7 @@ class InMemory(Tabular):
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.values = dict(arrays)
         self.recipe, self.metadata = None, {}
-        self.arrays = tuple(
-            Array(
-                name,
-                v.shape,
-                "bfloat16" if v.dtype.name == "uint16" else v.dtype.name,
-                _axes(v.ndim),
-                max(1, v.ndim - 1),
-            )
-            for name, v in arrays.items()
-        )
+        self.arrays = tuple(_described(name, values) for name, values in arrays.items())
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
@@ -71,5 +62,7 @@ class InMemory(Tabular):
             target[...] = self.values[name].reshape(array.rows, *array.row_shape)[start:stop]
 
 
-def _axes(count: int) -> tuple[str, ...]:
-    return ("position", "channel")[:count] if count < 3 else tuple(f"axis{i}" for i in range(count))
+def _described(name: str, values: NDArray[Any]) -> Array:
+    rank, dtype = values.ndim, "bfloat16" if values.dtype.name == "uint16" else values.dtype.name
+    axes = ("position", "channel")[:rank] if rank < 3 else tuple(f"axis{i}" for i in range(rank))
+    return Array(name, values.shape, dtype, axes, max(1, rank - 1))

@@ -20,6 +20,16 @@ from pecli.numbers.decimals import CONTEXT, geometric
 
 ONE = Decimal(1)
 
+CONVENTIONS: dict[str, dict[str, object]] = {
+    "detr": {"normalize": True},
+    "conditional-detr": {"normalize": True},
+    "deformable-detr": {"normalize": True, "center": True},
+    "dab-detr": {"normalize": True, "temperature": "20"},
+    "grounding-dino": {"normalize": True, "temperature": "20"},
+    "mask2former": {"normalize": True},
+    "table-transformer": {"normalize": True},
+}
+
 
 @encoding(
     family=Family.ABSOLUTE,
@@ -41,21 +51,7 @@ ONE = Decimal(1)
     not_when="where patches count and not their place in the image",
     place=7,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
-    presets=(
-        Preset(
-            "convention",
-            "Normalisation, centre and temperature as this model has them.",
-            {
-                "detr": {"normalize": True},
-                "conditional-detr": {"normalize": True},
-                "deformable-detr": {"normalize": True, "center": True},
-                "dab-detr": {"normalize": True, "temperature": "20"},
-                "grounding-dino": {"normalize": True, "temperature": "20"},
-                "mask2former": {"normalize": True},
-                "table-transformer": {"normalize": True},
-            },
-        ),
-    ),
+    presets=(Preset("Normalisation, centre and temperature as this model has them.", CONVENTIONS),),
 )
 def detr(
     *,

@@ -21,6 +21,12 @@ LARGEST_EXPONENT = 96
 """Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
 a frequency suffice for 2^96 times the largest scale."""
 
+CONVENTIONS: dict[str, dict[str, object]] = {
+    "paper": {"order": "in-turn"},
+    "code": {"order": "by-frequency", "include_input": "first", "pi": False},
+    "nerfstudio": {"order": "sin-cos", "scale": "2"},
+}
+
 
 @encoding(
     family=Family.ABSOLUTE,
@@ -37,17 +43,7 @@ a frequency suffice for 2^96 times the largest scale."""
     not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
-    presets=(
-        Preset(
-            "convention",
-            "Columns, input and factor as this code has them.",
-            {
-                "paper": {"order": "in-turn"},
-                "code": {"order": "by-frequency", "include_input": "first", "pi": False},
-                "nerfstudio": {"order": "sin-cos", "scale": "2"},
-            },
-        ),
-    ),
+    presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
 )
 def nerf(
     *,

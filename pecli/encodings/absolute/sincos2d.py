@@ -19,6 +19,16 @@ from pecli.encodings.shared.sides import SPACING, Shift, series, share
 
 ONE = Decimal(1)
 
+CONVENTIONS = {
+    "mae": {"axis_order": "xy"},
+    "diffusers": {"axis_order": "xy"},
+    "big-vision": {"axis_order": "xy", "shift": "1"},
+    "timm": {"axis_order": "yx", "order": "sin-sin"},
+    "rt-detr": {"axis_order": "yx"},
+    "aimv2": {"axis_order": "yx"},
+    "jepa": {"axis_order": "yx"},
+}
+
 
 @encoding(
     family=Family.ABSOLUTE,
@@ -40,19 +50,7 @@ ONE = Decimal(1)
     place=5,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(
-        Preset(
-            "convention",
-            "Order of axes and columns, and spacing, as this framework has them.",
-            {
-                "mae": {"axis_order": "xy"},
-                "diffusers": {"axis_order": "xy"},
-                "big-vision": {"axis_order": "xy", "shift": "1"},
-                "timm": {"axis_order": "yx", "order": "sin-sin"},
-                "rt-detr": {"axis_order": "yx"},
-                "aimv2": {"axis_order": "yx"},
-                "jepa": {"axis_order": "yx"},
-            },
-        ),
+        Preset("Order of axes and columns, and spacing, as this framework has them.", CONVENTIONS),
         SPACING,
     ),
 )

@@ -18,6 +18,12 @@ from pecli.encodings.shared.sides import SPACING, Shift, series, share
 
 ONE = Decimal(1)
 
+CONVENTIONS = {
+    "diffusers": {"split": "quarter-rest"},
+    "v-jepa": {"split": "half-quarters"},
+    "v-jepa-uniform": {"split": "thirds"},
+}
+
 
 @encoding(
     family=Family.ABSOLUTE,
@@ -40,15 +46,7 @@ ONE = Decimal(1)
     place=6,
     hooks={"recognise": ":recognise", "extend": reaches.phases},
     presets=(
-        Preset(
-            "convention",
-            "Widths and order of the axes as this framework has them.",
-            {
-                "diffusers": {"split": "quarter-rest"},
-                "v-jepa": {"split": "half-quarters"},
-                "v-jepa-uniform": {"split": "thirds"},
-            },
-        ),
+        Preset("Widths and order of the axes as this framework has them.", CONVENTIONS),
         SPACING,
     ),
 )

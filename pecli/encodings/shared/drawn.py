@@ -32,7 +32,7 @@ VectorWeights = Annotated[
 ]
 DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=DRAWN)]
 
-GENERATOR: Philox = "philox4x64-10+as241"
+GENERATOR: Philox = "philox4x64-10+as241"  # another way of drawing would get another name
 TAIL = 0.022750131948179207200  # the normal distribution function at -2
 
 

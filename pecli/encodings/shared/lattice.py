@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import prod
+from math import lcm, prod
 from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import Param
@@ -117,15 +117,9 @@ class Lattice:
 
 def linear_axis(lattice: Lattice, side: int, first: Fraction, step: Fraction) -> Coordinate:
     """Return the coordinate first + step i of the i-th place along one side, exactly."""
-    unit = Fraction(1, _common([first, step]))
+    unit = Fraction(1, lcm(first.denominator, step.denominator))
     start, by = int(first / unit), int(step / unit)
     return lattice.axis(side, range(start, start + by * lattice.sides[side], by), unit)
-
-
-def _common(values: Sequence[Fraction]) -> int:
-    from math import lcm
-
-    return lcm(*(value.denominator for value in values))
 
 
 def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal, ...]:

@@ -14,9 +14,9 @@ Shift = Annotated[Decimal, Param("Exponent of frequency k of m is k / (m - shift
 
 
 SPACING = Preset(
-    "spacing",
     "Frequencies from 1 to the base's power short of 1/base (paper), or to 1/base itself (endpoint).",
     {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},
+    "spacing",
 )
 
 

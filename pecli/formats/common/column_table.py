@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.formats.common.facts import texts
-from pecli.formats.common.gathered import KEYS, Column, gather, labels_of
+from pecli.formats.common.gathered import Column, gather, labels_of
 from pecli.formats.common.input import InputFile
 from pecli.formats.common.stored import StoredTable
 
@@ -48,14 +48,13 @@ class ColumnTable(StoredTable):
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
-        name = next((key for key in ("position", "query") if self._is_key(key)), None)
+        name = next(
+            (key for key in ("position", "query") if key in self._columns and not self._columns[key].shape), None
+        )
         if name is None:
             return None
         values = self.read_columns([name], start, stop)[name]
         return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-
-    def _is_key(self, name: str) -> bool:
-        return name in KEYS and name in self._columns and not self._columns[name].shape
 
     def _outer(self, rows: int) -> tuple[int, ...]:
         """Return the sizes of the axes that number the rows, but for the last: they count from 0, the last need not."""

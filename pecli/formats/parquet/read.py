@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -49,12 +50,6 @@ class ParquetTable(BatchTable):
         groups = range(group, self._file.metadata.num_row_groups)
         yield from self._file.iter_batches(rows, row_groups=list(groups), columns=list(names))
 
-    def group_of(self, row: int) -> int:
-        """Return the row group that holds a row."""
-        import bisect
-
-        return bisect.bisect_right(self._starts, row) - 1
-
     def close(self) -> None:
         """Close the file."""
         self._cursors = {}
@@ -65,7 +60,7 @@ class _Cursor:
     """A place in the file from which batches are read forwards; one batch is kept."""
 
     def __init__(self, table: ParquetTable, names: tuple[str, ...], row: int) -> None:
-        group = table.group_of(row)
+        group = bisect.bisect_right(table._starts, row) - 1  # which holds the row
         self._table = table
         size = sum(math.prod(c.shape) * ITEM_BYTES[c.dtype] for c in (table._described[name] for name in names))
         self._batches = table._batches(group, names, max(1, min(GROUP_ROWS, GROUP_BYTES // max(1, size))))

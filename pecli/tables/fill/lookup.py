@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ class SharedColumns:
             view[at : at + step] = self.rows.take(index[at : at + step], axis=0)
 
 
+@dataclass
 class Lookup:
     """Fills rows whose coordinates are looked up.
 
@@ -82,20 +84,14 @@ class Lookup:
         Whether the bands fill every column.
     """
 
-    def __init__(
-        self,
-        waves: Waves,
-        places: Places,
-        dtype: str,
-        main: Sequence[Array],
-        wheel: Callable[[Band, Fraction], Wheel],
-        covered: bool,
-    ) -> None:
-        self.waves, self.places, self.dtype, self.main = waves, places, dtype, main
-        self.wheel, self.covered = wheel, covered
-        self.lock = threading.Lock()
-        self.levels: dict[int, list[SharedColumns]] = {}
-        self._every = self._as_one()
+    waves: Waves
+    places: Places
+    dtype: str
+    main: Sequence[Array]
+    wheel: Callable[[Band, Fraction], Wheel]
+    covered: bool
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    levels: dict[int, list[SharedColumns]] = field(default_factory=dict)
 
     def fill(self, positions: Integers, out: Arrays, threads: int) -> None:
         """Fill rows; those before and after the grid stand still."""
@@ -138,7 +134,8 @@ class Lookup:
         if start < n:
             yield slice(start, n), False
 
-    def _as_one(self) -> Band:
+    @cached_property
+    def _every(self) -> Band:
         """Return all bands as one, where all axes count alike and every pair turns; else one without frequencies."""
         axes, width = self.waves.axes, self.waves.width
         alike = len(axes) > 1 and len({(a.multiples, a.unit) for a in axes}) == 1 and self.places.rotary

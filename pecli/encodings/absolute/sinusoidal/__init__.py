@@ -76,7 +76,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "why": ".why:why",
     },
     presets=(
-        Preset("convention", "Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
+        Preset("Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
         SPACING,
     ),
 )

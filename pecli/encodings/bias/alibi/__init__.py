@@ -25,6 +25,13 @@ SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
 
 Arithmetic = Literal["exact", "float32", "bfloat16"]
 
+CONVENTIONS = {
+    "bloom": {"bias": "key-position"},
+    "mpt": {"bias": "last-key"},
+    "falcon": {"bias": "key-position", "arithmetic": "bfloat16"},
+    "paper": {"mask": "causal"},
+}
+
 
 @encoding(
     family=Family.BIAS,
@@ -52,14 +59,8 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
     },
     presets=(
         Preset(
-            "convention",
             "What a model adds: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
-            {
-                "bloom": {"bias": "key-position"},
-                "mpt": {"bias": "last-key"},
-                "falcon": {"bias": "key-position", "arithmetic": "bfloat16"},
-                "paper": {"mask": "causal"},
-            },
+            CONVENTIONS,
         ),
     ),
 )

@@ -29,6 +29,12 @@ Heads = Annotated[
     ),
 ]
 
+CONVENTIONS: dict[str, dict[str, object]] = {
+    "swin": {"version": "1"},
+    "swin-v2": {"version": "2"},
+    "beit": {"version": "1", "cls": True},
+}
+
 
 @encoding(
     family=Family.BIAS,
@@ -55,12 +61,7 @@ Heads = Annotated[
     not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.grid},
-    presets=(
-        Preset(
-            "convention", "Whose window: Swin's, Swin v2's, or BEiT's with a class token.",
-            {"swin": {"version": "1"}, "swin-v2": {"version": "2"}, "beit": {"version": "1", "cls": True}},
-        ),
-    ),
+    presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
 )  # fmt: skip
 def window(
     *,

@@ -32,6 +32,14 @@ def effect(recipe: Recipe) -> Effect:
     return Effect(terms=terms, note=note)
 
 
+CONVENTIONS = {
+    "transformer-xl": {"span": "past", "order": "sin-cos"},
+    "xlnet": {"span": "xlnet", "order": "sin-cos"},
+    "xlnet-uni": {"span": "xlnet-uni", "order": "sin-cos"},
+    "conformer": {"span": "both", "order": "interleaved"},
+}
+
+
 @encoding(
     family=Family.RELATIVE,
     title="Transformer-XL",
@@ -58,16 +66,8 @@ def effect(recipe: Recipe) -> Effect:
         "why": ":why",
     },
     presets=(
-        Preset(
-            "convention",
-            "What a framework lists: XLNet's rows (also one-sided), or a Conformer's with columns in turn.",
-            {
-                "transformer-xl": {"span": "past", "order": "sin-cos"},
-                "xlnet": {"span": "xlnet", "order": "sin-cos"},
-                "xlnet-uni": {"span": "xlnet-uni", "order": "sin-cos"},
-                "conformer": {"span": "both", "order": "interleaved"},
-            },
-        ),
+        Preset("What a framework lists: XLNet's rows (also one-sided), or a Conformer's with columns in turn.",
+               CONVENTIONS),
     ),
 )  # fmt: skip
 def transformer_xl(

@@ -60,7 +60,7 @@ class Emulation:
         """
         import numpy as np
 
-        rounded = bfloat16_values if self.arithmetic == "bfloat16" else _as_they_are
+        rounded = bfloat16_values if self.arithmetic == "bfloat16" else lambda values: values
         p: NDArray[Any] = rounded(positions.astype(np.float32)) if self.wide is None else positions.astype(np.float64)
         turning: NDArray[Any] = self.frequencies if self.wide is None else self.wide
         step = max(1, BLOCK // max(1, len(self.frequencies)))
@@ -128,7 +128,3 @@ def bfloat16_values(values: Float32) -> Float32:
 
     bits, _ = halve(np.ascontiguousarray(values, np.float32), "bfloat16")
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def _as_they_are(values: Float32) -> Float32:
-    return values

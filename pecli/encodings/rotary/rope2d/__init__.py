@@ -65,9 +65,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for plain text",
     place=2,
     hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
-    presets=(
-        Preset("convention", "Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),
-    ),
+    presets=(Preset("Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),),
 )
 def rope2d(
     *,

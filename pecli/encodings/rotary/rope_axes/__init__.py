@@ -50,9 +50,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for plain text",
     place=3,
     hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
-    presets=(
-        Preset("convention", "Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),
-    ),
+    presets=(Preset("Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),),
 )
 def rope_axes(
     *,
