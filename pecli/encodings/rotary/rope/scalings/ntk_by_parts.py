@@ -93,30 +93,18 @@ def _clamp(value: Decimal) -> Decimal:
     return min(max(value, ZERO), ONE)
 
 
-def _float32(
-    series: PlainSeries,
-    *,
-    factor: Decimal,
-    original_max: int,
-    beta_fast: Decimal,
-    beta_slow: Decimal,
-    ramp: Ramp,
-    truncate: bool,
-) -> Float32:
+def _float32(series: PlainSeries, **given: Any) -> Float32:
     """Return the blend in float32; the ramp's ends are computed in double precision, as Python does."""
     import numpy as np
 
-    if ramp == "rotations":  # the paper's, which no framework computes
-        blend = _frequencies(
-            series, factor=factor, original_max=original_max, beta_fast=beta_fast, beta_slow=beta_slow, ramp=ramp
-        )
-        return nearest(blend)
+    if given["ramp"] == "rotations":  # the paper's, which no framework computes
+        return nearest(_frequencies(series, **given))
     d, base, f32 = series.width, float(series.base), np.float32
     low, high = (
-        (d * math.log(original_max / (float(beta) * 2 * math.pi))) / (2 * math.log(base))
-        for beta in (beta_fast, beta_slow)
+        (d * math.log(given["original_max"] / (float(given[beta]) * 2 * math.pi))) / (2 * math.log(base))
+        for beta in ("beta_fast", "beta_slow")
     )
-    if truncate:
+    if given["truncate"]:
         low, high = math.floor(low), math.ceil(high)
     low, high = max(low, 0), min(high, d - 1)
     if low == high:
@@ -124,7 +112,7 @@ def _float32(
     one, power = f32(1), powers(base, d)
     along = (np.arange(d // 2, dtype=f32) - f32(low)) / f32(high - low)
     kept = one - np.clip(along, 0, 1).astype(f32)
-    found: Float32 = one / (f32(factor) * power) * (one - kept) + one / power * kept
+    found: Float32 = one / (f32(given["factor"]) * power) * (one - kept) + one / power * kept
     return found
 
 

@@ -48,17 +48,10 @@ def _frequencies(
         return tuple(w / s for w, s in zip(series.frequencies, stretch, strict=True))
 
 
-def _float32(
-    series: PlainSeries,
-    *,
-    original_max: int,
-    seq_len: int,
-    short_factor: tuple[Decimal, ...],
-    long_factor: tuple[Decimal, ...],
-) -> Float32:
+def _float32(series: PlainSeries, **given: Any) -> Float32:
     import numpy as np
 
-    stretch = nearest(long_factor if seq_len > original_max else short_factor)
+    stretch = nearest(given["long_factor" if given["seq_len"] > given["original_max"] else "short_factor"])
     found: Float32 = np.float32(1) / (stretch * powers(series.base, series.width))
     return found
 
