@@ -1,13 +1,16 @@
 """The campaign of faults: the true one is named first, and nothing false is said beside it."""
 
+import json
 import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 
+from pecli.comparison.results import Finding
 from pecli.diagnosis.diagnosis import compare
 from pecli.formats import open_table
+from pecli.inspection.verification import verify
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
 
@@ -19,16 +22,25 @@ LEAST = 0.98  # of the pairs are named first
 
 def judged(pair: Pair, folder) -> str:
     """Score one pair; a warning is a failure of its own."""
-    np.savez(folder / "mine.npz", **pair.mine)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if pair.expected is None:
-            np.savez(folder / "right.npz", **pair.right)
-            a, b = open_table(folder / "mine.npz"), open_table(folder / "right.npz")
-        else:
-            a, b = open_beside(read_source(str(folder / "mine.npz")), read_source(pair.expected), 128)
-        findings = compare(a, b).findings
+        findings = said_of(pair, folder)
     return f"warned: {caught[0].message}" if caught else score(pair, findings)
+
+
+def said_of(pair: Pair, folder) -> list[Finding]:
+    """What is said of a pair: against a recipe, the file of one, or a file without; or of a file with its recipe."""
+    own = {} if pair.expected is None else {"recipe": np.array(json.dumps({"recipe": pair.recipe}))}
+    np.savez(folder / "mine.npz", **pair.mine, **(own if pair.way == "verify" else {}))
+    if pair.way == "verify":
+        with open_table(folder / "mine.npz") as table:
+            found = verify(table, "mine.npz")
+            assert found.comparison is not None, found.problem
+            return found.comparison.findings
+    if pair.way == "recipe" and pair.expected is not None:
+        return compare(*open_beside(read_source(str(folder / "mine.npz")), read_source(pair.expected), 128)).findings
+    np.savez(folder / "right.npz", **pair.right, **(own if pair.way == "recipe in a file" else {}))
+    return compare(open_table(folder / "mine.npz"), open_table(folder / "right.npz")).findings
 
 
 def campaign(numbers, folder) -> tuple[Counter, list[str]]:
@@ -41,7 +53,7 @@ def campaign(numbers, folder) -> tuple[Counter, list[str]]:
         kind = found if found in ("named", "located", "silent") else "false"
         scores[kind] += 1
         if kind != "named":
-            missed.append(f"{number} {pair.fault}\n    {found}")
+            missed.append(f"{number} {pair.fault} ({pair.way})\n    {found}")
     return scores, missed
 
 

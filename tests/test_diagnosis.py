@@ -278,7 +278,7 @@ def test_faults_of_a_dense_bias(tmp_path, change, expected, said):
     [
         ("sinusoidal:dim=64,len=200,base=500000", "base 500000 where 10000 was expected"),
         ("sinusoidal:dim=64,len=200,base=12345", "base 12345 where 10000 was expected"),
-        ("sinusoidal:dim=64,len=200,start=17", "start 17 where none was expected"),
+        ("sinusoidal:dim=64,len=200,start=17", "positions start at 17 where 0 was expected"),
         ("sinusoidal:dim=64,len=200,shift=1", "spacing endpoint where paper was expected"),
         ("sinusoidal:dim=64,len=200,order=sin-cos", "equal after swapping interleaved for halves: order sin-cos"),
     ],

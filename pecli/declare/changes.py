@@ -33,7 +33,7 @@ class Change:
         What to say, in the words of whoever made the mistake.
     keys : mapping of str to str or None
         Parameters of the recipe to replace; None takes one away, back to its default.
-    shift : int
+    shift : int or Fraction
         What is added to every position.
     step : Fraction
         What every position is multiplied by, before that.
@@ -51,7 +51,7 @@ class Change:
     kind: str
     text: str
     keys: Mapping[str, str | None] = field(default_factory=dict)
-    shift: int = 0
+    shift: int | Fraction = 0
     step: Fraction = Fraction(1)
     waves: Callable[[Waves], Waves] | None = None
     values: Values | None = None

@@ -21,13 +21,13 @@ HALF = 0.5  # of the values that differ, at most, may differ from the same arith
 STEP = 2.0**-20  # of an angle: what steps in float32 may move it by, which no narrower type is needed to explain
 
 
-def arithmetic(case: Case, mine: Tabular, table: Table, unequal: int) -> list[Finding]:
-    """Say which arithmetic the phases of a table were computed in; empty where none is known to give its values.
+def arithmetic(case: Case, mine: Tabular, table: Table, unequal: int) -> tuple[int, list[Finding]] | None:
+    """Say which arithmetic the phases of a table were computed in, and how many values that leaves, as far as known.
 
-    `unequal` of its values are not the expected ones.
+    None where no arithmetic is known to give its values, of which `unequal` are not the expected ones.
     """
     if not isinstance(table.plan, Waves) or len(table.plan.bands) != 1:
-        return []
+        return None
     sample = take(mine, WINDOW)
     w = np.array([float(f) for f in table.plan.frequencies])
     for reading in readings(sample):
@@ -40,8 +40,10 @@ def arithmetic(case: Case, mine: Tabular, table: Table, unequal: int) -> list[Fi
                 left = _emulated(case, table, how.name)
                 whole = left is not None and left.unequal <= HALF * unequal
                 said = Finding("arithmetic", _where(case, how, positions, whole=whole))
-                return [said, rest(left)] if left is not None and whole and left.unequal else [said]
-    return []
+                if left is not None and whole and left.unequal:
+                    return left.unequal, [said, rest(left)]
+                return 0 if whole else unequal, [said]
+    return None
 
 
 def _emulated(case: Case, table: Table, name: str) -> Figures | None:

@@ -10,11 +10,11 @@ import numpy as np
 
 from pecli.comparison.compare import compare_lanes
 from pecli.comparison.figures import Figures
-from pecli.comparison.results import Tolerance
+from pecli.comparison.results import Finding, Tolerance
 from pecli.declare.tabular import Tabular
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
-from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
+from pecli.measures.samples import RESOLUTION, Floats, Plane, grain, holds
 from pecli.records import dataclass
 from pecli.tables.table import Table
 
@@ -44,6 +44,8 @@ class Candidate:
         What may have been done as well, each with this change in it.
     rows, columns : slice
         Rows and columns of the window that it can speak of.
+    beside : sequence of Finding
+        What is said with it.
     """
 
     kind: str
@@ -52,6 +54,11 @@ class Candidate:
     further: Sequence[Candidate] = ()
     rows: slice = field(default_factory=lambda: slice(None))
     columns: slice = field(default_factory=lambda: slice(None))
+    beside: Sequence[Finding] = ()
+
+    def silent(self, planes: Sequence[Floats]) -> int:
+        """Return how many values of some rows it cannot speak of."""
+        return sum(p.size - p[self.rows, self.columns].size for p in planes)
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,13 @@ class Case:
         """The type to which values at hand are rounded; the coarser of the two where the others are no real values."""
         sides = [(self.here, self.mine), *(() if self.exact else [(self.there, self.expected)])]
         return min((_grain(planes, lanes[0].dtype) for planes, lanes in sides), key=GRAINS.index)
+
+    @cached_property
+    def narrowed(self) -> bool:
+        """Whether values at hand are coarser than both their type and the expected ones."""
+        stored, coarse = self.mine[0].dtype, GRAINS.index(self.grain)
+        wide = stored in GRAINS and GRAINS.index(stored) > coarse
+        return wide and not all(holds(p, self.grain) for p in self.there)
 
     @cached_property
     def scale(self) -> float:

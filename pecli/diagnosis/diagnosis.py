@@ -8,27 +8,33 @@ Where no fault is found, the place of the differences is said, and what the tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pecli.comparison.compare import Progress, compare_tables
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Comparison, Finding, Tolerance
+from pecli.declare.changes import Change
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.diagnosis.arithmetic import arithmetic
 from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
-from pecli.diagnosis.mistakes import recipe_candidates
+from pecli.diagnosis.mistakes import changed, recipe_candidates
 from pecli.diagnosis.places import places, rest
 from pecli.diagnosis.structure import roundings, structural
+from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
 from pecli.errors import PecliError
 from pecli.records import dataclass
 from pecli.tables.table import Table
+
+if TYPE_CHECKING:
+    from pecli.identification.verdict import Identification
 
 NEAR = 0.02  # of the difference that may be left where a fault explains the rest
 SOME = 0.1  # of the values that differ may still do so, by more than that
@@ -76,30 +82,42 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     turned = transposed(mine, expected)
     if turned:
         return turned
-    case = case_of(mine, expected, min(firsts, default=0))
-    table = expected_table(expected)
-    said = [] if case is None else _faults(case, table, found.total)
-    return said or _otherwise(mine, table, found)
+    first, table = min(firsts, default=0), expected_table(expected)
+    said = _faults(case_of(mine, expected, first), table, found.total)
+    if table is None and (said is None or said.left):
+        table = _identified(expected)
+        again = None if table is None else _faults(case_of(mine, table, first), table, found.total)
+        if table is not None and again is not None and (said is None or again.left < said.left):
+            return [*again.findings, Finding("expected", f"the expected values are those of {table.recipe}")]
+    return _otherwise(mine, table, found) if said is None else said.findings
 
 
-def _faults(case: Case, table: Table | None, whole: Figures) -> list[Finding]:
+def _faults(case: Case | None, table: Table | None, whole: Figures) -> Explained | None:
     """Say which fault explains most: one that leaves nothing, the simplest first, else the one that leaves least."""
+    if case is None:
+        return None
     tried = (_applied(case, candidate, whole) for candidate in followings(case))
     said = next((one for one in tried if one is not None), None)
     if said is not None:
-        return said.findings
+        return said
     rounding = _least(_applied(case, candidate, whole) for candidate in roundings(case))
     if rounding is not None and not rounding.left:
-        return rounding.findings
+        return rounding
     magnitude = None if table is None else _magnitude(table)
     faults = [*(recipe_candidates(case, table) if table is not None else ()), *structural(case, magnitude)]
-    said = _least(one for one in (rounding, _best(case, faults, whole)) if one is not None)
+    said = _least((rounding, _best(case, faults, whole)))
     if said is None and table is not None:
         found = arithmetic(case, case.table, table, whole.unequal)
-        if found:
-            return found
-    said = said or _best(case, faults, whole, NEARLY_ALL)
-    return [] if said is None else said.findings
+        if found is not None:
+            return Explained(*found)
+    return said or _best(case, faults, whole, NEARLY_ALL) or _two(case, table, whole)
+
+
+def _two(case: Case, table: Table | None, whole: Figures) -> Explained | None:
+    """Say which two faults at once explain a table whose values differ nearly everywhere."""
+    if table is None or whole.unequal < HALF * whole.compared:
+        return None
+    return _least(_applied(case, candidate, whole) for candidate in together(case, table))
 
 
 @dataclass(frozen=True)
@@ -115,18 +133,19 @@ def _least(found: Iterable[Explained | None]) -> Explained | None:
 
 
 def _best(case: Case, candidates: Iterable[Candidate], whole: Figures, share: float = 1.0) -> Explained | None:
-    """Try every candidate in the window; apply the one that leaves least of that share, if that is little."""
-    most, best = case.off(case.there, share=share), None
+    """Try every candidate in the window; return the one that leaves least of that share and explains the whole."""
+    most = case.off(case.there, share=share)
     least = max(case.rounding, NEAR * min(most, case.scale))
-    if not most:
-        return None
-    for candidate in candidates:
+    fits: list[tuple[float, Candidate]] = []
+    for candidate in candidates if most else ():
         left = case.tried(candidate, least, share)
-        if left <= least and (best is None or left < best[0]):
-            best = (left, candidate)
-            if not left:
-                break
-    return None if best is None else _applied(case, best[1], whole)
+        if left <= least:
+            fits.append((left, candidate))
+        said = None if left else _applied(case, candidate, whole)
+        if said is not None:
+            return said
+    applied = (_applied(case, candidate, whole) for left, candidate in sorted(fits, key=lambda fit: fit[0]) if left)
+    return next((said for said in applied if said is not None), None)
 
 
 def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | None:
@@ -135,9 +154,9 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
     if lanes is None:
         return None
     left = case.compared(lanes)
-    said = [Finding(candidate.kind, candidate.text)]
+    said = [Finding(candidate.kind, candidate.text), *candidate.beside]
     near = math.isfinite(left.max_abs) and left.max_abs <= max(case.rounding, NEAR * whole.max_abs)
-    if left.unequal and not near and left.unequal > SOME * whole.unequal:
+    if left.unequal and not near and left.unequal > max(SOME * whole.unequal, candidate.silent(case.here)):
         return None
     if left.unequal >= whole.unequal and not left.max_abs < HALF * whole.max_abs:
         return None  # what changes nothing here, as a base with one pair, explains nothing
@@ -145,7 +164,9 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
         lanes = further.lanes()
         less = None if lanes is None else case.compared(lanes)
         if less is not None and less.unequal <= HALF * left.unequal:
-            said, left = [said[0], Finding(further.kind, further.text)], less
+            said, left = [*said[: 1 + len(candidate.beside)], Finding(further.kind, further.text)], less
+    if case.narrowed and candidate.kind != "rounding":
+        said.append(Finding("rounding", f"and the values are rounded to {case.grain}"))
     return Explained(left.unequal, [*said, rest(left)] if left.unequal else said)
 
 
@@ -161,6 +182,23 @@ def expected_table(expected: Tabular) -> Table | None:
         return None
 
 
+def _identified(expected: Tabular) -> Table | None:
+    """Return a computed table that has all values of a file, where one is known; rather one with its arrays' names."""
+    from pecli.identification.identification import identify
+
+    found, names = identify(expected), {array.name for array in expected.arrays}
+    if found.recipe is None or _far_fetched(found):
+        return None
+    tables = [Table.parse(recipe) for recipe in (found.recipe, *found.aliases)]
+    tables.sort(key=lambda table: ({array.name for array in table.arrays} != names, len(table.recipe or "")))
+    return next((table for table in tables if compare_tables(expected, table).equal), None)
+
+
+def _far_fetched(found: Identification) -> bool:
+    """Whether a recipe has numbers that no one would choose."""
+    return found.guess is not None and found.guess.listed
+
+
 def _magnitude(table: Table) -> float | None:
     if table.source.encoding.family is not Family.ROTARY:
         return None
@@ -173,35 +211,51 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
 
     where = places(found.arrays)
     identity = identify(mine)
-    if identity.recipe is None:
+    if identity.recipe is None or _far_fetched(identity):
         return where or [UNKNOWN]
-    against = [] if table is None else _against(identity.recipe, table)
+    recipes = [Table.parse(recipe) for recipe in (identity.recipe, *identity.aliases)]
+    own = [one for one in recipes if table is not None and one.source.encoding is table.source.encoding]
+    for made in (*own, *recipes):
+        again = compare_tables(mine, made)
+        left = again.total
+        if again.complete and not (left.unequal and where):  # a recipe of some arrays explains nothing in the others
+            break
+    else:
+        return where or [UNKNOWN]
+    against = [] if table is None else _against(made, table)
     if table is not None and not against and found.complete:  # the expected recipe itself, which these values are not
         return where or [UNKNOWN]
-    said = [*against, Finding("identity", f"these values are {identity.recipe} ({identity.confidence})")]
-    again = compare_tables(mine, Table.parse(identity.recipe))
-    left = again.total
-    if not again.complete or (left.unequal and where):  # a recipe of some of the arrays explains nothing in the others
-        return where or [UNKNOWN]
+    said = [*against, Finding("identity", f"these values are {made.recipe} ({identity.confidence})")]
     return [*said, rest(left)] if left.unequal else said
 
 
-def _against(recipe: str, table: Table) -> list[Finding]:
-    """Return the parameters in which a recipe differs from that of the expected table."""
-    other = Table.parse(recipe)
+def _against(other: Table, table: Table) -> list[Finding]:
+    """Return the parameters in which a computed table differs from the expected one."""
     if other.source.encoding is not table.source.encoding:
         names = other.source.encoding.name, table.source.encoding.name
         return [Finding("encoding", f"{names[0]} where {names[1]} was expected")]
     mine, theirs = ({**t.source.keys(), **t.positions.keys(), **t.request.keys()} for t in (other, table))
     differ = [k for k in dict.fromkeys([*mine, *theirs]) if mine.get(k) != theirs.get(k)]
     said = [
-        Finding(key, f"{key} {mine.get(key, 'not given')} where {theirs.get(key, 'none')} was expected")
+        Finding(key, f"{key} {_word(mine, key, 'not given')} where {_word(theirs, key, 'none')} was expected")
         for key in differ
         if key not in ("len", "dtype", "seq-len", "arithmetic") and (key in mine or not _dependent(table, key))
+        if not _idle(table, key, mine.get(key))
     ]
     if "arithmetic" in differ:
         said.append(Finding("arithmetic", f"phases were computed in {mine.get('arithmetic', 'exact')} arithmetic"))
     return said
+
+
+def _word(keys: Mapping[str, str], key: str, otherwise: str) -> str:
+    return keys.get(key) or {"start": "0", "step": "1"}.get(key, otherwise)
+
+
+def _idle(table: Table, key: str, value: str | None) -> bool:
+    """Whether another value of a parameter leaves all values as they are."""
+    own = key in {parameter.option for parameter in table.source.encoding.parameters.values()}
+    made = changed(table, Change(key, "", {key: value})) if own else None
+    return made is not None and compare_tables(made, table).equal
 
 
 def _dependent(table: Table, key: str) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from pecli.comparison.results import Finding
 from pecli.declare.changes import Change, other_units
 from pecli.declare.encoding import Encoding, Family
 from pecli.declare.plan import Waves
-from pecli.diagnosis.case import Candidate, Case, Lanes
+from pecli.diagnosis.case import Candidate, Case, Lanes, gaps, read_rows
 from pecli.diagnosis.reworked import reworked
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
@@ -20,11 +24,14 @@ from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ARITHMETICS
 from pecli.tables.table import Table
 
+STARTS = (1, -1, 2, -2)  # that are off by little, as people have it
+REACH = 4096  # positions by which a start may be off to be found
+
 
 def recipe_candidates(case: Case, table: Table) -> Iterator[Candidate]:
     """Yield what the recipe of an expected table is mistaken for, its layout among it."""
     layouts = _layouts(table) if table.source.encoding.family is Family.ROTARY else ()
-    for change in (*layouts, *mistakes(table)):
+    for change in (*layouts, *_found_start(case, table), *mistakes(table)):
         further = [
             Candidate("arithmetic", f"and phases were computed in {name}", partial(_lanes, case, table, change, name))
             for name in ARITHMETICS
@@ -33,9 +40,21 @@ def recipe_candidates(case: Case, table: Table) -> Iterator[Candidate]:
         yield Candidate(change.kind, change.text, partial(_lanes, case, table, change), further)
 
 
+def started_elsewhere(case: Case, table: Table) -> Iterator[Candidate]:
+    """Yield what a recipe is mistaken for where its positions start elsewhere as well."""
+    for change in mistakes(table):
+        for k in STARTS if not change.shift else ():
+            start = _start(table, k)
+            both = replace(change, shift=k * change.step)
+            found = Candidate(change.kind, change.text, partial(_lanes, case, table, both))
+            yield replace(found, beside=(Finding(start.kind, f"and {start.text}"),))
+
+
 def _lanes(case: Case, table: Table, change: Change, arithmetic: str | None = None) -> Lanes | None:
-    made = changed(table, change, case.grain, arithmetic)
+    made = changed(table, change, table.request.dtype if case.narrowed else case.grain, arithmetic)
     lanes = None if made is None else case.beside(made)
+    if lanes is not None and case.narrowed:
+        lanes = reworked(lanes, case.grain)
     if lanes is None or change.values is None:
         return lanes
     values, shapes = change.values, {lane.name: lane.row_shape for lane in lanes}
@@ -73,10 +92,33 @@ def mistakes(table: Table) -> Iterator[Change]:
 
 
 def _starts(table: Table) -> Iterator[Change]:
+    return (_start(table, k) for k in STARTS)
+
+
+def _start(table: Table, by: int) -> Change:
     first = table.part.start if table.part.start is not None else table.part.lowest
-    for k in (1, -1, 2, -2):
-        said = f"positions start at {fraction_text(first + k)} where {fraction_text(first)} was expected"
-        yield Change("start", said, shift=k)
+    said = f"positions start at {fraction_text(first + by)} where {fraction_text(first)} was expected"
+    return Change("start", said, shift=by)
+
+
+def _found_start(case: Case, table: Table) -> Iterator[Change]:
+    """Yield the start at which the expected rows are most like those at hand: some rows are looked for among many."""
+    part, (first, stop) = table.part, case.window
+    if first or part.start is None or part.step != 1 or not isinstance(table.plan, Waves):
+        return
+    total = np.zeros(2 * REACH + 1)
+    for row in {0, stop // 2, stop - 1}:
+        made = changed(table, Change("start", "", shift=row - REACH), case.grain, count=len(total))
+        lanes = None if made is None else case.beside(made)
+        if lanes is None:
+            return
+        for plane, lane in zip(case.here, lanes, strict=True):
+            if lane.rows == len(total) and plane.shape[1] == lane.row_size:
+                off = gaps(read_rows(lane, 0, lane.rows), plane[row])
+                total += np.minimum(off, case.scale).mean(axis=1)
+    by = int(total.argmin()) - REACH
+    if by:
+        yield _start(table, by)
 
 
 def _conventions(encoding: Encoding, keys: dict[str, str]) -> Iterator[Change]:
@@ -96,8 +138,13 @@ def _texts(encoding: Encoding, sets: Mapping[str, object]) -> dict[str, str]:
     return {parameter.option: parameter.text(parameter.parse(value)) for parameter, value in named}
 
 
-def changed(table: Table, change: Change, dtype: str | None = None, arithmetic: str | None = None) -> Table | None:
-    """Return a table with a change's parameters and positions, rounded to a type; None if they are not allowed."""
+def changed(
+    table: Table, change: Change, dtype: str | None = None, arithmetic: str | None = None, count: int | None = None
+) -> Table | None:
+    """Return a table with a change's parameters and positions, rounded to a type; None if they are not allowed.
+
+    With a count it has so many rows.
+    """
     request = table.request
     keys: dict[str, Any] = {**table.source.keys(), **change.keys}
     family = table.source.encoding.family
@@ -110,7 +157,7 @@ def changed(table: Table, change: Change, dtype: str | None = None, arithmetic: 
         options["form"] = request.form
     try:
         recipe = Recipe.bind(table.source.encoding.name, **{k: v for k, v in keys.items() if v is not None})
-        made = Table.make(recipe, positions=_moved(table.part, change), **options)
+        made = Table.make(recipe, positions=_moved(table.part, change, count), **options)
         if [a.name for a in made.arrays] != [a.name for a in table.arrays] and table.recipe is None:
             made = made.only([a.name for a in table.arrays])
         if change.waves is None or not isinstance(made.plan, Waves):
@@ -122,10 +169,10 @@ def changed(table: Table, change: Change, dtype: str | None = None, arithmetic: 
         return None
 
 
-def _moved(positions: Positions, change: Change) -> Positions:
+def _moved(positions: Positions, change: Change, count: int | None) -> Positions:
     by, step = change.shift, change.step
-    if not by and step == 1:
+    if not by and step == 1 and count is None:
         return positions
     if positions.start is not None and positions.step is not None:
-        return Positions.arange(positions.count, positions.start * step + by, positions.step * step)
+        return Positions.arange(count or positions.count, positions.start * step + by, positions.step * step)
     return Positions.listed([p * step + by for p in positions])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pecli.comparison.figures import Figures, Place
 from pecli.comparison.results import ArrayComparison, Finding
 
@@ -34,7 +36,7 @@ def _where(array: ArrayComparison) -> str | None:
     count = f"{figures.unequal:,} values" if len(columns) == wide else _in_columns(figures, len(columns))
     if rows == 1:
         return f"one row differs, {first.index[0]}, in {count}"
-    if len(array.shape) == 2 and last.index[0] - first.index[0] + 1 == rows:
+    if array.shape[0] == of_rows and last.index[0] - first.index[0] + 1 == rows:
         return f"rows {first.index[0]} to {last.index[0]} differ, in {count}"
     return f"{rows:,} of {of_rows:,} rows differ, in {count}, the first at {at(first)}, the last at {at(last)}"
 
@@ -52,5 +54,5 @@ def rest(left: Figures) -> Finding:
     """Return what a finding leaves unexplained: how many values, by how much, and where the first is."""
     assert left.first is not None
     count = f"{left.unequal:,} of {left.compared:,} values"
-    text = f"that leaves {count} unexplained, by at most {left.max_abs:.2g}, the first at {at(left.first)}"
-    return Finding("rest", text)
+    most = f", by at most {left.max_abs:.2g}" if math.isfinite(left.max_abs) else ""
+    return Finding("rest", f"that leaves {count} unexplained{most}, the first at {at(left.first)}")

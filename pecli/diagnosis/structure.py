@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from pecli.diagnosis.case import Candidate, Case, gaps, read_rows
+from pecli.diagnosis.halves import alone, halves, moved, multiplied
 from pecli.diagnosis.reworked import Indices, Rows, Work, backwards, each, reworked, shifted
 from pecli.diagnosis.turned import turnable, turned, words
 from pecli.measures.lanes import Lane
@@ -20,6 +21,7 @@ LISTED = 4  # columns of a permutation that are named
 SAME_FACTOR = 16  # roundings within which a factor is 1, or a shorter number
 SWAP = "equal after swapping interleaved for halves"
 EXCHANGED = "cos and sin are exchanged"
+BYTES = {"float16": "two", "float32": "four", "float64": "eight"}
 
 
 def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
@@ -28,16 +30,26 @@ def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     `magnitude` is that of the expected recipe, where it may have one.
     """
     widths = [p.shape[1] for p in case.there]
-    yield from _exchanges(case, widths)
+    yield from _exchanges(case)
     yield from _orders(case, widths)
-    yield from _signs(case, widths)
-    yield from _sizes(case, widths, magnitude)
+    yield from _signs(case)
+    yield from _sizes(case, magnitude)
     yield from _sums(case)
-    if case.mine[0].dtype == "float32":
-        yield _changed(case, "bytes", "the four bytes of every value stand the other way round", each(_bytes_swapped))
+    yield from _bytes(case)
     yield from _column_shifts(case, widths)
     yield from _row_changes(case)
-    yield from _moved_columns(case, widths)
+    yield from _moved_columns(case)
+
+
+def simple(case: Case) -> Iterator[Candidate]:
+    """Yield the changes that come beside others too: as many, in the same order, for all tables of the same columns."""
+    yield from _exchanges(case)
+    widths = [p.shape[1] for p in case.there]
+    yield from _swaps(case, widths)
+    for half in alone(case):
+        yield _changed(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
+    factor = _factor(case, list(zip(case.here, case.there, strict=True))) or 1.0
+    yield _changed(case, "size", _size_text(factor, None), each(partial(np.multiply, factor)))
 
 
 def _changed(
@@ -53,32 +65,29 @@ def _sized(case: Case, kind: str, text: str, work: Work) -> Iterator[Candidate]:
     yield _changed(case, kind, text, work)
 
 
-def _exchanges(case: Case, widths: list[int]) -> Iterator[Candidate]:
-    if len(widths) == 2 and widths[0] == widths[1]:
-        said = f"{case.names[0]} and {case.names[1]} are exchanged"
-        yield Candidate("exchanged", said, partial(reworked, case.expected[::-1], case.grain))
-        for k, (held, name) in enumerate(zip(case.names, reversed(case.names), strict=True)):
-            same = partial(reworked, [case.expected[k]] * 2, case.grain)
-            yield Candidate("same", f"{name} holds the values of {held}", same)
-    if len(widths) == 1 and widths[0] % 2 == 0:
-        yield _changed(case, "exchanged", f"{EXCHANGED}: the two halves are swapped", each(_swap_halves))
-        yield _changed(case, "exchanged", f"{EXCHANGED}: neighbouring columns are swapped", each(_swap_neighbours))
+def _exchanges(case: Case) -> Iterator[Candidate]:
+    """Yield what stands in the place of cosines and sines: each other, or the same in both."""
+    for one, other in halves(case):
+        text = f"{case.names[one.lane]} and {case.names[other.lane]} are exchanged"
+        if one.where:
+            how = "the two halves" if one.columns[1] == 1 else "neighbouring columns"
+            text = f"{EXCHANGED}: {how} are swapped"
+        yield Candidate("exchanged", text, partial(moved, case, {one: other, other: one}))
+        for target, source in ((other, one), (one, other)):
+            text = f"{target.name} holds the values of {source.name}{target.where}"
+            yield Candidate("same", text, partial(moved, case, {target: source}))
 
 
-def _swap_halves(p: Floats) -> Floats:
-    return np.roll(p, p.shape[1] // 2, axis=1)
-
-
-def _swap_neighbours(p: Floats) -> Floats:
-    return p.reshape(len(p), -1, 2)[:, :, ::-1].reshape(p.shape)
-
-
-def _orders(case: Case, widths: list[int]) -> Iterator[Candidate]:
+def _swaps(case: Case, widths: list[int]) -> Iterator[Candidate]:
     if all(width % 2 == 0 and width >= 4 for width in widths):
         halves = f"{SWAP}: two halves stand where neighbours were expected"
         yield _changed(case, "layout", halves, each(to_halves))
         neighbours = f"{SWAP}: neighbours stand where two halves were expected"
         yield _changed(case, "layout", neighbours, each(to_neighbours))
+
+
+def _orders(case: Case, widths: list[int]) -> Iterator[Candidate]:
+    yield from _swaps(case, widths)
     if max(widths) > 1:
         yield _changed(case, "reversed", "the columns run backwards", each(lambda p: p[:, ::-1]))
     square = [turnable(lane) and lane.shape[-1] == lane.shape[-2] for lane in case.expected]
@@ -102,61 +111,27 @@ def to_neighbours(p: Floats) -> Floats:
     return np.stack([p[:, :half], p[:, half:]], axis=2).reshape(p.shape)
 
 
-def _parts(case: Case, widths: list[int]) -> Iterator[tuple[int, slice, str, str]]:
-    """Yield the array, the columns, the name and the place of what may have been treated on its own."""
-    if len(widths) > 1:
-        yield from ((k, slice(None), name, "") for k, name in enumerate(case.names))
-        return
-    half = widths[0] // 2
-    for text, columns in (
-        ("the second half", slice(half, None)),
-        ("the first half", slice(0, half)),
-        ("every second column", slice(1, None, 2)),
-        ("every second column from the first", slice(0, None, 2)),
-    ):
-        if half:
-            yield 0, columns, _part_of(case.there[0][:, columns]), f": {text}"
-
-
-def _signs(case: Case, widths: list[int]) -> Iterator[Candidate]:
-    if len(widths) == 1:
+def _signs(case: Case) -> Iterator[Candidate]:
+    if len(case.names) == 1:
         said = f"the sign of {case.names[0]} is changed"
         yield _changed(case, "sign", said, each(np.negative))
         if any(np.isinf(p).any() for p in case.there):
             masked = each(lambda p: np.where(np.isinf(p), p, -p))
             yield _changed(case, "sign", f"{said}, that of infinity is not", masked)
-    for array, columns, text, where in _parts(case, widths):
-        work = _scaled(case.expected[array].name, columns, -1.0)
-        yield _changed(case, "sign", f"the sign of {text} is changed{where}", work)
+    for half in alone(case):
+        yield _changed(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
 
 
-def _scaled(array: str, columns: slice, factor: float) -> Work:
-    def work(name: str, values: Floats, _start: int) -> Floats:
-        if name == array:
-            values[:, columns] *= factor
-        return values
-
-    return work
-
-
-def _part_of(values: Floats) -> str:
-    """Say whether columns are sines or cosines: in the row of the smallest angles sines are small, cosines large."""
-    sizes = np.abs(values).mean(axis=1)
-    if sizes[0] == sizes.min() and sizes[0] < 0.5 * sizes.max():
-        return "sin"
-    return "cos" if sizes[0] == sizes.max() else "these values"
-
-
-def _sizes(case: Case, widths: list[int], magnitude: float | None) -> Iterator[Candidate]:
+def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     """Yield one factor on all values, or on those of a part."""
     factor = _factor(case, list(zip(case.here, case.there, strict=True)))
     if factor is not None:
         yield from _sized(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
-    for array, columns, text, where in _parts(case, widths):
-        factor = _factor(case, [(case.here[array][:, columns], case.there[array][:, columns])])
+    for half in alone(case):
+        factor = _factor(case, [(half.of(case.here), half.of(case.there))])
         if factor is not None:
-            work = _scaled(case.expected[array].name, columns, factor)
-            yield from _sized(case, "size", f"{text} is {factor:.6g} times what was expected{where}", work)
+            text = f"{half.name} is {factor:.6g} times what was expected{half.where}"
+            yield from _sized(case, "size", text, multiplied(case, half, factor))
 
 
 def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
@@ -193,33 +168,47 @@ def _size_text(factor: float, magnitude: float | None) -> str:
     return f"magnitude {factor * magnitude:.6g} where {magnitude:.6g} was expected"
 
 
-def _moved_columns(case: Case, widths: list[int]) -> Iterator[Candidate]:
-    """Yield the order of the columns in which each holds, to the bit, another expected one."""
-    if len(set(widths)) != 1 or not len(case.here[0]):
+def _moved_columns(case: Case) -> Iterator[Candidate]:
+    """Yield the order of the columns in which each holds, to the bit, another expected one; alike in all that moved."""
+    parts = [2 if lane.dtype.startswith("complex") else 1 for lane in case.expected]
+    orders = [_order(p, rounded(q, case.grain), n) for p, q, n in zip(case.here, case.there, parts, strict=True)]
+    others = {name: order for name, order in zip(case.names, orders, strict=True) if order}
+    if None in orders or not others or len({*map(tuple, others.values())}) > 1:
         return
-    here, there = (np.concatenate(planes) for planes in (case.here, case.there))
+    order = next(iter(others.values()))
+    off = [k for k, other in enumerate(order) if k != other]
+    of = "" if len(others) == len(orders) else f" of {' and '.join(others)}"
+    some = ", ".join(f"{k} holds {order[k]}" for k in off[:LISTED]) + (", .." if len(off) > LISTED else "")
+    text = f"columns {off[0]} and {off[1]}{of} are exchanged" if len(off) == 2 else f"permuted columns{of}: {some}"
+    places = np.add.outer(np.array(order) * max(parts), np.arange(max(parts))).ravel()
+    yield _changed(case, "columns", text, lambda name, p, _start: p[:, places] if name in others else p)
+
+
+def _order(here: Floats, there: Floats, parts: int) -> list[int] | None:
+    """Return which column, of so many parts, stands where.
+
+    Empty if all stand where they belong, None if they are no permutation.
+    """
+    if here.shape[1] != there.shape[1]:
+        return None
+    columns = here.shape[1] // parts
+    mine, theirs = ([c.tobytes() for c in (p.T + 0.0).reshape(columns, -1)] for p in (here, there))
+    unlike = [k for k, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other]
     places: dict[bytes, list[int]] = {}
-    for k, column in enumerate(np.ascontiguousarray(rounded(there, case.grain).T) + 0.0):
-        places.setdefault(column.tobytes(), []).append(k)
-    order = []
-    for k, column in enumerate(np.ascontiguousarray(here.T) + 0.0):
-        found = places.get(column.tobytes(), [])
-        if not found:
-            return
-        order.append(k if k in found else found[0])
-    moved = [k for k, other in enumerate(order) if k != other]
-    if sorted(order) == list(range(len(order))) and moved:
-        some = ", ".join(f"{k} holds {order[k]}" for k in moved[:LISTED])
-        more = ", .." if len(moved) > LISTED else ""
-        text = (
-            f"columns {moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"permuted columns: {some}{more}"
-        )
-        yield _changed(case, "columns", text, each(lambda p: p[:, order]))
+    for k in unlike:
+        places.setdefault(theirs[k], []).append(k)
+    order = list(range(len(mine))) if unlike else []
+    for k in unlike:
+        left = places.get(mine[k])
+        if not left:
+            return None
+        order[k] = left.pop(0)
+    return order
 
 
 def _column_shifts(case: Case, widths: list[int]) -> Iterator[Candidate]:
     for k in SHIFTS:
-        if abs(k) >= min(widths):
+        if 2 * abs(k) > min(widths):
             continue
         word = "one column" if abs(k) == 1 else f"{abs(k)} columns"
         text = f"shifted by {word} to the {'right' if k > 0 else 'left'}"
@@ -239,7 +228,7 @@ def _row_changes(case: Case) -> Iterator[Candidate]:
             case, "heads", "the heads run backwards", rows=partial(_other_heads, lane.shape[0], lane.shape[1])
         )
     for k in SHIFTS:
-        if abs(k) < n - 1:
+        if 2 * abs(k) <= n:
             word = "one row" if abs(k) == 1 else f"{abs(k)} rows"
             down = f"shifted down by {word}"
             text = f"shifted by {word}: row 0 holds what was expected at row {k}" if k > 0 else down
@@ -251,8 +240,11 @@ def _other_heads(heads: int, queries: int, rows: Indices) -> Indices:
     return (heads - 1 - rows // queries) * queries + rows % queries
 
 
-def _bytes_swapped(p: Floats) -> Floats:
-    return p.astype(np.float32).byteswap().astype(np.float64)
+def _bytes(case: Case) -> Iterator[Candidate]:
+    kind = case.mine[0].dtype
+    if kind in BYTES:
+        text = f"the {BYTES[kind]} bytes of every value stand the other way round"
+        yield _changed(case, "bytes", text, each(lambda p: p.astype(kind).byteswap().astype(np.float64)))
 
 
 def _cut(p: Floats) -> Floats:

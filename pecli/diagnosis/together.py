@@ -1,0 +1,41 @@
+"""Two faults at once: a mistake in the recipe, and a change of order, sign, size or start of what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pecli.comparison.results import Finding
+from pecli.diagnosis.case import FEW, Candidate, Case, read_rows
+from pecli.diagnosis.mistakes import recipe_candidates, started_elsewhere
+from pecli.diagnosis.structure import simple
+from pecli.measures.lanes import Lane, lane_of
+from pecli.measures.samples import Floats
+from pecli.tables.selection import InMemory
+from pecli.tables.table import Table
+
+NEAR = 0.02  # of the values' size that may be left in the few rows by which pairs of faults are sorted out
+
+
+def together(case: Case, table: Table) -> Iterator[Candidate]:
+    """Yield pairs of faults that together give the last rows of the window, each to be tried on all of it."""
+    start, stop = max(case.window[0], case.window[1] - FEW), case.window[1]
+    here = _kept(case, [read_rows(lane, start, stop) for lane in case.mine])
+    enough = max(case.rounding, NEAR * case.scale)
+    for one in (*recipe_candidates(case, table), *started_elsewhere(case, table)):
+        lanes = one.lanes()
+        if lanes is None or any(lane.rows < stop for lane in lanes):
+            continue
+        there = _kept(case, [read_rows(lane, start, stop) for lane in lanes])
+        small = Case(case.table, here, there, 0)
+        if one.beside and small.off(small.there) <= enough:
+            yield one
+        for k, other in enumerate(simple(small)):
+            if small.tried(other, enough) <= enough:
+                both = list(simple(replace(case, expected=lanes, exact=())))[k]
+                yield replace(both, kind=one.kind, text=one.text, beside=(Finding(both.kind, f"and {both.text}"),))
+
+
+def _kept(case: Case, planes: list[Floats]) -> list[Lane]:
+    table = InMemory(dict(zip(case.names, planes, strict=True)))
+    return [lane_of(table, array) for array in table.arrays]
