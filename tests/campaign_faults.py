@@ -374,13 +374,20 @@ def linear_unasked(rng: Rng) -> Pair:
 
 def no_magnitude(rng: Rng) -> Pair:
     it, make, _ = scaled_rope(rng, ("yarn",))
-    return of_waves("no magnitude", it, it.made(make(it)[0]), r"(the )?magnitude (is )?missing")
+    w, size = make(it)
+    said = rf"(the )?magnitude (is )?missing|every value is {float(1 / size):.6g} times what was expected"
+    return of_waves("no magnitude", it, it.made(w), said)
 
 
 def magnitude_twice(rng: Rng) -> Pair:
     it, make, _ = scaled_rope(rng, ("yarn",))
     w, size = make(it)
-    return of_waves("magnitude twice", it, it.made(w, size=size * size), r"(the )?magnitude (is )?applied twice")
+    return of_waves(
+        "magnitude twice",
+        it,
+        it.made(w, size=size * size),
+        rf"(the )?magnitude (is )?applied twice|every value is {float(size):.6g} times what was expected",
+    )
 
 
 def ends_swapped(rng: Rng) -> Pair:
@@ -605,5 +612,6 @@ def draw(number: int) -> Pair:
     pair = found if isinstance(found, Pair) else Pair(f"{found[0]}: {found[1]}", *found[1:])
     if pair.expected is None:
         return pair
-    unsure = "scaling=linear" in pair.expected  # which a step of the positions may be as well
+    narrow = any(v.dtype == np.float16 for v in pair.mine.values())  # whose base is known in a range only
+    unsure = narrow or "scaling=linear" in pair.expected  # which a step of the positions may be as well
     return replace(pair, way=str(rng.choice(WAYS[: -1 if unsure else None])))

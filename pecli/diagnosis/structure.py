@@ -112,12 +112,11 @@ def to_neighbours(p: Floats) -> Floats:
 
 
 def _signs(case: Case) -> Iterator[Candidate]:
-    if len(case.names) == 1:
-        said = f"the sign of {case.names[0]} is changed"
-        yield _changed(case, "sign", said, each(np.negative))
-        if any(np.isinf(p).any() for p in case.there):
-            masked = each(lambda p: np.where(np.isinf(p), p, -p))
-            yield _changed(case, "sign", f"{said}, that of infinity is not", masked)
+    said = f"the sign of {case.names[0] if len(case.names) == 1 else 'every value'} is changed"
+    yield _changed(case, "sign", said, each(np.negative))
+    if any(np.isinf(p).any() for p in case.there):
+        masked = each(lambda p: np.where(np.isinf(p), p, -p))
+        yield _changed(case, "sign", f"{said}, that of infinity is not", masked)
     for half in alone(case):
         yield _changed(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
 
