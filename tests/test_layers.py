@@ -59,18 +59,34 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
+def imported(node):
+    """The names that an import statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    assert node.level == 0, "imports are absolute"
+    return [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def read(tree):
+    """What a module imports as (name, at once), wherever the import stands, and whether it calls print."""
+    found, prints = [], False
+    left = [(tree, True)]
+    while left:
+        node, at_once = left.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found += [(name, at_once) for name in imported(node)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            prints = True
+        later = isinstance(node, ast.FunctionDef) or (
+            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        )
+        left += [(inner, at_once and not later) for inner in ast.iter_child_nodes(node)]
+    return found, prints
+
+
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
-
-
-def imported(tree):
-    """Every name that a module imports, wherever the import stands."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+READ = {name: read(ast.parse(path.read_text())) for name, path in MODULES.items()}  # once, for every test
+IMPORTS = {name: imports for name, (imports, _) in READ.items()}
 
 
 def own(name):
@@ -83,7 +99,7 @@ def own(name):
     return ".".join(parts) or "__init__"
 
 
-NEEDS = {name: {own(i) for i in imported(tree)} - {None, name} for name, tree in TREES.items()}
+NEEDS = {name: {own(i) for i, _ in imports} - {None, name} for name, imports in IMPORTS.items()}
 
 
 def within(name, room):
@@ -133,31 +149,14 @@ def test_no_modules_import_each_other():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_is_imported_only_in_its_room(package):
-    for name, tree in TREES.items():
-        if any(within(i, package) for i in imported(tree)):
-            assert any(within(name, room) for room in PACKAGES[package]), f"{name} imports {package}"
+    users = {name for name, imports in IMPORTS.items() if any(within(i, package) for i, _ in imports)}
+    assert {name for name in users if not any(within(name, room) for room in PACKAGES[package])} == set()
 
 
 @pytest.mark.parametrize("package", LAZY)
 def test_a_heavy_package_is_imported_only_inside_functions(package):
-    for name, tree in TREES.items():
-        inside = {
-            id(inner)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef)
-            or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
-            for inner in ast.walk(node)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in inside:
-                assert not any(within(i, package) for i in imported(ast.Module([node], []))), (
-                    f"{name} imports {package}"
-                )
+    assert {name for name, imports in IMPORTS.items() if any(now and within(i, package) for i, now in imports)} == set()
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_the_library_never_prints(name):
-    if name in ("cli.terminal.output", "manual"):
-        return
-    calls = [n.func for n in ast.walk(TREES[name]) if isinstance(n, ast.Call)]
-    assert not [c for c in calls if isinstance(c, ast.Name) and c.id == "print"]
+def test_the_library_never_prints():
+    assert {name for name, (_, prints) in READ.items() if prints} <= {"cli.terminal.output", "manual"}
