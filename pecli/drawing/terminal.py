@@ -15,10 +15,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 ASCII = str.maketrans(
-    {
-        **dict(zip(GLYPHS, "ox^#=sd%+x*", strict=True)),
-        **dict(zip("│┤└┘─┆█▒…", "||++-:#/.", strict=True)),
-    }
+    {**dict(zip(GLYPHS, "ox^#=sd%+x*", strict=True)), **dict(zip("│┤└┘─┆█▒…", "||++-:#/.", strict=True))}
 )
 
 

@@ -29,9 +29,7 @@ def _reaches(encoding: Encoding, recipe: Recipe) -> tuple[bool, str]:
 
 _DEFINED = _rule(lambda e: e.facts.beyond == "defined", "has values at every position", "ends at its longest position")
 _RELATIVE = _rule(
-    lambda e: e.facts.relative != "no",
-    "a shift acts the same everywhere",
-    "a shift acts on each position differently",
+    lambda e: e.facts.relative != "no", "a shift acts the same everywhere", "a shift acts on each position differently"
 )
 _POSITIONS = _rule(lambda e: e.facts.unique, "tells all positions apart", "does not tell all positions apart")
 _UNTRAINED = _rule(lambda e: not e.facts.learned, "has nothing to train", "must be trained")

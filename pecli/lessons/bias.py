@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.board import Item, Step
 from pecli.declare.plan import Bias
-from pecli.encodings.shared.lessons import (
-    Exercise,
-    matrix_table,
-)
+from pecli.encodings.shared.lessons import Exercise, matrix_table
 from pecli.lessons.small import trained_step
 from pecli.numbers.positions import Positions
 from pecli.tables.table import Table

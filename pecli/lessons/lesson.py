@@ -13,9 +13,7 @@ from pecli.declare.board import Step
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import (
-    Exercise,
-)
+from pecli.encodings.shared.lessons import Exercise
 from pecli.errors import BadParameter
 from pecli.lessons import bias, rotary, values, waves
 from pecli.lessons.small import small_table, table_at

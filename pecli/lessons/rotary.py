@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import (
-    PAIRS,
-    Exercise,
-    Pair,
-    coordinates,
-    frequency_step,
-    pairs_of,
-)
+from pecli.encodings.shared.lessons import PAIRS, Exercise, Pair, coordinates, frequency_step, pairs_of
 from pecli.lessons import values
 from pecli.lessons.small import table_at
 from pecli.numbers.positions import fraction_text as text_of

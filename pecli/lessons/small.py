@@ -9,11 +9,7 @@ from math import prod
 from pecli.declare.board import Step
 from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import (
-    COLUMNS,
-    LENGTH,
-    Exercise,
-)
+from pecli.encodings.shared.lessons import COLUMNS, LENGTH, Exercise
 from pecli.errors import BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.tables.table import Table

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from pecli.declare.board import Step
-from pecli.encodings.shared.lessons import (
-    COLUMNS,
-    Exercise,
-    rows_table,
-)
+from pecli.encodings.shared.lessons import COLUMNS, Exercise, rows_table
 from pecli.lessons.small import small_table, trained_step
 
 

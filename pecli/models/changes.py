@@ -6,6 +6,8 @@ new parameters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from pecli.models.families import rotary_family
@@ -26,15 +28,20 @@ def without(params: Params, *names: str) -> dict[str, str]:
     return {name: value for name, value in params.items() if name not in names}
 
 
+def lacking(*names: str) -> Change:
+    """Return the change that takes these parameters away."""
+    return lambda params, written: without(params, *names)
+
+
+def giving(**more: str) -> Change:
+    """Return the change that gives these parameters, whatever the config says."""
+    own = {name.replace("_", "-"): value for name, value in more.items()}
+    return lambda params, written: {**params, **own}
+
+
 def after(*changes: Change) -> Change:
     """Return changes, one after the other, as one."""
-
-    def change(params: Params, written: Written) -> Params:
-        for one in changes:
-            params = one(params, written)
-        return params
-
-    return change
+    return lambda params, written: reduce(lambda found, change: change(found, written), changes, params)
 
 
 # ----- what is left of a table
@@ -59,22 +66,16 @@ def whole_head(params: Params, written: Written) -> Params:
     return {**without(params, "rotary-dim"), **odd}
 
 
-def no_factor(params: Params, written: Written) -> Params:
-    """Return the parameters without a factor."""
-    return without(params, "factor")
+no_factor = lacking("factor")
 
 
 # ----- YaRN's magnitude and ramp
 
 
-def plain_magnitude(params: Params, written: Written) -> Params:
-    """Return YaRN with the magnitude 0.1 ln(factor) + 1."""
-    return without(params, *MAGNITUDE)
-
-
-def magnitude_of_one(params: Params, written: Written) -> Params:
-    """Return YaRN with cos and sin as they are."""
-    return {**without(params, *MAGNITUDE), "attention-factor": "1"}
+plain_magnitude = lacking(*MAGNITUDE)  # 0.1 ln(factor) + 1
+magnitude_of_one = after(plain_magnitude, giving(attention_factor="1"))  # cos and sin as they are
+whole_ends = lacking("truncate")  # of the ramp: whole indices
+fractional_ends = giving(truncate="false")  # of the ramp: the indices as they are
 
 
 def ratio(params: Params, written: Written) -> Params:
@@ -91,21 +92,6 @@ def ratio_of_both(params: Params, written: Written) -> Params:
     """Return YaRN with the ratio where both keys are given, 0 too, else 0.1 ln(factor) + 1."""
     both = all(number(written.rope.get(key)) is not None for key in ("mscale", "mscale_all_dim"))
     return (ratio if both else plain_magnitude)(params, written)
-
-
-def whole_ends(params: Params, written: Written) -> Params:
-    """Return YaRN with a ramp between whole indices."""
-    return without(params, "truncate")
-
-
-def fractional_ends(params: Params, written: Written) -> Params:
-    """Return YaRN with a ramp between the indices as they are."""
-    return {**params, "truncate": "false"}
-
-
-def original(length: int | None) -> Change:
-    """Return the change to another original length."""
-    return lambda params, written: params if length is None else {**params, "original-max": str(length)}
 
 
 def inner_original(params: Params, written: Written) -> Params:
@@ -152,6 +138,11 @@ def long_factors(params: Params, written: Written) -> str:
     return join_list(items, "+") if items else params["long-factor"]
 
 
+# ----- Llama 3
+
+built_in = giving(low_freq_factor="1", high_freq_factor="4", original_max="8192")  # the numbers of Llama 3.1
+
+
 # ----- dynamic
 
 
@@ -177,6 +168,16 @@ def not_of(*models: str) -> Where:
 def both(*conditions: Where) -> Where:
     """Return whether all these hold."""
     return lambda written: all(one(written) for one in conditions)
+
+
+def short(params: Params, written: Written) -> bool:
+    """Whether the longest sequence does not exceed the original length."""
+    return written.length is not None and written.length <= int(params["original-max"])
+
+
+def unscaled_when_short(params: Params, written: Written) -> Params:
+    """Return the plain table where the longest sequence does not exceed the original length."""
+    return unscaled(params, written) if short(params, written) else params
 
 
 def given(*names: str) -> Where:
@@ -209,7 +210,7 @@ def sections(written: Written) -> bool:
     return bool(written.rope.get("mrope_section"))
 
 
-def type_of(scaling: Any) -> str:
+def type_of(scaling: Mapping[str, Any]) -> str:
     """Return the rope type as it stands in the file."""
     return str(scaling.get("rope_type", scaling.get("type", "default")))
 
@@ -231,14 +232,9 @@ def old_keys(base: str) -> Change:
         share = number(written.config.get("partial_rotary_factor"))
         width = rotating_or_none(written.head, 1 if share is None else share)
         found = {"dim": params["dim"], "base": base if theta is None else number_text(theta)}
-        return (
-            found
-            if width in (None, written.head) and not written.head % 2
-            else {
-                **found,
-                "rotary-dim": str(width or written.head),
-            }
-        )
+        if width not in (None, written.head) or written.head % 2:
+            found["rotary-dim"] = str(width or written.head)
+        return found
 
     return change
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
-from pecli.models.reading import ConfigReading, LayerReading, Params
+from pecli.models.reading import VERSION, ConfigReading, LayerReading, Params
 from pecli.models.remedies import HOLDERS
 from pecli.models.stack import Rule, Stack
 from pecli.models.stacks import STACKS, stack_of
@@ -57,13 +57,11 @@ def split(word: str) -> tuple[str, str]:
         For a stack, or a version of it, that is not known.
     """
     given, _, version = word.partition("@")
-    name = next((name for name in STACKS if name == given.lower()), None)
-    if name is None:
+    name = given.lower()
+    if name not in STACKS:
         raise UnknownName("stack", given, STACKS)
     if name != STACKS[0]:
         return name, stack_of(name).chosen(version, name)
-    from pecli.models.reading import VERSION
-
     if version not in ("", VERSION):
         raise UnknownName("version of transformers", version, [VERSION])
     return name, VERSION
@@ -85,11 +83,10 @@ def read_as(layer: LayerReading, name: str, version: str = "") -> StackReading:
             continue
         if rule.error:
             return replace(blank, differences=(*found, rule), remarks=tuple(remarks))
+        changed = rule.change(params, layer.written) if rule.change else params
         if rule.change is None:
             remarks.append(rule)
-            continue
-        changed = rule.change(params, layer.written)
-        if dict(changed) != dict(params):
+        elif dict(changed) != dict(params):
             found.append(rule)
             params = changed
     missing = _undocumented(layer, stack)

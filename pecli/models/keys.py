@@ -132,14 +132,6 @@ class Keys:
             raise self.bad(f"has no {name}, and this model type has no default for it")
         return value
 
-    def part(self, name: str) -> Keys | None:
-        """Return the keys of a nested object; None where there is none."""
-        value = self.data.get(name)
-        if not isinstance(value, dict):
-            return None
-        self.used.add(name)
-        return Keys(value, self.path, where=f"{self.where}{name}.")
-
     def bad(self, rule: str) -> BadFile:
         """Return the error for this file."""
         place = self.where.rstrip(".")

@@ -38,15 +38,12 @@ def other_layers(model_type: str, keys: Keys, notes: Notes) -> dict[str, LayerRe
         layer = _reading(options, keys, notes)
         name = options.get("layer", "all")
         if "when" in options:
-            (found if _holds(options["when"], keys, notes) else beside)[name] = layer
+            (found if holds(options["when"], keys, notes) else beside)[name] = layer
         else:
             found.setdefault(name, layer)
-    if not found:
-        return None
-    return {
-        name: replace(one, also={beside[name].encoding: beside[name].params} if name in beside else {})
-        for name, one in found.items()
-    }
+    for name in found.keys() & beside.keys():
+        found[name] = replace(found[name], also={beside[name].encoding: beside[name].params})
+    return found or None
 
 
 def _specs(model_type: str, keys: Keys) -> Iterator[dict[str, str]]:
@@ -70,10 +67,10 @@ def _specs(model_type: str, keys: Keys) -> Iterator[dict[str, str]]:
 
 def _stages(options: dict[str, str], keys: Keys) -> Iterator[dict[str, str]]:
     """Yield one line for each number of the list that `each` names."""
-    name, _, default = options.get("each", "").partition(":")
-    if not name:
+    if "each" not in options:
         yield options
         return
+    name, _, default = options["each"].partition(":")
     value = keys.get(name)
     if value is not None and not (isinstance(value, list) and value and all(number(item) for item in value)):
         raise keys.bad(f"has {name} {shown(value)}: it must be a list of numbers, one for each stage")
@@ -90,16 +87,12 @@ def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
     }
     length = options.get("length") or next((f"@{name}" for name in POSITIONS if name in keys), "")
     lengths = [_whole(evaluate(length, keys, notes) if length else None), _whole(params.get("max-len"))]
-    known = [one for one in lengths if one is not None]
     return LayerReading(
-        options["encoding"],
-        params,
-        options.get("layout", ""),
-        options.get("pairs", ""),
-        length=min(known, default=None),
+        options["encoding"], params, options.get("layout", ""), options.get("pairs", ""),
+        length=min((one for one in lengths if one is not None), default=None),
         first=_whole(evaluate(options.get("first", "0"), keys, notes)) or 0,
         notes=(_words(options["note"]),) if "note" in options else (),
-    )
+    )  # fmt: skip
 
 
 def _words(note: str) -> str:
@@ -113,7 +106,7 @@ def _whole(text: str | None) -> int | None:
     return value if value is not None and 0 <= value < LARGEST else None
 
 
-def _holds(condition: str, keys: Keys, notes: Notes) -> bool:
+def holds(condition: str, keys: Keys, notes: Notes) -> bool:
     """Whether a setting has a value: KEY (anything that is true), or KEY:VALUE."""
     key, _, wanted = condition.partition(":")
     value = keys.lookup(key)
@@ -136,7 +129,7 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
         return str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16))
     if "@" not in text and not re.fullmatch(r"\d+(?:[+-]\d+)+", text):
         return text
-    total = None
+    total: Any = 0
     for sign, term in re.findall(r"(^|[-+/])(@[^-+/:]+(?::-?[\d.]+)?|\d+)", text):
         value = _term(term, keys, notes)
         if value is None:
@@ -144,9 +137,8 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
         if sign == "/" and value < 1:
             name = term[1:].partition(":")[0]
             raise keys.bad(f"has {number_text(value)} for {name}, which divides the width of the model")
-        combined = {"": value, "-": (total or 0) - value, "+": (total or 0) + value}
-        total = (total or 0) // value if sign == "/" else combined[sign]
-    return None if total is None or total == -1 else number_text(total)
+        total = total // value if sign == "/" else total - value if sign == "-" else total + value
+    return None if total == -1 else number_text(total)
 
 
 def _theta(keys: Keys, notes: Notes) -> str | None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
+from pecli.models.departures import as_stack, renamed, split
+from pecli.models.extras import with_extras
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
 from pecli.models.keys import Keys, as_stored, load_config, shown
 from pecli.models.notes import Notes
+from pecli.models.others import holds, other_layers
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
 from pecli.models.stacks import STACKS, stack_of
@@ -23,13 +27,8 @@ TYPED = ("original_max_position_embeddings",)  # read with some rope types
 SEVERAL = 5  # keys that stand twice are named up to here
 WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
 NOT_OF_THE_TABLE = (
-    "no_rope_layers",
-    "no_rope_layer_interval",
-    "rope_interleave",
-    "original_rope",
-    "rotary",
-    "offset_alibi",
-)
+    "no_rope_layers", "no_rope_layer_interval", "rope_interleave", "original_rope", "rotary", "offset_alibi",
+)  # fmt: skip
 SIGNS_OF_ROPE = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "partial_rotary_factor")
 SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size")
 
@@ -57,8 +56,6 @@ def read_config(
     UnknownName
         For a rope type, a layer type or a stack that does not exist, with the nearest.
     """
-    from pecli.models.departures import as_stack, split
-
     name, _ = split(stack)
     repeated: list[str] = []
     if isinstance(path, Mapping):
@@ -83,8 +80,6 @@ def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> ConfigRead
     BadFile, UnknownName
         As :func:`read_config`; where a stack does not read the config itself, transformers' refusal is its own.
     """
-    from pecli.models.departures import renamed
-
     words = stack_of(name).words if name != STACKS[0] else {}
     try:
         return read_data(data, path)
@@ -98,14 +93,11 @@ def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> ConfigRead
 def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: str = "") -> ConfigReading:
     """Return the reading of a JSON object; `kind` is its model type where it does not say one."""
     model_type = str(data.get("model_type") or kind)
-    parts = pairs_of(lines("composites.txt").get(model_type, "").replace(" ", ","))
-    parts = {name: "" if word == "?" else word for name, word in (item for item in parts.items())}
+    parts = pairs_of(lines("composites.txt").get(model_type, "").replace(" ", ",").replace(":?", ":"))
+    if not model_type and not where and isinstance(data.get("text_config"), dict):
+        parts = {"text_config": ""}
     if parts:
         return _composite(data, path, where, model_type, parts)
-    if not model_type and not where:
-        text = data.get("text_config")
-        if isinstance(text, dict):
-            return _composite(data, path, where, model_type, {"text_config": ""})
     return _single(data, path, where, model_type)
 
 
@@ -137,12 +129,9 @@ def _further(
     found = {}
     for name, word in {**named, **words}.items():
         inner = data.get(name)
-        if not isinstance(inner, dict) or not (name in words or _known(str(inner.get("model_type")))):
-            continue
-        try:
-            found[name] = read_data(_typed(inner, word, outer), path, f"{where}{name}.", word)
-        except (BadFile, UnknownName):
-            continue  # a part that says nothing of positions is no fault of the part that was asked for
+        if isinstance(inner, dict) and (name in words or _known(str(inner.get("model_type")))):
+            with suppress(BadFile, UnknownName):  # saying nothing of positions is no fault of the part asked for
+                found[name] = read_data(_typed(inner, word, outer), path, f"{where}{name}.", word)
     return found
 
 
@@ -169,34 +158,22 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
     _leftovers(keys, notes, model_type, layers)
     notes.warn_of_ignored(keys.where)
     used, ignored = notes.keys()
-    parts = _further(data, path, where, {}, model_type)
-    default = next(iter(layers)) if len(layers) > 1 and "encoder" in layers else ""
     return ConfigReading(
-        path=str(path),
-        model_type=model_type,
-        layers=layers,
-        parts=parts,
-        used=used,
-        ignored=ignored,
-        warnings=tuple(notes.warnings),
-        faults=tuple(notes.faults),
-        default=default,
-    )
+        str(path), model_type, layers, parts=_further(data, path, where, {}, model_type), used=used, ignored=ignored,
+        warnings=tuple(notes.warnings), faults=tuple(notes.faults),
+        default=next(iter(layers)) if len(layers) > 1 and "encoder" in layers else "",
+    )  # fmt: skip
 
 
 def _layers(keys: Keys, model_type: str, family: ModelFamily | None, notes: Notes) -> dict[str, LayerReading]:
     """Return the layers: rotary, or another encoding, or one with the other beside it."""
     if family is None or _switched_off(keys, family, notes):
-        from pecli.models.others import other_layers
-
         found = other_layers(model_type, keys, notes)
         if found is None:
             raise keys.bad(f"switches the rotary table of {model_type} off and says nothing of what stands instead")
         if family is not None and family.option("only"):
             return _with_rotary(found, keys, family)
         return found
-    from pecli.models.extras import with_extras
-
     return with_extras(rotary_layers(keys, family, notes), keys, family, notes)
 
 
@@ -219,22 +196,10 @@ def _switched_off(keys: Keys, family: ModelFamily, notes: Notes) -> bool:
     """Whether a setting says that the model is not rotary."""
     only = family.option("only")
     if only:
-        key, _, wanted = only.partition(":")
-        value = keys.lookup(key)
-        notes.use(key, "whether the model is rotary")
-        return str(value) != wanted if wanted else not value
-    for condition in filter(None, family.option("unless").split(",")):
-        if condition.startswith("-"):
-            if condition[1:] not in keys:
-                return True
-            continue
-        key, _, wanted = condition.partition(":")
-        value = keys.lookup(key)
-        if value is not None:
-            notes.use(key, "which encoding the model has")
-        if str(value) == wanted if wanted else bool(value):
-            return True
-    return False
+        notes.use(only.partition(":")[0], "whether the model is rotary")
+        return not holds(only, keys, notes)
+    conditions = filter(None, family.option("unless").split(","))
+    return any(one[1:] not in keys if one.startswith("-") else holds(one, keys, notes) for one in conditions)
 
 
 def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: str, notes: Notes) -> ModelFamily:

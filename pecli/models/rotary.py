@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
@@ -14,7 +15,6 @@ from pecli.models.keys import Keys, Number, number, shown
 from pecli.models.notes import Notes
 from pecli.models.reading import LayerReading, Written
 from pecli.models.scaled import Rope
-from pecli.numbers.text import number_text
 
 WIDEST = 1 << 20
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
@@ -61,39 +61,28 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
         d = 2 * int(float(_share(rope, share)) * head.width // 2)
     else:
         d = rotating(head.width, share, keys)
-    _check_head(rope, head, d)
+    _check_head(rope, head)
     if share == 1 and params.get("partial_rotary_factor", 1) not in (1, None):
         reason = f"{family.name} turns the whole head unscaled"
         rope.notes.ignore(f"{rope.where}.partial_rotary_factor", reason, told=True)
         rope.notes.warn(
             f"partial_rotary_factor has no effect: {family.name} turns the whole head with rope type default"
         )
-    theta = rope.number("rope_theta", least=0)
-    assert theta is not None
+    theta = rope.text("rope_theta")
     if head.width > WIDEST:
         raise keys.bad(f"has heads of {head.width} columns: at most {WIDEST} make a table")
-    recipe = {"dim": str(head.width)}
-    if d != head.width or d % 2:
-        recipe["rotary-dim"] = str(d)
-    recipe["base"] = number_text(theta)
-    recipe.update(kind.read(rope, d))
-    notes = tuple(_remarks(rope, d))
+    turning = {"rotary-dim": str(d)} if d != head.width or d % 2 else {}
+    recipe = {"dim": str(head.width), **turning, "base": theta, **kind.read(rope, d)}
     length = keys.integer("max_position_embeddings", family.length)
     if "max_position_embeddings" in keys:
         rope.notes.use(family.names.get("max_position_embeddings", "max_position_embeddings"), "positions of the model")
     straight = family.pairs == "deinterleave" and keys.get("rope_interleave") is False
+    style = rope.where.split(".")[0]
     return LayerReading(
-        "rope",
-        recipe,
-        family.layout,
-        "half" if straight else family.pairs,
-        length,
-        notes=notes,
-        double=bool(family.option("double")),
-        written=Written(
-            params, rope.written, keys.data, rope.where.split(".")[0], family.name, layer, head.width, length
-        ),
-    )
+        "rope", recipe, family.layout, "half" if straight else family.pairs, length,
+        notes=tuple(_remarks(rope, d)), double=bool(family.option("double")),
+        written=Written(params, rope.written, keys.data, style, family.name, layer, head.width, length),
+    )  # fmt: skip
 
 
 def _share(rope: Rope, share: Any) -> Number:
@@ -132,7 +121,7 @@ def _known(rope: Rope) -> RopeType:
     return ROPE_TYPES[kind]
 
 
-def _check_head(rope: Rope, head: Head, d: int) -> None:
+def _check_head(rope: Rope, head: Head) -> None:
     """Refuse what transformers refuses: an odd head of the class's own field that turns whole."""
     share = number(rope.params.get("partial_rotary_factor", 1)) or 1
     whole = share <= 1 and int(head.width * float(share)) == head.width
@@ -165,11 +154,9 @@ def _unread(rope: Rope) -> None:
         rope.notes.warn(f"{rope.where}: {names} {have} no effect, for rope type {rope.kind} does not read {them}")
 
 
-def _remarks(rope: Rope, d: int) -> list[str]:
-    """Return what a reader of the table should know."""
-    found = []
+def _remarks(rope: Rope, d: int) -> Iterator[str]:
+    """Yield what a reader of the table should know."""
     if d % 2:
-        found.append(f"{d} columns rotate as {(d + 1) // 2} pairs, one column more than the share says")
+        yield f"{d} columns rotate as {(d + 1) // 2} pairs, one column more than the share says"
     if rope.params.get("llama_4_scaling_beta"):
-        found.append("queries are also scaled by their position: see the encoding query-scale")
-    return found
+        yield "queries are also scaled by their position: see the encoding query-scale"

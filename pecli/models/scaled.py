@@ -106,11 +106,6 @@ class Rope:
         return self.family.name
 
     @property
-    def given(self) -> Parameters:
-        """The parameters as they are written, folded into one dictionary."""
-        return self.params
-
-    @property
     def truncate(self) -> Any:
         """The key of that name, from where YaRN looks for it."""
         self.read.add("truncate")
@@ -123,26 +118,6 @@ class Rope:
     def place(self, name: str) -> str:
         """Return a key with its place in the file, for messages."""
         return f"{self.where}.{name}"
-
-    def use(self, name: str, meaning: str) -> None:
-        """Say what a key is read for."""
-        self.notes.use(self.place(name), meaning)
-
-    def ignore(self, name: str, reason: str) -> None:
-        """Say why a key has no effect."""
-        self.notes.ignore(self.place(name), reason)
-
-    def pass_over(self, *names: str) -> None:
-        """Count keys as read that the model's class takes and does not use."""
-        self.read.update(names)
-
-    def fault(self, text: str) -> None:
-        """Say where the framework departs from what a key says."""
-        self.notes.fault(text)
-
-    def warn(self, text: str) -> None:
-        """Say what a user must hear of."""
-        self.notes.warn(text)
 
     def bad(self, rule: str) -> PecliError:
         """Return the error of a config that cannot be meant."""

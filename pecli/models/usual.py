@@ -32,10 +32,9 @@ def whole_factor(source: str) -> Rule:
 def inner_original(source: str, scaling: Scalings, where: Where | None = None) -> Rule:
     """Return the preference of the inner original length; transformers prefers the one beside the dictionary."""
     text = "takes the original length inside the scaling before the one at the top level"
-    remedies = (INNER_ORIGINAL,)
     return Rule(
         key=changes.ORIGINAL, text=text, source=source, scaling=scaling, change=changes.inner_original, where=where,
-        remedies=remedies,
+        remedies=(INNER_ORIGINAL,),
     )  # fmt: skip
 
 
@@ -43,8 +42,8 @@ def absent_original(length: int, source: str, scaling: Scalings, where: Where = 
     """Return a default for an original length that is absent, where transformers takes max_position_embeddings."""
     text = f"takes {length} for an original length that is absent where it looks"
     return Rule(
-        key=changes.ORIGINAL, text=text, source=source, scaling=scaling, change=changes.original(length), where=where,
-        remedies=(INNER_ORIGINAL,),
+        key=changes.ORIGINAL, text=text, source=source, scaling=scaling, where=where,
+        change=changes.giving(original_max=str(length)), remedies=(INNER_ORIGINAL,),
     )  # fmt: skip
 
 

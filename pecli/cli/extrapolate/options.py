@@ -77,8 +77,7 @@ class ExtrapolateOptions(Writing):
         ),
     ] = None  # fmt: skip
     tuned: Annotated[
-        bool,
-        Option("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS),
+        bool, Option("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
     ] = False
     scaling: Annotated[
         str | None, Option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
@@ -86,12 +85,10 @@ class ExtrapolateOptions(Writing):
     factor: Annotated[Decimal | None, Option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)] = None
     extend: Annotated[str | None, Option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)] = None
     prefix: Annotated[
-        int | None,
-        Option("Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)),
+        int | None, Option("Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST))
     ] = None
     grid: Annotated[
-        tuple[int, int] | None,
-        Option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size),
+        tuple[int, int] | None, Option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
     ] = None
     to_grid: Annotated[tuple[int, int] | None, Option("Resize them to this grid.", "HxW", LONGER, check=grid_size)] = (
         None
@@ -102,8 +99,7 @@ class ExtrapolateOptions(Writing):
         Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
     ] = None
     probe: Annotated[
-        bool,
-        Option("Train small models on a toy language, and measure their loss beyond the length.", panel=TRIAL),
+        bool, Option("Train small models on a toy language, and measure their loss beyond the length.", panel=TRIAL)
     ] = False
     output: Output = None
     format: Format = None

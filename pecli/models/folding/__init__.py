@@ -11,8 +11,7 @@ from pecli.models.families import ModelFamily
 from pecli.models.folding.common import Fold as Fold
 from pecli.models.folding.common import Folded as Folded
 from pecli.models.folding.common import Parameters as Parameters
-from pecli.models.folding.flat import flat
-from pecli.models.folding.kinds import kept, pair
+from pecli.models.folding.many import flat, kept, pair
 from pecli.models.folding.single import SINGLE
 from pecli.models.keys import Keys
 from pecli.models.notes import Notes

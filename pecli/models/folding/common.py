@@ -34,8 +34,8 @@ Fold = Callable[[Keys, ModelFamily, Notes], Folded]
 def dictionary(keys: Keys, name: str) -> Parameters | None:
     """Return a copy of a dictionary of the config; None for null or absent."""
     value = keys.get(name)
-    if value is None or value is False or value == {}:
-        return None if value != {} or name == "rope_scaling" else {}
+    if value is None or value is False or (value == {} and name == "rope_scaling"):
+        return None
     if not isinstance(value, dict):
         raise keys.bad(f"has {name} {shown(value)}: it must be an object of rope parameters or null")
     return {name: dict(inner) if isinstance(inner, dict) else inner for name, inner in value.items()}
@@ -52,13 +52,10 @@ def kinds_of(keys: Keys, family: ModelFamily) -> tuple[str, ...]:
 def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
     """Return the base beside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
-    default = family.theta
     if name not in keys:
-        return default
+        return family.theta
     if inner is not None:
-        notes.ignore(name, f"{key} has a base of its own, which wins", told=True)
-        if keys.get(name) != inner:
-            notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a base of its own, {shown(inner)}")
+        _outvoted(keys, notes, name, inner, key, "base")
         return None
     notes.use(name, "base of the frequencies")
     return keys.get(name)
@@ -76,28 +73,33 @@ def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
     if width and name not in keys and number(keys.get(width)) is not None and inner is None:
         notes.use(width, "columns of a head that rotate")
         return keys.needed(width, None) / head_of(keys, family, notes).width
-    if name in keys:
-        if inner is not None:
-            notes.ignore(name, f"{key} has a share of its own, which wins", told=True)
-            if keys.get(name) != inner:
-                notes.warn(
-                    f"{name}={shown(keys.get(name))} has no effect: {key} has a share of its own, {shown(inner)}"
-                )
-        else:
-            notes.use(name, "share of the head that rotates")
-        return keys.get(name)
-    return family.partial
+    if name not in keys:
+        return family.partial
+    if inner is not None:
+        _outvoted(keys, notes, name, inner, key, "share")
+    else:
+        notes.use(name, "share of the head that rotates")
+    return keys.get(name)
+
+
+def _outvoted(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
+    """Say that a key beside the dictionary has no effect, as the dictionary has one of its own."""
+    notes.ignore(name, f"{key} has a {what} of its own, which wins", told=True)
+    if keys.get(name) != inner:
+        notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a {what} of its own, {shown(inner)}")
+
+
+def set_type(keys: Keys, family: ModelFamily, params: Parameters) -> None:
+    """Complete parameters with their type, and the original length where the type has one."""
+    params.setdefault("rope_type", params.get("type", "default"))
+    if params["rope_type"] in WITH_ORIGINAL:
+        params.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
 
 
 def complete_kinds(
-    keys: Keys,
-    family: ModelFamily,
-    notes: Notes,
-    params: Parameters,
-    kinds: Iterable[str],
-    key: str,
-    share: bool = True,
-) -> Folded:
+    keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, kinds: Iterable[str],
+    key: str = "rope_parameters", share: bool = True,
+) -> Folded:  # fmt: skip
     """Complete nested dictionaries, one for each kind of layer.
 
     With `share`, a rotating share beside them reaches the first scaled type
@@ -114,14 +116,12 @@ def complete_kinds(
             continue
         if not isinstance(inner, dict):
             raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
-        inner.setdefault("rope_type", inner.get("type", "default"))
+        set_type(keys, family, inner)
         if "rope_theta" not in inner:
             inner["rope_theta"] = theta_beside(keys, family, notes, None, key)
         scaled = scaled or inner["rope_type"] != "default"
         if share and scaled and "partial_rotary_factor" in keys:
             inner.setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
-        if inner["rope_type"] in WITH_ORIGINAL:
-            inner.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
         layers[kind] = inner
         if "truncate" in inner and inner["rope_type"] == "yarn":
             nested_truncate(params, kind, inner, key, notes)

@@ -5,19 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pecli.models.families import ModelFamily
-from pecli.models.folding.common import (
-    FULL,
-    SLIDING,
-    WITH_ORIGINAL,
-    Fold,
-    Folded,
-    Parameters,
-    complete_kinds,
-    dictionary,
-    kinds_of,
-    nested_truncate,
-    share_beside,
-)
+from pecli.models.folding import common
+from pecli.models.folding.common import FULL, SLIDING, Fold, Folded, Parameters, dictionary, kinds_of
 from pecli.models.keys import Keys, number, shown
 from pecli.models.notes import Notes
 
@@ -41,17 +30,11 @@ def _deepseek_v4(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     main, compress = params.get("main"), params.get("compress")
     if not (isinstance(main, dict) and isinstance(compress, dict)):
         inner = {name: value for name, value in params.items() if name not in ("main", "compress")}
-        inner.setdefault("rope_type", inner.get("type", "default"))
-        if inner["rope_type"] in WITH_ORIGINAL:
-            inner.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
+        common.set_type(keys, family, inner)
         theta = keys.get("compress_rope_theta", 160000)
         notes.use("compress_rope_theta", "base of the compressed layers")
         notes.use("rope_theta", "base of the sliding layers")
-        main = {
-            "rope_type": "default",
-            "rope_theta": keys.get("rope_theta", 10000),
-            "partial_rotary_factor": share_float,
-        }
+        main = {}
         compress = {**inner, "rope_theta": theta, "partial_rotary_factor": share_float}
         if compress["rope_type"] == "yarn":
             compress.setdefault("attention_factor", 1)
@@ -60,13 +43,11 @@ def _deepseek_v4(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
             if name in keys:
                 notes.ignore(name, "rope_parameters has both tables already")
     for kind, inner in (("main", main), ("compress", compress)):
-        inner.setdefault("rope_type", inner.get("type", "default"))
+        common.set_type(keys, family, inner)
         inner.setdefault("rope_theta", keys.get("rope_theta", 10000))
         inner.setdefault("partial_rotary_factor", share_float)
-        if inner["rope_type"] in WITH_ORIGINAL:
-            inner.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
         if "truncate" in inner:
-            nested_truncate({}, kind, inner, "rope_scaling", notes)
+            common.nested_truncate({}, kind, inner, "rope_scaling", notes)
     return Folded({"main": main, "compress": compress}, True, "rope_scaling")
 
 
@@ -98,7 +79,7 @@ def _by_layer(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         params[kind].setdefault("rope_theta", 10000)
         if given and "partial_rotary_factor" in keys:
             params[kind].setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
-    return complete_kinds(keys, family, notes, params, kinds, "rope_parameters", share=False)
+    return common.complete_kinds(keys, family, notes, params, kinds, share=False)
 
 
 def _of_layer(keys: Keys, name: str, values: Any, layer: int) -> Any:
@@ -122,7 +103,7 @@ def _zipped(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     for inner in params.values():
         if isinstance(inner, dict):
             inner.setdefault("rope_theta", 10000)
-    return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
+    return common.complete_kinds(keys, family, notes, params, kinds_of(keys, family))
 
 
 def _shares_by_kind(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
@@ -140,7 +121,7 @@ def _shares_by_kind(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         inner.setdefault("rope_type", "default")
         inner.setdefault("rope_theta", base if theta is None else theta)
         inner.setdefault("partial_rotary_factor", share)
-    return complete_kinds(keys, family, notes, params, kinds_of(keys, family), "rope_parameters")
+    return common.complete_kinds(keys, family, notes, params, kinds_of(keys, family))
 
 
 def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
@@ -159,7 +140,7 @@ def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         base = base * ratio
         notes.use(times, "multiplies the base")
     params: Parameters = {"rope_type": "default", "rope_theta": base}
-    share = share_beside(keys, family, notes, None, "")
+    share = common.share_beside(keys, family, notes, None, "")
     if share is not None:
         params["partial_rotary_factor"] = share
     stretch = family.option("stretch")
@@ -206,7 +187,7 @@ def _dots3(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         inner = params[kind]
         inner.setdefault("rope_theta", theta)
         inner["partial_rotary_factor"] = rope / head
-    return complete_kinds(keys, family, notes, params, kinds, "rope_parameters")
+    return common.complete_kinds(keys, family, notes, params, kinds)
 
 
 SINGLE: dict[str, Fold] = {

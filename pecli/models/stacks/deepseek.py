@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models.changes import DEEPSEEK, magnitude_of_one, unscaled
-from pecli.models.reading import Params, Written
+from pecli.models.changes import DEEPSEEK, magnitude_of_one, unscaled_when_short
 from pecli.models.remedies import NO_MSCALE
 from pecli.models.stack import Rule, Stack
 
 _rule = partial(Rule, scaling="yarn", source="DeepSeek-V3 inference/model.py:297-372, 435")
-
-
-def _unscaled_when_short(params: Params, written: Written) -> Params:
-    """Return the plain table where the longest sequence does not exceed the original length."""
-    short = written.length is not None and written.length <= int(params["original-max"])
-    return unscaled(params, written) if short else params
-
 
 STACK = Stack(
     title="DeepSeek's own code", version="9b4e978", scalings=("none", "yarn"), models=DEEPSEEK, own_reader=True,
@@ -30,7 +22,7 @@ STACK = Stack(
         ),
         _rule(
             key="max_position_embeddings", text="scales only when the longest sequence exceeds the original length",
-            change=_unscaled_when_short,
+            change=unscaled_when_short,
         ),
     ),
 )  # fmt: skip

@@ -22,14 +22,9 @@ def _ramp_of_length(params: Params, written: Written) -> Params:
     return {**found, "original-max": str(written.length)}
 
 
-def _unscaled_when_short(params: Params, written: Written) -> Params:
-    short = written.length is not None and written.length <= int(params["original-max"])
-    return changes.unscaled(params, written) if short else params
-
-
 def _short_unscaled(params: Params, written: Written) -> Params:
     """Return a magnitude of 1 with the short list."""
-    short = written.length is not None and written.length <= int(params["original-max"])
+    short = changes.short(params, written)
     return {**changes.without(params, "max-position"), "attention-factor": "1"} if short else params
 
 
@@ -51,7 +46,7 @@ STACK = Stack(
         usual.inner_original(_PATH, ("yarn", "llama3")),
         _yarn(
             key="max_position_embeddings", text="scales only when the longest sequence exceeds the original length",
-            change=_unscaled_when_short,
+            change=changes.unscaled_when_short,
         ),
         _yarn(
             key=changes.ORIGINAL,

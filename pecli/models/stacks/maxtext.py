@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pecli.models.changes import magnitude_of_one
+from pecli.models.changes import after, built_in, giving, magnitude_of_one
 from pecli.models.stack import Rule, Stack
 
 _PATH = "src/maxtext/layers/embeddings.py"
-_BUILT_IN = {"factor": "8", "low-freq-factor": "1", "high-freq-factor": "4", "original-max": "8192"}
 
 STACK = Stack(
     title="MaxText", version="e591f30cb (2026-08-22)", scalings=("none", "yarn", "llama3"), own_reader=True,
@@ -16,7 +15,7 @@ STACK = Stack(
             key="factor",
             text="has 8, 1, 4 and 8192 for the factors and the original length of Llama 3.1, whatever the config "
             "says",
-            source=_PATH, scaling="llama3", change=lambda params, written: {**params, **_BUILT_IN},
+            source=_PATH, scaling="llama3", change=after(giving(factor="8"), built_in),
         ),
         Rule(
             key="attention_factor",

@@ -6,7 +6,7 @@ from functools import partial
 
 from pecli.models import changes, usual
 from pecli.models.keys import number
-from pecli.models.reading import Params, Written
+from pecli.models.reading import Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
 from pecli.models.stack import Rule, Stack
 
@@ -14,10 +14,6 @@ _CORE = "megatron/core/models/common/embeddings"
 _BRIDGE = "Megatron-Bridge 067f987df conversion"
 _OWN_BRIDGES = ("gemma3_text", "gemma4_text", "exaone4", "exaone_moe")  # not run
 _yarn = partial(Rule, scaling="yarn")
-
-
-def _built_in(params: Params, written: Written) -> Params:
-    return {**params, "low-freq-factor": "1", "high-freq-factor": "4", "original-max": "8192"}
 
 
 def _zero_beta(written: Written) -> bool:
@@ -69,7 +65,7 @@ STACK = Stack(
             scaling="llama3", key="low_freq_factor",
             text="has 1, 4 and 8192 for low_freq_factor, high_freq_factor and the original length, whatever the "
             "config says",
-            source=f"{_CORE}/rotary_pos_embedding.py:91; llama_bridge.py:69", change=_built_in,
+            source=f"{_CORE}/rotary_pos_embedding.py:91; llama_bridge.py:69", change=changes.built_in,
         ),
         usual.honoured_share(f"{_BRIDGE}/model_bridge.py:477", ("none", "linear", "llama3")),
     ),

@@ -19,8 +19,7 @@ STACK = Stack(
         Rule(
             key="mscale",
             text="scales by mscale over mscale_all_dim, with 1 and 0 for what is absent, and rounds the ramp's ends",
-            source=_PATH, scaling="yarn",
-            change=lambda params, written: changes.whole_ends(changes.ratio(params, written), written),
+            source=_PATH, scaling="yarn", change=changes.after(changes.ratio, changes.whole_ends),
             where=changes.of(*_YARN),
         ),
         Rule(

@@ -7,11 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import (
-    INNER_ORIGINAL,
-    NO_SHARE,
-    OLD_STYLE,
-)
+from pecli.models.remedies import INNER_ORIGINAL, NO_SHARE, OLD_STYLE
 from pecli.models.stack import Rule, Stack
 from pecli.numbers.text import number_text
 

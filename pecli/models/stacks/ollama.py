@@ -46,7 +46,7 @@ STACK = Stack(
             text="hands on factor, original length and betas alone: the magnitude is 0.1 ln(factor) + 1, and the "
             "ramp's ends are rounded",
             source=f"{_PATH}/convert_gptoss.go", scaling="yarn",
-            change=lambda params, written: changes.whole_ends(changes.plain_magnitude(params, written), written),
+            change=changes.after(changes.plain_magnitude, changes.whole_ends),
             where=changes.of("gpt_oss", "gemma3_text"),
         ),
         Rule(

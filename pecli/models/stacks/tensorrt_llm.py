@@ -17,7 +17,7 @@ STACK = Stack(
         Rule(
             key="low_freq_factor", scaling="llama3",
             text="has 1 and 4 for low_freq_factor and high_freq_factor, whatever the config says", source=_PATH,
-            change=lambda params, written: {**params, "low-freq-factor": "1", "high-freq-factor": "4"},
+            change=changes.giving(low_freq_factor="1", high_freq_factor="4"),
         ),
         Rule(
             key="max_position_embeddings", scaling="longrope",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from pecli.models.changes import built_in
 from pecli.models.stack import Rule, Stack
-
-_BUILT_IN = {"low-freq-factor": "1", "high-freq-factor": "4", "original-max": "8192"}
 
 STACK = Stack(
     title="torchtune", version="0.6.1",
@@ -19,8 +18,7 @@ STACK = Stack(
         Rule(
             key="low_freq_factor",
             text="has 1, 4 and 8192 for low_freq_factor, high_freq_factor and the original length",
-            source="torchtune/models/llama3_1/_position_embeddings.py", scaling="llama3",
-            change=lambda params, written: {**params, **_BUILT_IN},
+            source="torchtune/models/llama3_1/_position_embeddings.py", scaling="llama3", change=built_in,
         ),
     ),
 )  # fmt: skip

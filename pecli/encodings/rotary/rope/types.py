@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -10,16 +10,44 @@ from pecli.errors import PecliError
 from pecli.records import dataclass
 
 
+class Notes(Protocol):
+    """What is said of a config while it is read."""
+
+    def use(self, name: str, meaning: str) -> None:
+        """Say what a key, with its place in the file, is read for."""
+
+    def ignore(self, name: str, reason: str) -> None:
+        """Say why a key has no effect."""
+
+    def fault(self, text: str) -> None:
+        """Say where the framework departs from what a key says."""
+
+    def warn(self, text: str) -> None:
+        """Say what a user must hear of."""
+
+
+
 class Reader(Protocol):
-    """What reads the rope parameters of a model's config, as a scaling sees it."""
+    """What reads the rope parameters of a model's config, as a scaling sees it.
+
+    Attributes
+    ----------
+    params : mapping of str to object
+        The parameters as they are written, folded into one dictionary.
+    read : set of str
+        Keys that count as read.
+    """
+
+    params: dict[str, Any]
+    read: set[str]
+
+    @property
+    def notes(self) -> Notes:
+        """What is said of the config."""
 
     @property
     def model(self) -> str:
         """The model type."""
-
-    @property
-    def given(self) -> Mapping[str, Any]:
-        """The parameters as they are written, folded into one dictionary."""
 
     @property
     def length(self) -> int:
@@ -33,8 +61,6 @@ class Reader(Protocol):
     def truncate(self) -> Any:
         """The key of that name, from where YaRN looks for it."""
 
-    def trait(self, name: str) -> str:
-        """Return what is special to the model's class under this name; empty for nothing."""
 
     def number(self, name: str, required: bool = True, least: int | None = 0) -> int | Decimal | None:
         """Return a number of the parameters, above `least` where one is given; None where absent."""
@@ -42,26 +68,15 @@ class Reader(Protocol):
     def text(self, name: str) -> str:
         """Return a number that must be there, as text."""
 
+    def trait(self, name: str) -> str:
+        """Return what is special to the model's class under this name; empty for nothing."""
+
     def numbers(self, name: str, count: int) -> str:
         """Return a list of `count` numbers above 0, as text."""
 
     def place(self, name: str) -> str:
         """Return a key with its place in the file, for messages."""
 
-    def use(self, name: str, meaning: str) -> None:
-        """Say what a key is read for."""
-
-    def ignore(self, name: str, reason: str) -> None:
-        """Say why a key has no effect."""
-
-    def pass_over(self, *names: str) -> None:
-        """Count keys as read that the model's class takes and does not use."""
-
-    def fault(self, text: str) -> None:
-        """Say where the framework departs from what a key says."""
-
-    def warn(self, text: str) -> None:
-        """Say what a user must hear of."""
 
     def bad(self, rule: str) -> PecliError:
         """Return the error of a config that cannot be meant."""

@@ -48,8 +48,8 @@ def _float32(series: PlainSeries, *, factor: Decimal, max_position: int, seq_len
 
 
 def _read(reader: Reader, width: int) -> dict[str, str]:
-    if reader.trait("alpha") and reader.given.get("alpha"):
-        reader.use("alpha", "factor of a fixed NTK scaling, whatever the length")
+    if reader.trait("alpha") and reader.params.get("alpha"):
+        reader.notes.use(reader.place("alpha"), "factor of a fixed NTK scaling, whatever the length")
         found = {"scaling": "ntk", "factor": reader.text("alpha")}
     else:
         found = {"scaling": "dynamic", "factor": reader.text("factor"), "max-position": str(reader.length)}

@@ -96,18 +96,18 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     short, long = reader.numbers("short_factor", pairs), reader.numbers("long_factor", pairs)
     found = {"scaling": "longrope", "short-factor": short, "long-factor": long, "original-max": original}
     if reader.trait("mscale-by") == "length":
-        reader.fault(
+        reader.notes.fault(
             f"transformers uses the short factors of {reader.model} at every length: its forward pass asks "
             "for them without a length"
         )
-        reader.pass_over("factor", "attention_factor")
+        reader.read.update(("factor", "attention_factor"))
         magnitudes = {"short-mscale": reader.text("short_mscale"), "long-mscale": reader.text("long_mscale")}
         return {**found, "long-factor": short, **magnitudes}
     given = reader.number("attention_factor", required=False, least=None)
     factor = reader.number("factor", required=False)
     if given is not None:
         if factor is not None:
-            reader.ignore("factor", "attention_factor is given, which wins")
+            reader.notes.ignore(reader.place("factor"), "attention_factor is given, which wins")
         return {**found, "attention-factor": number_text(given)}
     return {**found, "max-position": str(reader.length)} if factor is None else {**found, "factor": number_text(factor)}
 

@@ -50,10 +50,10 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     if width % 2:
         raise reader.bad(f"rotates {width} columns, an odd number, which rope type yarn does not take")
     original = reader.original
-    factor = reader.number("factor", required="factor" not in reader.given)
+    factor = reader.number("factor", required="factor" not in reader.params)
     if factor is None:
         factor = CONTEXT.divide(Decimal(reader.length), Decimal(original))
-        reader.warn(f"{reader.place('factor')} is null: taken as max_position_embeddings over the original length")
+        reader.notes.warn(f"{reader.place('factor')} is null: taken as max_position_embeddings over the original length")
     found = {"scaling": "yarn", "factor": number_text(factor), "original-max": str(original)}
     for name, option in (("beta_fast", "beta-fast"), ("beta_slow", "beta-slow")):
         value = reader.number(name, required=False, least=None)
@@ -71,18 +71,18 @@ def _read_magnitude(reader: Reader) -> dict[str, str]:
     written = {name: weight for name, weight in weights.items() if weight is not None}
     if given is not None:
         for name in written:
-            reader.ignore(name, "attention_factor is given, which wins")
+            reader.notes.ignore(reader.place(name), "attention_factor is given, which wins")
         return {"attention-factor": number_text(given)}
     if len(written) == 2 and all(written.values()):
         return {name.replace("_", "-"): number_text(weight) for name, weight in written.items()}
     for name, weight in written.items():
-        reader.ignore(name, "transformers reads mscale and mscale_all_dim only together")
+        reader.notes.ignore(reader.place(name), "transformers reads mscale and mscale_all_dim only together")
         if weight:
-            reader.fault(
+            reader.notes.fault(
                 f"transformers ignores {reader.place(name)}={number_text(weight)} without its partner: DeepSeek's "
                 "own code, vLLM and others scale by it"
             )
-            reader.warn(f"{reader.place(name)} has no effect without a partner that is not 0")
+            reader.notes.warn(f"{reader.place(name)} has no effect without a partner that is not 0")
     return {}
 
 
