@@ -10,6 +10,7 @@ so that the count over any number of positions is exact, in closed form.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -94,16 +95,12 @@ def _cover_one(index: int, new: Decimal, old: Decimal, train: int, test: int) ->
         step = (TURN - step) % TURN
     outside = _outside(train, test, step, arc)
     return Coverage(
-        index=index,
-        frequency=float(new),
-        trained=float(old),
+        index=index, frequency=float(new), trained=float(old),
         wavelength=float(CONTEXT.divide(TAU, abs(new))) if new else float("inf"),
         turns=float(CONTEXT.divide(CONTEXT.multiply(abs(old), Decimal(train)), TAU)),
-        seen=arc / TURN,
-        unseen=max(0, reach - arc) / TURN,
-        outside=outside,
+        seen=arc / TURN, unseen=max(0, reach - arc) / TURN, outside=outside,
         first=_first(train, test, step, arc) if outside else None,
-    )
+    )  # fmt: skip
 
 
 def turn_fraction(frequency: Decimal) -> int:
@@ -152,11 +149,5 @@ def floor_sum(count: int, modulus: int, slope: int, offset: int) -> int:
 
 def _first(train: int, test: int, step: int, arc: int) -> int:
     """Return the first position of train .. test-1 whose phase was not seen; there is one."""
-    low, high = train, test - 1  # the count of those up to a position grows with it
-    while low < high:
-        middle = (low + high) // 2
-        if _outside(train, middle + 1, step, arc):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    # the count of those up to a position grows with it
+    return train + bisect_left(range(train, test), 1, key=lambda p: _outside(train, p + 1, step, arc))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Tabular
 from pecli.extrapolation.resize import trained_rows
+from pecli.numbers.rounding import widen
 
 LOOKED_AT = 1 << 14
 
@@ -53,36 +54,14 @@ def extension_reach(source: str, table: Tabular, longer: Tabular, way: str) -> E
     rows, array = trained_rows(table)
     made = longer.arrays[0]
     count = min(made.rows, LOOKED_AT)
-    old, new = _wide(rows, array.dtype), _wide(longer.read_rows([made.name], 0, count)[made.name], made.dtype)
+    old, new = widen(rows, array.dtype), widen(longer.read_rows([made.name], 0, count)[made.name], made.dtype)
     return ExtensionReach(
-        source=source,
-        way=way,
-        name=made.name,
-        dtype=made.dtype,
-        shape=made.shape,
-        rows=len(old),
-        new_rows=made.rows,
-        norm=_norm(old),
-        new_norm=_norm(new),
-        step=_step(old),
-        new_step=_step(new),
-        repeated=len(new) - len(np.unique(new, axis=0)),
-        looked_at=count,
-    )
-
-
-def _wide(rows: NDArray[np.generic], dtype: str) -> NDArray[np.float64]:
-    if dtype == "bfloat16":
-        from pecli.numbers.rounding import widen
-
-        rows = widen(rows, dtype)
-    return np.asarray(rows, np.float64)
+        source, way, made.name, made.dtype, made.shape, rows=len(old), new_rows=made.rows,
+        norm=_norm(old), new_norm=_norm(new), step=_norm(np.diff(old, axis=0)), new_step=_norm(np.diff(new, axis=0)),
+        repeated=len(new) - len(np.unique(new, axis=0)), looked_at=count,
+    )  # fmt: skip
 
 
 def _norm(rows: NDArray[np.float64]) -> float:
-    return float(np.sqrt((rows * rows).sum(1)).mean())
-
-
-def _step(rows: NDArray[np.float64]) -> float:
-    steps = np.diff(rows, axis=0)
-    return float(np.sqrt((steps * steps).sum(1)).mean()) if len(steps) else 0.0
+    """Return the mean length of the rows, 0 where there are none."""
+    return float(np.sqrt((rows * rows).sum(1)).mean()) if len(rows) else 0.0

@@ -98,15 +98,6 @@ def check_lengths(train: int, test: int) -> None:
         raise BadParameter("test-len", test, rule)
 
 
-def trained_length(recipe: Recipe) -> int | None:
-    """Return the training length that a recipe itself states."""
-    for name in ("max_len", "original_max", "max_position"):
-        value = recipe.values.get(name)
-        if isinstance(value, int):
-            return value
-    return None
-
-
 def extrapolate(
     source: str, recipe: Recipe, train: int, test: int, *, scalings: Sequence[str] = (), factor: Decimal | None = None,
     strict: bool = False, threshold: float = 0.01, tuned: bool = False,
@@ -142,11 +133,11 @@ def extrapolate(
     if reach.measured:
         under = extrapolate(source, Recipe.parse(reach.measured), train, test, threshold=threshold)
         return replace(under, recipe=made.recipe, encoding=made.encoding, family=made.family, longer=made.longer)
-    last = _last_position(resolved, test)
     if reach.new == "grid":
-        return replace(
-            made, verdict="fixed", finding=f"its own parameters fix its {plan.rows} rows", remedy=reach.remedy
-        )
+        finding = f"its own parameters fix its {plan.rows} rows"
+        return replace(made, verdict="fixed", finding=finding, remedy=reach.remedy)
+    high = resolved.domain.high
+    last = test - 1 if high is None else min(test - 1, int(high))
     if last < test - 1:
         finding = f"the last position with a value is {last}; positions {last + 1} to {test - 1} have none"
         return replace(made, verdict="ends", finding=finding, remedy=reach.remedy)
@@ -170,19 +161,13 @@ def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
     return Recipe(recipe.encoding, {**recipe.values, **filled}) if filled else recipe
 
 
-def _last_position(recipe: Recipe, test: int) -> int:
-    """Return the last position below the test length that has a value."""
-    high = recipe.domain.high
-    return test - 1 if high is None else min(test - 1, int(high))
-
-
 def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> Extrapolation:
     plain = recipe if tuned else unscaled(recipe)
     before = plain.plan
     assert isinstance(before, Waves)
     if not plan.bands:
         return replace(made, verdict="inside", finding="its phases are no products of one frequency and a position")
-    reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain is recipe else None)
+    reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain == recipe else None)
     return _of_phases(made, reach, scales=bool(scalings_of(recipe)))
 
 
@@ -211,8 +196,8 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     if isinstance(plan, Bias) and (plan.heads or plan.shared is not None):
         plan.prepare()
         bias = bias_reach(plan, made.train, made.test, threshold, multiplies=multiplies)
+    made = replace(made, bias=bias, index=index)
     if index is not None:
-        made = replace(made, bias=bias, index=index)
         if index.new:
             finding = f"{index.new} rows are used by new distances only"
             return replace(made, verdict="unseen", finding=finding, remedy="train on longer sequences")
@@ -220,21 +205,20 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
         return replace(made, verdict="inside", finding=finding)
     assert isinstance(plan, Bias)
     assert bias is not None
-    above, below = (max(getattr(head, side) for head in bias.heads) for side in ("above", "below"))
-    if above:
+    if any(head.above for head in bias.heads):
         heads = sum(head.above > 0 for head in bias.heads)
         most = max(head.new[1] - head.trained[1] for head in bias.heads)
         who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "what every head makes its bias of gives"
         finding = f"{who} new distances a larger bias than training, by up to {figure(most, 3)}"
-        return replace(made, bias=bias, verdict="unseen", finding=finding)
-    if below:
+        return replace(made, verdict="unseen", finding=finding)
+    if any(head.below for head in bias.heads):
         within = sum(head.window < made.train for head in bias.heads)
         finding = (
             f"{within} of {len(bias.heads)} heads already gave less than {100 * threshold:g} % of the nearest key's "
             "weight to keys within the training length; it needs no longer table"
         )
-        return replace(made, bias=bias, verdict="falls", finding=finding)
-    return replace(made, bias=bias, verdict="inside", finding="no new bias occurs; it needs no longer table")
+        return replace(made, verdict="falls", finding=finding)
+    return replace(made, verdict="inside", finding="no new bias occurs; it needs no longer table")
 
 
 def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapolation:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.extrapolation.waves import Curve, sample
+from pecli.numbers.points import Points
 from pecli.records import dataclass
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 ALL = 1 << 16
 """Up to so many distances all are looked at; beyond that a sample, with the ends of a window found by bisection."""
@@ -132,8 +133,6 @@ class ValueReach:
 
 def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplies: bool = False) -> BiasReach:
     """Return what a bias does between two lengths; `multiplies` where it is a factor of the weight, not a logit."""
-    import numpy as np
-
     sampled = test > ALL
     distances = np.array(sorted({*sample(test, COLUMNS), train - 1, train}) if sampled else range(test), np.int64)
     heads, curves = [], []
@@ -155,9 +154,6 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplie
 
 def _row(plan: Bias, head: int) -> Row:
     """Return a function of a query and distances that gives one head's bias relative to no other key, (m,)."""
-    import numpy as np
-
-    from pecli.numbers.points import Points
 
     def values(query: int, distances: NDArray[np.int64]) -> NDArray[np.float64]:
         assert plan.value is not None
@@ -180,8 +176,6 @@ def _head(
     head: int, row: Row, distances: NDArray[np.int64], values: NDArray[np.float64], known: NDArray[np.float64],
     train: int, test: int, limit: float,
 ) -> HeadReach:  # fmt: skip
-    import numpy as np
-
     window = _last(row, test, distances, values >= limit, lambda v: v >= limit)
     last = float(values[-1])
     other = _last(row, test, distances, values != last, lambda v: v != last)
@@ -197,31 +191,19 @@ def _last(
     row: Row, test: int, distances: NDArray[np.int64], holds: NDArray[np.bool_], test_one: Callable[[float], bool]
 ) -> int:
     """Return the farthest distance of which something holds, -1 where of none; between samples by bisection."""
-    import numpy as np
-
     where = np.nonzero(holds)[0]
     if not len(where):
         return -1
     i = int(where[-1])
     low = int(distances[i])
-    high = int(distances[i + 1]) if i + 1 < len(distances) else low + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if test_one(float(row(test - 1, np.array([middle], np.int64))[0])):
-            low = middle
-        else:
-            high = middle
-    return low
+    between = range(low + 1, int(distances[i + 1])) if i + 1 < len(distances) else range(0)
+    return low + bisect_left(between, True, key=lambda d: not test_one(float(row(test - 1, np.array([d]))[0])))
 
 
 def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | None:
     """Return how distances share rows of a trained table, None where there is no such index."""
-    import numpy as np
-
     if plan.index is None:
         return None
-    from pecli.numbers.points import Points
-
     distances = np.arange(min(test, INDEXED), dtype=np.int64)
     if test > INDEXED:  # every index known is constant far beyond its largest distance
         distances = np.append(distances, np.array([d for d in sample(test, COLUMNS) if d >= INDEXED], np.int64))
@@ -235,10 +217,6 @@ def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | No
 
 def value_reach(plan: Values, train: int, test: int) -> ValueReach:
     """Return how columns leave the range that they had in training."""
-    import numpy as np
-
-    from pecli.numbers.points import Points
-
     sampled = test > COLUMNS
     positions = sample(test, COLUMNS)
     if sampled:  # where bits turn over
@@ -265,8 +243,6 @@ def value_reach(plan: Values, train: int, test: int) -> ValueReach:
 
 def _plain(values: Any) -> NDArray[np.float64]:
     """Return kernel values as float64, for figures."""
-    import numpy as np
-
     return np.asarray(getattr(values, "hi", values), np.float64)
 
 

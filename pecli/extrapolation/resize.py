@@ -11,15 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.rounding import widen
+from pecli.tables.fill.rounding import round_into
+from pecli.version import __version__
 
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
 SMOOTH = ("linear", "cubic")
@@ -81,25 +82,22 @@ class Extension:
     alpha: float = 0.4
 
 
-def make_taps(
-    way: str, old: int, new: int, *, antialias: bool = False, alpha: float = 0.4, dtype: str = "float64"
-) -> Taps:
+def make_taps(extension: Extension, old: int, new: int, dtype: str = "float64") -> Taps:
     """Return the taps of `new` rows made of `old` ones.
 
     `dtype` is the type of the rows: PyTorch places the rows of all but float64
     in float32, which shows in the fifth decimal of a long side.
     """
+    way, alpha = extension.way, extension.alpha
     if way in SMOOTH:
         scale = old / new if dtype == "float64" else float(np.float32(old) / np.float32(new))
         centre = scale * (np.arange(new, dtype=np.float64) + 0.5)  # exact for a scale of 24 bits
-        if antialias:
+        if extension.antialias:
             return _antialiased(way, old, scale, _rounded(centre, dtype))
         return _smooth(way, old, _rounded(centre - 0.5, dtype))  # one rounding, as a fused multiply-add has
     i = np.arange(new, dtype=np.int64)
-    if way == "nearest":
-        return Taps((i * old // new)[:, None], np.ones((new, 1)))
-    if way == "tile":
-        return Taps((i % old)[:, None], np.ones((new, 1)))
+    if way in ("nearest", "tile"):
+        return Taps((i * old // new if way == "nearest" else i % old)[:, None], np.ones((new, 1)))
     # a u(i) + (1-a) u(j) = p(j) + a/(1-a) (p(i) - p(0)), which leaves the first n rows as they are
     upper, lower = np.divmod(i, old)
     share = np.where(upper > 0, alpha / (1 - alpha), 0.0)
@@ -159,8 +157,6 @@ class Resized(Tabular):
     """
 
     def __init__(self, rows: NDArray[Any], array: Array, extension: Extension, new: int, source: str) -> None:
-        from pecli.version import __version__
-
         check_extension(extension, len(rows), new)
         self._rows, self._extension = rows, extension
         lead = array.shape[:-2]
@@ -168,15 +164,12 @@ class Resized(Tabular):
         self.arrays = (Array(array.name, (*lead, new, rows.shape[1]), array.dtype, axes, lead=len(lead) + 1),)
         old = extension.grid or (len(rows) - extension.prefix, 1)
         grid = extension.to_grid or (new - extension.prefix, 1)
-        way, antialias, alpha = extension.way, extension.antialias, extension.alpha
         self._sides = old, grid
-        self._taps = [
-            make_taps(way, a, b, antialias=antialias, alpha=alpha, dtype=array.dtype)
-            for a, b in zip(old, grid, strict=True)
-        ]
+        self._taps = [make_taps(extension, a, b, array.dtype) for a, b in zip(old, grid, strict=True)]
         self.recipe = None
+        way = extension.way
         self.metadata: Mapping[str, str] = {
-            "formula": FORMULAS[way] + (SMOOTHED if antialias else ""),
+            "formula": FORMULAS[way] + (SMOOTHED if extension.antialias else ""),
             "source": f"{SOURCES[way]}; rows of {source}",
             "extension": _words(extension, new),
             "pecli_version": __version__,
@@ -188,8 +181,6 @@ class Resized(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        from pecli.tables.fill.rounding import round_into
-
         (target,) = out.values()
         prefix, dtype = self._extension.prefix, self.arrays[0].dtype
         kept = max(0, min(prefix, stop) - start)
@@ -209,16 +200,8 @@ class Resized(Tabular):
             for j in range(across.index.shape[1]):
                 weight = down.weight[y, i] * across.weight[x, j]
                 index = down.index[y, i] * old_width + across.index[x, j] + self._extension.prefix
-                total += weight[:, None] * self._wide(index)
+                total += weight[:, None] * widen(self._rows[index], self.arrays[0].dtype)
         return total
-
-    def _wide(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        rows = self._rows[index]
-        if self.arrays[0].dtype == "bfloat16":
-            from pecli.numbers.rounding import widen
-
-            return np.asarray(widen(rows, "bfloat16"), np.float64)
-        return rows.astype(np.float64)
 
 
 def _words(e: Extension, new: int) -> str:
@@ -235,8 +218,6 @@ def check_extension(extension: Extension, rows: int, new: int) -> None:
     """Raise BadParameter where an extension does not fit a table of `rows` rows."""
     e = extension
     if e.way not in WAYS:
-        from pecli.errors import UnknownName
-
         raise UnknownName("way to extend", e.way, WAYS)
     if e.antialias and e.way not in SMOOTH:
         raise BadParameter("antialias", "true", f"is for linear and cubic, not for {e.way}: leave it out")

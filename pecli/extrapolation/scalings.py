@@ -102,8 +102,7 @@ def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
 def unscaled(recipe: Recipe) -> Recipe:
     """Return the encoding as the model was first trained: without a scaling."""
     names = scalings_of(recipe)
-    plain = _made(recipe, names[0], 1, 1, None)[0] if names else recipe
-    return recipe if plain == recipe else plain
+    return _made(recipe, names[0], 1, 1, None)[0] if names else recipe
 
 
 def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None = None) -> Recipe:
@@ -177,21 +176,9 @@ def _one(recipe: Recipe, name: str, train: int, test: int, factor: Decimal | Non
     binding = [p.index for p in reach.pairs if p.seen < 1 and p.trained]
     slowed = Slowed(before.frequencies, ratios, binding, times, test / train)
     need, base = _needed(reach, _rescalings(recipe)[name], slowed)
-    return Scaled(
-        scaling=name,
-        recipe=made.short,
-        factor=None if own is None else times,
-        reach=reach,
-        kept=_of_kind("kept", kinds),
-        blended=_of_kind("blended", kinds),
-        interpolated=_of_kind("interpolated", kinds),
-        smallest_factor=need,
-        smallest_base=base,
-    )
-
-
-def _of_kind(kind: str, kinds: Sequence[str]) -> tuple[int, ...]:
-    return tuple(i for i, k in enumerate(kinds) if k == kind)
+    kept, interpolated, blended = (tuple(i for i, k in enumerate(kinds) if k == kind) for kind in RULES)
+    given = None if own is None else times
+    return Scaled(name, made.short, given, reach, kept, blended, interpolated, need, base)
 
 
 def _kind(ratio: float, factor: float) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
-from pecli.errors import BadParameter
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.errors import BadFile, BadParameter
+from pecli.extrapolation.extrapolation import Extrapolation, check_lengths, extrapolate, stored_rows
+from pecli.extrapolation.resize import trained_rows
+from pecli.extrapolation.scalings import chosen
+from pecli.models.reader import read_config
+from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from pecli.declare.tabular import Tabular
-    from pecli.encodings.recipe import Recipe
-    from pecli.extrapolation.extrapolation import Extrapolation
-    from pecli.sources.sources import NamedSource
+from pecli.sources.configs import of_layer
+from pecli.sources.kinds import Kind, kind_of
+from pecli.sources.sources import NamedSource, read_source
+from pecli.tables.request import take_table_keys
 
 THRESHOLD = 0.01
 
@@ -35,7 +38,7 @@ class Subject:
     """
 
     source: NamedSource
-    table: Tabular | None
+    table: Tabular | None = None
     stored: Recipe | None = None
     keys: dict[str, str] = field(default_factory=dict)
 
@@ -52,17 +55,10 @@ class Subject:
 
 def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
     """Read a source; a config whose layers differ counts as one source for each kind of layer."""
-    from pecli.sources.kinds import Kind, kind_of
-
     if kind_of(text) is not Kind.CONFIG:
         if layer_type is not None:
             raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
-        return [read_subject(text)]
-    from pecli.errors import BadFile
-    from pecli.models import read_config
-    from pecli.sources.configs import of_layer
-    from pecli.sources.sources import NamedSource
-
+        return [subject_of(read_source(text))]
     reading = read_config(text)
     try:
         layers = {"": reading.select(layer_type)}
@@ -74,24 +70,14 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
     for name, layer in layers.items():
         keys = {} if layer.length is None else {"len": str(layer.length)}
         label = f"{text} ({name})" if name else text
-        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), None, keys=keys))
+        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), keys=keys))
     return found
-
-
-def read_subject(text: str) -> Subject:
-    """Read a source; a file that holds its recipe counts as that recipe."""
-    from pecli.sources.sources import read_source
-
-    return subject_of(read_source(text))
 
 
 def subject_of(source: NamedSource) -> Subject:
     """Return what a source is; a file that holds its recipe counts as that recipe."""
-    from pecli.encodings.recipe import Recipe, split_recipe
-    from pecli.tables.request import take_table_keys
-
     if source.recipe is not None:
-        return Subject(source, None, keys=source.given)
+        return Subject(source, keys=source.given)
     table = source.open()
     if table.recipe is None:
         return Subject(source, table)
@@ -100,32 +86,35 @@ def subject_of(source: NamedSource) -> Subject:
     return Subject(source, table, Recipe.bind(name, **keys), own)
 
 
-def lengths_of(subject: Subject, given: int | None, test: int | None) -> tuple[int, int]:
+def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[int, int]:
     """Return the training length, given or stated by the source, and the test length."""
-    from pecli.extrapolation.extrapolation import check_lengths, trained_length
-    from pecli.numbers.text import parse_integer
-
-    train, rows = given, None
     if subject.recipe is None:
-        from pecli.extrapolation.resize import trained_rows
-
         assert subject.table is not None
-        rows = trained_rows(subject.table)[0].shape[0]
+        rows = len(trained_rows(subject.table)[0])
         check_rows(train, rows)
+        train = rows
     elif train is None:
-        rows = trained_length(subject.recipe)
-        if rows is None and "len" in subject.keys:
-            rows = parse_integer("len", subject.keys["len"])
-        elif rows is None and subject.table is not None:
-            array = subject.table.arrays[0]
-            rows = array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
-    train = rows if train is None else train
+        train = _trained_length(subject, subject.recipe)
     if train is None:
         raise BadParameter("train-len", None, f"must be given: {subject.text} does not say how long it was trained")
     if test is None:
         raise BadParameter("test-len", None, "must be given: how many positions are wanted")
     check_lengths(train, test)
     return train, test
+
+
+def _trained_length(subject: Subject, recipe: Recipe) -> int | None:
+    """Return the training length that a source itself states."""
+    for name in ("max_len", "original_max", "max_position"):
+        value = recipe.values.get(name)
+        if isinstance(value, int):
+            return value
+    if "len" in subject.keys:
+        return parse_integer("len", subject.keys["len"])
+    if subject.table is None:
+        return None
+    array = subject.table.arrays[0]
+    return array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
 
 
 def check_rows(train: int | None, rows: int) -> None:
@@ -155,9 +144,6 @@ def report(
     BadParameter
         For a length that nothing states, and for a scaling of trained rows.
     """
-    from pecli.extrapolation.extrapolation import extrapolate, stored_rows
-    from pecli.extrapolation.scalings import chosen
-
     train, test = lengths_of(subject, train, test)
     if subject.recipe is None:
         if scaling is not None:

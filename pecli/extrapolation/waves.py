@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 
+import numpy as np
+
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
@@ -89,17 +91,12 @@ def wave_reach(
     pairs = cover(frequencies, train, test, seen)
     fine, before = _resolution(frequencies), _resolution(seen)
     return WaveReach(
-        pairs=pairs,
-        columns=2 * len(pairs),
-        critical_dimension=critical_dimension(seen, train),
-        inside=inside_share(pairs, train, test),
-        magnitude=float(plan.magnitude),
-        resolution=fine,
-        resolution_kept=fine / before if before else 1.0,
-        smallest_factor=smallest_factor(pairs, train, test),
+        pairs, columns=2 * len(pairs), critical_dimension=critical_dimension(seen, train),
+        inside=inside_share(pairs, train, test), magnitude=float(plan.magnitude), resolution=fine,
+        resolution_kept=fine / before if before else 1.0, smallest_factor=smallest_factor(pairs, train, test),
         smallest_base=smallest_base(seen, base, train, test),
         score=score(frequencies, float(plan.magnitude), train, test),
-    )
+    )  # fmt: skip
 
 
 def inside_share(pairs: Sequence[Coverage], train: int, test: int) -> float:
@@ -138,8 +135,6 @@ def smallest_base(frequencies: Sequence[Decimal], base: Decimal | None, train: i
 
 def score(frequencies: Sequence[Decimal], magnitude: float, train: int, test: int) -> Curve:
     """Return the mean of cos(D w), times the magnitude squared, at distances up to `test` - 1."""
-    import numpy as np
-
     distances = sorted({*sample(test), train - 1, train})
     steps = [turn_fraction(w) for w in frequencies]
     # Whole numbers reduce the phase without loss, whatever the distance; 53 bits of it are left for the cosine.

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 def run_trial(options: ExtrapolateOptions) -> int:
     """Train, try and report; return the exit status."""
-    if options.plot is not None:
-        from pecli.drawing.pictures import check_picture
-
-        check_picture(options.plot)  # before minutes of work
     # Small products lose more to waiting threads than they gain; it must be said before NumPy is loaded.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -57,12 +53,13 @@ def run_trial(options: ExtrapolateOptions) -> int:
 def _recipe(text: str, train: int) -> Recipe:
     """Return the recipe of a source in the model's size; a bare name has its defaults."""
     from pecli.encodings import CATALOGUE
-    from pecli.extrapolation.subjects import read_subject
+    from pecli.extrapolation.subjects import subject_of
     from pecli.extrapolation.trial.placing import fitted, fitted_by_name
+    from pecli.sources.sources import read_source
 
     if text in CATALOGUE:
         return fitted_by_name(text, train)
-    recipe = read_subject(text).recipe
+    recipe = subject_of(read_source(text)).recipe
     if recipe is None:
         raise BadParameter("SOURCE", text, "has no recipe: the probe trains encodings, not tables")
     return fitted(recipe, train)

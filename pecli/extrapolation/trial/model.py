@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,21 +45,6 @@ class Placing:
     trained: bool = False
 
 
-@dataclass
-class _Pass:
-    """What the backward pass needs of the forward one."""
-
-    previous: NDArray[np.int64]
-    x: Floats
-    q: Floats
-    k: Floats
-    v: Floats
-    weights: Floats
-    mixed: Floats
-    out: Floats
-    chance: Floats = field(default_factory=lambda: np.empty(0, np.float32))
-
-
 class Model:
     """Weights, and the two passes.
 
@@ -87,19 +72,17 @@ class Model:
 
     def loss(self, tokens: NDArray[np.int64], placing: Placing) -> Floats:
         """Return the loss in nats of each value, (batch, n/2)."""
-        chance = self._forward(tokens, placing).chance
-        target = tokens[:, 1::2] - KEYS
-        losses: Floats = -np.log(np.take_along_axis(chance, target[..., None], -1)[..., 0] + TINY)
-        return losses
+        chance = self._forward(tokens, placing)[-1]
+        return -np.log(np.take_along_axis(chance, _targets(tokens), -1)[..., 0] + TINY)
 
-    def _forward(self, tokens: NDArray[np.int64], placing: Placing) -> _Pass:
+    def _forward(self, tokens: NDArray[np.int64], placing: Placing) -> tuple[Any, ...]:
+        """Return what the backward pass needs, and last the chance of each value."""
         w, (batch, n) = self.weights, tokens.shape
         previous = np.concatenate([np.full((batch, 1), TOKENS), tokens[:, :-1]], 1)
         x = w["token"][tokens] + w["previous"][previous]
-        if placing.trained:
-            x = x + w["position"][:n]
-        elif placing.vectors is not None:
-            x = x + placing.vectors[:n]
+        vectors = w.get("position", placing.vectors)
+        if vectors is not None:
+            x = x + vectors[:n]
         q, k, v = (_heads(x @ w[name]) for name in ("query", "key", "value"))
         if placing.cos is not None:
             q, k = _turn(q, placing, 1), _turn(k, placing, -1)
@@ -111,36 +94,36 @@ class Model:
         weights = _softmax(logits)
         mixed = (weights @ v).transpose(0, 2, 1, 3).reshape(batch, n // 2, WIDTH)
         out = x[:, ::2] + mixed @ w["out"]
-        return _Pass(previous, x, q, k, v, weights, mixed, out, _softmax(out @ w["read"]))
+        return previous, x, q, k, v, weights, mixed, out, _softmax(out @ w["read"])
 
     def gradients(self, tokens: NDArray[np.int64], placing: Placing) -> dict[str, Floats]:
         """Return the gradients of the mean loss."""
-        w, p, n = self.weights, self._forward(tokens, placing), tokens.shape[1]
-        error = p.chance.copy()
-        target = (tokens[:, 1::2] - KEYS)[..., None]
+        w, n = self.weights, tokens.shape[1]
+        previous, x, q, k, v, weights, mixed, out, error = self._forward(tokens, placing)
+        target = _targets(tokens)
         np.put_along_axis(error, target, np.take_along_axis(error, target, -1) - 1, -1)
         error /= target.size
         of_out = error @ w["read"].T
-        found = {"read": _outer(p.out, error), "out": _outer(p.mixed, of_out)}
+        found = {"read": _outer(out, error), "out": _outer(mixed, of_out)}
         of_mixed = _heads(of_out @ w["out"].T)
-        of_weights = of_mixed @ p.v.transpose(0, 1, 3, 2)
-        of_logits = p.weights * (of_weights - (of_weights * p.weights).sum(-1, keepdims=True))
+        of_weights = of_mixed @ v.transpose(0, 1, 3, 2)
+        of_logits = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True))
         of_logits *= HEAD**-0.5
-        of_q = np.zeros_like(p.k)
-        of_q[:, :, ::2] = of_logits @ p.k
-        of_k = of_logits.transpose(0, 1, 3, 2) @ p.q
-        of_v = p.weights.transpose(0, 1, 3, 2) @ of_mixed
+        of_q = np.zeros_like(k)
+        of_q[:, :, ::2] = of_logits @ k
+        of_k = of_logits.transpose(0, 1, 3, 2) @ q
+        of_v = weights.transpose(0, 1, 3, 2) @ of_mixed
         if placing.cos is not None:
             of_q, of_k = _turn(of_q, placing, 1, back=True), _turn(of_k, placing, -1, back=True)
-        of_x = np.zeros_like(p.x)
+        of_x = np.zeros_like(x)
         of_x[:, ::2] = of_out
         for name, of in (("query", of_q), ("key", of_k), ("value", of_v)):
-            flat = of.transpose(0, 2, 1, 3).reshape(p.x.shape)
-            found[name] = _outer(p.x, flat)
+            flat = of.transpose(0, 2, 1, 3).reshape(x.shape)
+            found[name] = _outer(x, flat)
             of_x += flat @ w[name].T
         found["token"] = _summed(tokens, of_x, TOKENS)
-        found["previous"] = _summed(p.previous, of_x, TOKENS + 1)
-        if placing.trained:
+        found["previous"] = _summed(previous, of_x, TOKENS + 1)
+        if "position" in w:
             found["position"] = np.zeros_like(w["position"])
             found["position"][:n] = of_x.sum(0)
         return found
@@ -170,10 +153,14 @@ class Adam:
             np.subtract(weights, rate * mean / (np.sqrt(square) + 1e-8), out=weights)
 
 
-def _heads(x: Any) -> Floats:
+def _targets(tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of each value among the values, (batch, n/2, 1)."""
+    return (tokens[:, 1::2] - KEYS)[..., None]
+
+
+def _heads(x: Floats) -> Floats:
     """Return (batch, n, WIDTH) as (batch, HEADS, n, HEAD)."""
-    split: Floats = x.reshape(*x.shape[:2], HEADS, HEAD).transpose(0, 2, 1, 3)
-    return split
+    return x.reshape(*x.shape[:2], HEADS, HEAD).transpose(0, 2, 1, 3)
 
 
 def _turn(x: Floats, placing: Placing, power: int, back: bool = False) -> Floats:
@@ -193,12 +180,11 @@ def _turn(x: Floats, placing: Placing, power: int, back: bool = False) -> Floats
 
 
 def _softmax(x: Floats) -> Floats:
-    e = np.exp(x - x.max(-1, keepdims=True))
-    total: Floats = e / e.sum(-1, keepdims=True)
-    return total
+    e: Floats = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
 
 
-def _outer(a: Any, b: Any) -> Floats:
+def _outer(a: Floats, b: Floats) -> Floats:
     """Return the gradient of a matrix between inputs a and errors b."""
     product: Floats = a.reshape(-1, a.shape[-1]).T @ b.reshape(-1, b.shape[-1])
     return product

@@ -26,7 +26,6 @@ class Notes(Protocol):
         """Say what a user must hear of."""
 
 
-
 class Reader(Protocol):
     """What reads the rope parameters of a model's config, as a scaling sees it.
 
@@ -61,7 +60,6 @@ class Reader(Protocol):
     def truncate(self) -> Any:
         """The key of that name, from where YaRN looks for it."""
 
-
     def number(self, name: str, required: bool = True, least: int | None = 0) -> int | Decimal | None:
         """Return a number of the parameters, above `least` where one is given; None where absent."""
 
@@ -76,7 +74,6 @@ class Reader(Protocol):
 
     def place(self, name: str) -> str:
         """Return a key with its place in the file, for messages."""
-
 
     def bad(self, rule: str) -> PecliError:
         """Return the error of a config that cannot be meant."""

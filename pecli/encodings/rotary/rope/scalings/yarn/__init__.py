@@ -53,7 +53,9 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     factor = reader.number("factor", required="factor" not in reader.params)
     if factor is None:
         factor = CONTEXT.divide(Decimal(reader.length), Decimal(original))
-        reader.notes.warn(f"{reader.place('factor')} is null: taken as max_position_embeddings over the original length")
+        reader.notes.warn(
+            f"{reader.place('factor')} is null: taken as max_position_embeddings over the original length"
+        )
     found = {"scaling": "yarn", "factor": number_text(factor), "original-max": str(original)}
     for name, option in (("beta_fast", "beta-fast"), ("beta_slow", "beta-slow")):
         value = reader.number(name, required=False, least=None)
