@@ -7,8 +7,9 @@ import pytest
 from pecli import CATALOGUE, Recipe, Table
 from pecli.errors import PecliError
 from pecli.inspection.facts import formula_value, sheet
-from pecli.inspection.measured import example_table, figures, measured
+from pecli.inspection.measured import example_table, figures
 from pecli.inspection.purposes import PURPOSES, judge
+from tests.measured_facts import measured
 
 ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 

@@ -23,10 +23,6 @@ from pecli.measures.ulps import last_place, pair_norms
 from pecli.numbers.rounding import narrow, widen
 
 Integers = NDArray[np.int64]
-Computed = tuple[Floats, Floats]
-"""Values of some vectors, and the sizes whose last places count."""
-
-FRAMEWORKS = ("float32", "bfloat16")
 
 
 def rounded(values: Floats, dtype: str) -> Floats:

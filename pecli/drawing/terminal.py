@@ -11,7 +11,6 @@ from pecli.drawing.fields_text import Screen, circles_text, heat_text
 GLYPHS = "●○▲△■□◆◇+x*"
 HEIGHT = 16
 MARGIN = 9
-BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 ASCII = str.maketrans(

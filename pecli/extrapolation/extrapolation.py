@@ -18,7 +18,6 @@ from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
 from pecli.numbers.printing import between, figure
 from pecli.records import dataclass
 
-LONGEST = 1 << 53
 RULES = {
     "inside": "all phases, values, biases or rows that the new positions need were seen in training",
     "falls": "no new distance gets a larger bias than training showed, and some get a smaller one",

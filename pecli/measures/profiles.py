@@ -16,7 +16,6 @@ MOST_HEADS = 256
 MOST_KEYS = 1 << 14
 MOST_VALUES = 1 << 18  # looked at at a time
 LOOSE = 4.0  # roundings by which a product of slope and distance may be off
-HIDDEN = -1e4  # a value at or below it stands for minus infinity in a mask; frameworks use the type's lowest number
 
 
 @dataclass(frozen=True)

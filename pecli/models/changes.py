@@ -215,6 +215,11 @@ def type_of(scaling: Mapping[str, Any]) -> str:
     return str(scaling.get("rope_type", scaling.get("type", "default")))
 
 
+def typed(written: Written, word: str) -> bool:
+    """Whether this is the rope type under either name."""
+    return word in (type_of(written.scaling), written.scaling.get("type"))
+
+
 def foreign_mrope(written: Written) -> bool:
     """Whether the type is mrope, of a model that has no position streams."""
     family = rotary_family(written.model)

@@ -180,8 +180,9 @@ def _turn(x: Floats, placing: Placing, power: int, back: bool = False) -> Floats
 
 
 def _softmax(x: Floats) -> Floats:
-    e: Floats = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+    e = np.exp(x - x.max(-1, keepdims=True))
+    shares: Floats = e / e.sum(-1, keepdims=True)
+    return shares
 
 
 def _outer(a: Floats, b: Floats) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
-from typing import Any
 
 from pecli.models import changes, usual
 from pecli.models.keys import number
@@ -52,22 +51,12 @@ def _magnitude(written: Written, factor: Decimal) -> Decimal:
     return CONTEXT.divide(above, below)
 
 
-def _types(written: Written) -> tuple[Any, Any]:
-    """Return the rope type under either name."""
-    return changes.type_of(written.scaling), written.scaling.get("type")
-
-
-def _none(word: str, scaling: str | tuple[str, ...] = ()) -> Rule:
+def _none(word: str) -> Rule:
     return Rule(
-        key="rope_type",
-        text=f"has no {word} scaling",
-        source=_PATH,
-        scaling=scaling,
+        key="rope_type", text=f"has no {word} scaling", source=_PATH,
         error=f"ValueError: build_rope_cache has no {word} scaling",
-        where=lambda written: (
-            not changes.new_keys(written) and word in (changes.type_of(written.scaling), written.scaling.get("type"))
-        ),
-    )
+        where=lambda written: not changes.new_keys(written) and changes.typed(written, word),
+    )  # fmt: skip
 
 
 STACK = Stack(

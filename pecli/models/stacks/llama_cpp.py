@@ -22,11 +22,6 @@ _RATIO = ("deepseek_v32", "mistral3", "ministral3")
 _yarn = partial(Rule, scaling="yarn")
 
 
-def _endless(params: Params, written: Written) -> Params:
-    """Return a ramp up to the last index, as a beta_slow of 0 has it: one too small to end it before."""
-    return {**params, "beta-slow": number_text(Decimal("1e-60"))}
-
-
 def _scales_all(written: Written) -> bool:
     return written.model in _DEEPSEEK2 and bool(number(written.rope.get("mscale_all_dim")))
 
@@ -37,8 +32,7 @@ def _by_logarithm(params: Params, written: Written) -> Params:
         return params
     times = CONTEXT.divide(Decimal(written.length), Decimal(params["original-max"]))
     magnitude = CONTEXT.add(CONTEXT.multiply(Decimal("0.1"), times.ln(CONTEXT)), 1) if times > 1 else Decimal(1)
-    found = {name: value for name, value in params.items() if name != "max-position"}
-    return {**found, "attention-factor": number_text(+magnitude)}
+    return {**changes.without(params, "max-position"), "attention-factor": number_text(+magnitude)}
 
 
 STACK = Stack(
@@ -90,7 +84,8 @@ STACK = Stack(
         usual.whole_ends("ggml/src/ggml.c:4486, ggml_rope_yarn_corr_dims"),
         _yarn(
             key="beta_slow", text="takes a beta_slow of 0 as it is: the ramp ends at the last index",
-            source=f"{_CONVERTER}/base.py:1479; ggml/src/ggml.c:4486", change=_endless,
+            source=f"{_CONVERTER}/base.py:1479; ggml/src/ggml.c:4486",
+            change=changes.giving(beta_slow="1e-60"),  # one too small to end the ramp before the last index
             where=lambda written: number(written.scaling.get("beta_slow")) == 0, remedies=(BETAS,),
         ),
         Rule(

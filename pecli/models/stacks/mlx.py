@@ -26,7 +26,7 @@ _BASES = {
 _UNSCALED = ("phi", "gpt_neox", "stablelm", "glm", "glm4", "cohere", "cohere2", "nemotron")  # nn.RoPE without a scaling
 _SCALINGS = ("linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional")
 _OWN_LISTS = ("phi3", "phimoe", "minicpm3")
-_yarn = partial(Rule, scaling="yarn", source=_UTILS)
+
 _longrope = partial(Rule, scaling="longrope", source=f"{_UTILS}:10-60")
 
 
@@ -57,11 +57,8 @@ def _own_base(params: Params, written: Written) -> Params:
 def _by_long_mscale(params: Params, written: Written) -> Params:
     value = number(written.rope.get("long_mscale"))
     found = changes.always_long(params, written)
-    if value is None:
-        return found
-    return {name: text for name, text in found.items() if name != "max-position"} | {
-        "attention-factor": number_text(value)
-    }
+    own = {} if value is None else {"attention-factor": number_text(value)}
+    return {**changes.without(found, *(["max-position"] if own else [])), **own}
 
 
 def _odd_share(written: Written) -> bool:
@@ -139,7 +136,7 @@ STACK = Stack(
         _longrope(
             key="type", text="knows the type su in Phi-3, PhiMoE and MiniCPM3 alone",
             error="ValueError: Unsupported RoPE type su",
-            where=lambda w: w.model not in _OWN_LISTS and "su" in (changes.type_of(w.scaling), w.scaling.get("type")),
+            where=lambda w: w.model not in _OWN_LISTS and changes.typed(w, "su"),
         ),
         _longrope(
             key="long_mscale", text="takes the long factors at every length, and long_mscale as the magnitude",

@@ -17,9 +17,6 @@ from pecli.numbers.decimals import CONTEXT, geometric, power
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
 
 
-ONE = Decimal(1)
-
-
 _QWEN: dict[str, object] = {"merge": "2"}
 
 
