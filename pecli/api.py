@@ -272,7 +272,7 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     >>> read_config({"model_type": "bloom", "n_head": 2}).layers["all"].encoding
     'alibi'
     """
-    from pecli.models import read_config as read
+    from pecli.models.reader import read_config as read
 
     where = os.fspath(config) if isinstance(config, str | os.PathLike) else _contents(config)
     return read(where, layer_type=layer_type, stack=stack)

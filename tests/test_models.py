@@ -9,9 +9,8 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, PecliError, UnknownName
-from pecli.models import read_config
 from pecli.models.families import known_types, lines, rotary_family
-from pecli.models.reader import read_data
+from pecli.models.reader import read_config, read_data
 from tests.golden_cases import cases
 
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "max_position_embeddings": 4096}
@@ -369,7 +368,7 @@ def test_reading_a_config_loads_no_numpy(tmp_path):
 
     (tmp_path / "config.json").write_text(json.dumps({**LLAMA, "rope_scaling": YARN}))
     code = (
-        "import sys; from pecli.models import read_config; from pecli.encodings.recipe import Recipe; "
+        "import sys; from pecli.models.reader import read_config; from pecli.encodings.recipe import Recipe; "
         f"Recipe.bind('rope', **read_config({str(tmp_path / 'config.json')!r}).select().params); "
         "sys.exit('numpy' in sys.modules)"
     )

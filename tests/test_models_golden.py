@@ -21,7 +21,7 @@ import pytest
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.arithmetic import emulate
 from pecli.errors import PecliError
-from pecli.models import read_config
+from pecli.models.reader import read_config
 from pecli.tables.table import Table
 from tests.golden_cases import allowed, cases, values
 

@@ -13,7 +13,7 @@ from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, SCALINGS, TAKEN
 from pecli.errors import BadParameter
 from pecli.extrapolation.scalings import scaled_recipe, unscaled
 from pecli.identification.identification import identify
-from pecli.models import read_config
+from pecli.models.reader import read_config
 
 PAIRS = 16
 GIVEN = {"factor": 4, "original-max": 512, "max-position": 512, "seq-len": 2048}

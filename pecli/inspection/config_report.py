@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pecli.declare.plan import Waves
 from pecli.errors import BadRecipe
-from pecli.models import ConfigReading, Key
+from pecli.models.reading import ConfigReading, Key
 from pecli.sources.configs import of_layer
 
 

@@ -45,7 +45,7 @@ def read_config(
     layer_type : str, optional
         Keep one kind of layer, or one part, alone.
     stack : str
-        Whose reading: transformers 5.23, or one of ``pecli.models.STACKS``, with @VERSION for one that is not
+        Whose reading: transformers 5.23, or one of ``pecli.models.stacks.STACKS``, with @VERSION for one that is not
         its newest.
 
     Raises

@@ -8,7 +8,8 @@ from typing import Any
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile
-from pecli.models import ConfigReading, LayerReading, read_config
+from pecli.models.reader import read_config
+from pecli.models.reading import ConfigReading, LayerReading
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
         table = take_table_keys(name, own)
         return name, own, table | {key: own.pop(key) for key in OF_CONFIG if key in own}
     if kind is Kind.CONFIG:
-        from pecli.models import read_config
+        from pecli.models.reader import read_config
 
         return next(iter(read_config(word).layers.values())).encoding, {}, {"config": word}
     if os.path.exists(word):

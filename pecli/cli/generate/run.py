@@ -17,7 +17,7 @@ from pecli.numbers.text import shorten
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
     from pecli.encodings.recipe import Recipe
-    from pecli.models import LayerReading
+    from pecli.models.reading import LayerReading
     from pecli.tables.table import Table
 
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe

@@ -79,7 +79,7 @@ def _explain(options: InspectOptions) -> int:
     """Say what a config says of its positions."""
     from pecli.cli.inspect.config_view import explanation
     from pecli.inspection.config_report import report
-    from pecli.models import read_config
+    from pecli.models.reader import read_config
 
     stack = options.stack or STACKS[0]
     found = report(read_config(options.source, layer_type=options.layer_type, stack=stack))

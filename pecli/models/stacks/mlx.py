@@ -57,8 +57,9 @@ def _own_base(params: Params, written: Written) -> Params:
 def _by_long_mscale(params: Params, written: Written) -> Params:
     value = number(written.rope.get("long_mscale"))
     found = changes.always_long(params, written)
-    own = {} if value is None else {"attention-factor": number_text(value)}
-    return {**changes.without(found, *(["max-position"] if own else [])), **own}
+    if value is None:
+        return found
+    return {**changes.without(found, "max-position"), "attention-factor": number_text(value)}
 
 
 def _odd_share(written: Written) -> bool:

@@ -8,12 +8,11 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import Rule, Stack, Where
 from pecli.numbers.text import number_text
 
 _PATH = "onnxruntime_genai/models/builders/base.py:665-700, 3291-3398"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)
-_refused = partial(Rule, key="rope_type", source=_PATH)
 
 
 def _magnitude(params: Params, written: Written) -> Params:
@@ -28,12 +27,11 @@ def _no_betas(written: Written) -> bool:
     return any(name not in written.scaling for name in ("beta_fast", "beta_slow"))
 
 
-def _unsupported(style: str, scaling: str | tuple[str, ...] = ()) -> Rule:
-    return _refused(
-        text=f"supports no {style} here",
-        scaling=scaling or style,
+def _unsupported(style: str, *scaling: str, where: Where | None = None) -> Rule:
+    return Rule(
+        key="rope_type", text=f"supports no {style} here", source=_PATH, scaling=scaling, where=where,
         error=f"NotImplementedError: The {style} RoPE style is not currently supported.",
-    )
+    )  # fmt: skip
 
 
 STACK = Stack(
@@ -42,14 +40,10 @@ STACK = Stack(
     words={"mrope": "default"},
     conversion="its model builder; of LongRoPE the builders of Phi-3's ONNX models have caches of their own",
     rules=(
-        _refused(
-            text="supports no mrope here",
-            error="NotImplementedError: The mrope RoPE style is not currently supported.",
-            where=changes.foreign_mrope,
-        ),
-        _unsupported("dynamic", ("dynamic", "ntk")),
-        _unsupported("longrope"),
-        _unsupported("proportional"),
+        _unsupported("mrope", where=changes.foreign_mrope),
+        _unsupported("dynamic", "dynamic", "ntk"),
+        _unsupported("longrope", "longrope"),
+        _unsupported("proportional", "proportional"),
         usual.null_betas(_PATH),
         _yarn(
             key="beta_fast", text="has no defaults for the betas", error="ZeroDivisionError: float division by zero",
