@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from pecli.declare.words import PICTURES
 from pecli.drawing.charts import Axis, Chart, LineChart, Trace, some_of
 from pecli.drawing.fields import Arrow, Circles, Heat
 from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.measures.floats import floats
+from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import profile_of
 from pecli.measures.readings import Reading, readings, squeezed
+from pecli.measures.rhythm import measure
 from pecli.measures.samples import Floats, Sample, take
 from pecli.tables.table import Table
 
@@ -69,40 +73,24 @@ def _is_bias(sample: Sample) -> bool:
     return square and _reading(sample) is None  # two square matrices may be cosines and sines
 
 
-def _positions(sample: Sample, rows: int) -> tuple[float, float]:
-    """Return the positions of the first and the last row shown; row numbers where positions are not evenly spaced."""
-    found = sample.positions
-    if found is not None and len(found) >= rows and _even(found[:rows]):
-        return float(found[0]), float(found[rows - 1])
-    return 0.0, float(rows - 1)
-
-
-def _even(positions: Floats) -> bool:
-    gaps = np.diff(positions)
-    return len(gaps) == 0 or bool(np.allclose(gaps, gaps[0]))
-
-
-def _where(sample: Sample, rows: int) -> str:
-    """Return what the rows are numbered by."""
-    found = sample.positions
+def _frame(sample: Sample, rows: int) -> tuple[tuple[float, float], str, str]:
+    """Return the numbers of the first and the last row shown, what they are, and which are shown where not all are."""
+    count, found = sample.planes[0].rows, sample.positions
+    part = f", the first {rows} of {count:,} rows" if rows < count else ""
     if found is None:
-        return "row"
-    return "position" if len(found) >= rows and _even(found[:rows]) else "row (positions are not evenly spaced)"
-
-
-def _part_of(sample: Sample, rows: int) -> str:
-    """Return which rows are shown, where not all are."""
-    count = sample.planes[0].rows
-    return f", the first {rows} of {count:,} rows" if rows < count else ""
+        return (0.0, float(rows - 1)), "row", part
+    gaps = np.diff(found[:rows])
+    if len(found) < rows or not np.allclose(gaps, gaps[:1]):
+        return (0.0, float(rows - 1)), "row (positions are not evenly spaced)", part
+    return (float(found[0]), float(found[rows - 1])), "position", part
 
 
 def _matrix(sample: Sample) -> Floats:
     """Return the values side by side, (n, columns), columns of a pair apart: all sines, then all cosines."""
-    reading = _reading(sample)
-    if reading is not None and reading.family == "absolute" and reading.layout == "interleaved" and not reading.tail:
+    reading = _in_turn(sample)
+    if reading is not None:
         return np.concatenate([reading.first, reading.second], axis=1)
-    planes = [squeezed(plane.values) for plane in sample.planes]
-    planes = [p.reshape(len(p), -1) for p in planes]
+    planes = [p.reshape(len(p), -1) for p in (squeezed(plane.values) for plane in sample.planes)]
     rows = min((len(p) for p in planes), default=0)
     if not rows:
         raise BadRecipe("a table without values has nothing to draw: name one that has rows and columns")
@@ -112,6 +100,13 @@ def _matrix(sample: Sample) -> Floats:
 def _reading(sample: Sample) -> Reading | None:
     found = next(iter(readings(sample)), None)
     return found if found is not None and found.rows.start == 0 else None
+
+
+def _in_turn(sample: Sample) -> Reading | None:
+    """Return the reading of a table whose columns are sine and cosine in turn; None of any other."""
+    found = _reading(sample)
+    in_turn = found is not None and found.family == "absolute" and found.layout == "interleaved" and not found.tail
+    return found if in_turn else None
 
 
 def shrunk(values: Floats, rows: int = CELLS, columns: int = CELLS) -> Floats:
@@ -132,10 +127,10 @@ def _heat(sample: Sample, name: str) -> list[Chart]:
         return []
     rows = min(len(values), 2 * CELLS)
     map_ = shrunk(np.where(np.isfinite(values[:rows]), values[:rows], np.nan))
-    title = f"Values of {name}{_part_of(sample, rows)}"
-    ends = (0.0, float(values.shape[1] - 1)), _positions(sample, rows)
-    centred = bool(np.nanmin(map_) < 0)
-    return [Heat(title, _columns(sample), _where(sample, rows), map_.tolist(), "value", *ends, centred=centred)]
+    ends, where, part = _frame(sample, rows)
+    columns, centred = (0.0, float(values.shape[1] - 1)), bool(np.nanmin(map_) < 0)
+    title = f"Values of {name}{part}"
+    return [Heat(title, _columns(sample), where, map_.tolist(), "value", columns, ends, centred=centred)]
 
 
 def _columns(sample: Sample) -> str:
@@ -143,8 +138,8 @@ def _columns(sample: Sample) -> str:
     if len(sample.planes) == 2:
         first, second = (plane.name for plane in sample.planes)
         return f"column of {first}, then of {second}"
-    reading = _reading(sample)
-    if reading is None or reading.family != "absolute" or reading.layout != "interleaved" or reading.tail:
+    reading = _in_turn(sample)
+    if reading is None:
         return "column"
     sines, cosines = ("sines", "cosines") if _sine_first(reading) else ("cosines", "sines")
     return f"columns 0, 2, 4 .. ({sines}), then columns 1, 3, 5 .. ({cosines})"
@@ -167,13 +162,12 @@ def _waves(sample: Sample, name: str) -> list[Chart]:
     m = columns // 2 if apart else columns
     pairs = sorted({0, m // 16, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, WAVES))))
     chosen = [2 * i for i in pairs] if apart and reading is not None and reading.layout == "interleaved" else pairs
-    first, last = _positions(sample, rows)
+    (first, last), where, shown = _frame(sample, rows)
     x = np.linspace(first, last, rows).tolist()
     parts = _parts(sample, columns)
     series = [Trace(f"column {c}{parts[c]}", x, values[:rows, c].tolist()) for c in chosen]
     part = "" if len(sample.planes) == 1 else f" ({sample.planes[0].name})"
-    title = f"Columns of {name}{part}{_part_of(sample, rows)}"
-    return [LineChart(title, Axis(_where(sample, rows), low=first, high=last), Axis("value"), series)]
+    return [LineChart(f"Columns of {name}{part}{shown}", Axis(where, low=first, high=last), Axis("value"), series)]
 
 
 def _parts(sample: Sample, columns: int) -> list[str]:
@@ -195,16 +189,13 @@ def _similarity(sample: Sample, name: str) -> list[Chart]:
     if len(values) < 3 or values.shape[1] < 2 or not np.isfinite(norms).all() or not norms.any():
         return []
     unit = values / np.where(norms == 0, np.nan, norms)[:, None]  # a row of zeros has no direction: it is left grey
-    rows = len(values)
-    ends, where = _positions(sample, rows), _where(sample, rows)
-    map_ = np.clip(unit @ unit.T, -1, 1)
-    low = float(np.nanmin(map_))
-    title = f"Similarity of positions in {name}{_part_of(sample, rows)}"
-    cells = map_.tolist()
-    centred = low < -0.2
-    lowest = None if centred else low
+    ends, where, part = _frame(sample, len(values))
+    cells = np.clip(unit @ unit.T, -1, 1)
+    low = float(np.nanmin(cells))
+    title = f"Similarity of positions in {name}{part}"
     value = "cosine of two rows" + (" (grey: a row of zeros)" if (norms == 0).any() else "")
-    return [Heat(title, where, where, cells, value, ends, ends, centred=centred, low=lowest, high=1.0, square=True)]
+    span: dict[str, Any] = {"centred": True} if low < -0.2 else {"centred": False, "low": low}
+    return [Heat(title, where, where, cells.tolist(), value, ends, ends, high=1.0, square=True, **span)]
 
 
 def _rotation(sample: Sample, name: str) -> list[Chart]:
@@ -212,9 +203,6 @@ def _rotation(sample: Sample, name: str) -> list[Chart]:
     reading = _reading(sample)
     if reading is None:
         return []
-    from pecli.measures.phase_lines import phase_lines
-    from pecli.measures.rhythm import measure
-
     lines = phase_lines(measure(reading.turning, sample.resolution), 0.01)
     cos, sin = (reading.second, reading.first) if lines and lines[0].swapped else (reading.first, reading.second)
     m = cos.shape[1]
@@ -222,17 +210,12 @@ def _rotation(sample: Sample, name: str) -> list[Chart]:
     rows = min(ARROWS, len(cos))
     at = np.arange(len(cos)) if sample.positions is None or len(sample.positions) < rows else sample.positions
     size = reading.magnitude
-    circles = []
-    for pair in chosen:
-        arrows = [
-            Arrow(
-                f"position {at[k]:g}",
-                math.atan2(sin[k, pair], cos[k, pair]),
-                math.hypot(sin[k, pair], cos[k, pair]) / size,
-            )
-            for k in range(rows)
-        ]
-        circles.append((f"pair {pair}", arrows))
+
+    def arrow(k: int, pair: int) -> Arrow:
+        x, y = cos[k, pair], sin[k, pair]
+        return Arrow(f"position {at[k]:g}", math.atan2(y, x), math.hypot(y, x) / size)
+
+    circles = [(f"pair {pair}", [arrow(k, pair) for k in range(rows)]) for pair in chosen]
     return [Circles(f"Rotation of pairs in {name}", circles, "direction (cos, sin) at")]
 
 
@@ -251,8 +234,6 @@ def _bias(sample: Sample, name: str) -> list[Chart]:
 
 
 def _head(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
-    from pecli.measures.floats import floats
-
     lane = sample.lanes[0]
     per_head = lane.rows // shape[0]
     rows = min(per_head, 2 * CELLS) if per_head > 1 else 1
@@ -280,10 +261,8 @@ def _slopes(sample: Sample, name: str) -> list[Chart]:
         slopes = profile.values[:, 0].tolist()
     if len(slopes) > 1:
         heads = [float(h) for h in range(len(slopes))]
-        across, up = (
-            Axis("head", low=0.0, high=float(len(slopes) - 1), whole=True),
-            Axis("penalty for each position of distance", log=True),
-        )
+        across = Axis("head", low=0.0, high=heads[-1], whole=True)
+        up = Axis("penalty for each position of distance", log=True)
         found.append(LineChart(f"Slopes of {name}", across, up, [Trace("slope", heads, slopes)]))
     if profile is None or profile.by != "distance":
         return found
