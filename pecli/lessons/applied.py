@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -60,13 +61,11 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
     rows = np.tile(np.array(vector, np.float64), (where.count, 1))
     made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(wish, positions=where, start=None))
     found = made.outputs.read("x")
-    steps = _turned(recipe, where, vector, found, wish) if rotary else _added(recipe, where, vector, found, wish)
-    return Example(f"{recipe.encoding.title}, applied", recipe.short, recipe.encoding.formula, steps)
+    return Example.of(recipe, "applied", (_turned if rotary else _added)(recipe, list(where), vector, found, wish))
 
 
-def _turned(recipe: Recipe, where: Positions, vector: Sequence[float], found: Floats, wish: Wish) -> list[Step]:
-    at = list(where)
-    table = table_at(recipe, at, None)
+def _turned(recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, wish: Wish) -> Iterator[Step]:
+    table = table_at(recipe, at)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     pairing = HeadPairs.parse(wish.pairs or "half")
     width = 2 * cos.shape[1]
@@ -74,10 +73,8 @@ def _turned(recipe: Recipe, where: Positions, vector: Sequence[float], found: Fl
     names = members(np.arange(width)[None], width, pairing.taken)
     shown = range(min(cos.shape[1], PAIRS))
     chosen = ", ".join(f"({names[0][0, i]}, {names[1][0, i]})" for i in shown)
-    steps = [
-        Step("Step 1: the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"]),
-        Step("Step 2: cosine and sine of position times frequency", _points(table.plan, at, cos, sin)),
-    ]
+    yield Step("the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"])
+    yield Step("cosine and sine of position times frequency", _points(table.plan, at, cos, sin))
     for row, position in enumerate(at):
         lines = []
         for i in shown:
@@ -85,12 +82,10 @@ def _turned(recipe: Recipe, where: Positions, vector: Sequence[float], found: Fl
             first, second = a * c - b * s, a * s + b * c
             lines.append(f"pair {i}: {short(a)} x {three(c)} - {_sign(b)} x {three(s)} = {three(first)}")
             lines.append(f"        {short(a)} x {three(s)} + {_sign(b)} x {three(c)} = {three(second)}")
-        number = len(steps) + 1
-        result = f"together {joined(found[row].tolist())}"
-        steps.append(Step(f"Step {number}: at position {text_of(position)}, x c - y s and x s + y c", [*lines, result]))
+        lines.append(f"together {joined(found[row].tolist())}")
+        yield Step(f"at position {text_of(position)}, x c - y s and x s + y c", lines)
     lengths = sqrt(sum(v * v for v in vector)), float(np.linalg.norm(found[0]))
-    said = f"before {three(lengths[0])}, after {three(lengths[1])}"
-    return [*steps, Step(f"Step {len(steps) + 1}: the length of the vector", [said])]
+    yield Step("the length of the vector", [f"before {three(lengths[0])}, after {three(lengths[1])}"])
 
 
 def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> list[Item]:
@@ -103,17 +98,16 @@ def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> lis
     return [SmallTable(["position", "pair", "w", "cos", "sin"], rows)]
 
 
-def _added(recipe: Recipe, where: Positions, vector: Sequence[float], found: Floats, wish: Wish) -> list[Step]:
-    at = list(where)
-    pe = table_at(recipe, at, None).read("pe")
+def _added(recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, wish: Wish) -> Iterator[Step]:
+    pe = table_at(recipe, at).read("pe")
     size = sqrt(len(vector)) if wish.scale == "sqrt" else float(wish.scale or 1)
-    steps = [Step("Step 1: the rows of these positions", [by_position(at, pe)])]
+    yield Step("the rows of these positions", [by_position(at, pe)])
     scaled = [size * v for v in vector]
     if size != 1:
-        steps.append(Step(f"Step 2: the embedding times {short(size)}", [f"{joined(vector)} -> {joined(scaled)}"]))
+        yield Step(f"the embedding times {short(size)}", [f"{joined(vector)} -> {joined(scaled)}"])
     lines = [f"position {text_of(p)}: {joined(scaled)} + {joined(pe[k].tolist())} = {joined(found[k].tolist())}"
              for k, p in enumerate(at)]  # fmt: skip
-    return [*steps, Step(f"Step {len(steps) + 1}: the sum", lines)]
+    yield Step("the sum", lines)
 
 
 def _sign(value: float) -> str:

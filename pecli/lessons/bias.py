@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from pecli.numbers.positions import Positions
 from pecli.tables.table import Table
 
 
-def steps(exercise: Exercise) -> list[Step]:
+def steps(exercise: Exercise) -> Iterator[Step]:
     """Show the matrices of any other bias, and that they depend on the distance alone where they do."""
     recipe = exercise.recipe
     if recipe.rows is not None and exercise.asked is None:
@@ -29,17 +29,15 @@ def steps(exercise: Exercise) -> list[Step]:
         table = Table.make(recipe, positions=Positions.listed(at), dtype="float64")
     plan = table.plan
     assert isinstance(plan, Bias)
-    found: list[Step] = []
     for array in table.arrays:
         if len(array.shape) == 3:
             values = table.read(array.name)
             for head in range(min(2, len(values))):
-                title = f"Step {len(found) + 1}: {array.name} of head {head}, added to the logits"
-                found.append(Step(title, [matrix_table(at, values[head]), *_distance_line(plan, values[head], at)]))
+                title = f"{array.name} of head {head}, added to the logits"
+                yield Step(title, [matrix_table(at, values[head]), *_distance_line(plan, values[head], at)])
         elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
-            title = f"Step {len(found) + 1}: {array.name}, for each query and key"
-            found.append(Step(title, [matrix_table(at, table.read(array.name))]))
-    return [*found, *trained_step(table, len(found) + 1)]
+            yield Step(f"{array.name}, for each query and key", [matrix_table(at, table.read(array.name))])
+    yield from trained_step(table)
 
 
 def _distance_line(plan: Bias, values: NDArray[Any], at: Sequence[Fraction]) -> list[Item]:

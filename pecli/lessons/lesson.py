@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,12 +24,18 @@ MOST = 8  # positions that fit a board
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: what it is of, its formula, its steps."""
+    """A worked example: what it is of, its formula, its steps with their numbers."""
 
     title: str
     recipe: str
     formula: Sequence[str]
     steps: Sequence[Step]
+
+    @classmethod
+    def of(cls, recipe: Recipe, done: str, steps: Iterable[Step]) -> Example:
+        """Return the example of a recipe, its steps numbered from 1."""
+        numbered = [Step(f"Step {number}: {step.title}", step.items) for number, step in enumerate(steps, 1)]
+        return cls(f"{recipe.encoding.title}, {done}", recipe.short, recipe.encoding.formula, numbered)
 
     def as_dict(self) -> dict[str, object]:
         """Return what --json prints."""
@@ -61,11 +67,10 @@ def work_through(recipe: Recipe, positions: Positions | None = None, length: int
     family = of_family(recipe)
     exercise = Exercise(recipe, None if positions is None else tuple(positions), length, compute, family)
     lesson = encoding.hook("lesson") if encoding.declares("lesson") else family
-    steps: list[Step] = lesson(exercise)
-    return Example(f"{encoding.title}, worked through", recipe.short, encoding.formula, steps)
+    return Example.of(recipe, "worked through", lesson(exercise))
 
 
-def of_family(recipe: Recipe) -> Callable[[Exercise], list[Step]]:
+def of_family(recipe: Recipe) -> Callable[[Exercise], Iterable[Step]]:
     """Return the lesson of a recipe's family, for encodings that have none of their own."""
     family = recipe.encoding.family
     if family is Family.ROTARY:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ KEY = (2.0, 1.0, 1.0, -1.0)
 SHIFTS = (0, 1, 10, 100)
 
 
-def steps(exercise: Exercise) -> list[Step]:
+def steps(exercise: Exercise) -> Iterator[Step]:
     """Work out rotations of two positions, and that their product depends on the distance alone."""
     recipe = exercise.recipe
     at = exercise.at(_default(recipe))
@@ -31,28 +31,30 @@ def steps(exercise: Exercise) -> list[Step]:
     table = table_at(recipe, [m, n], exercise.length)
     plan = table.plan
     if not isinstance(plan, Waves) or plan.form != "real" or plan.cross is not None or not plan.bands:
-        return values.steps(exercise)
+        yield from values.steps(exercise)
+        return
     scaled = _is_scaled(recipe)
     pairs = _spread(plan) if scaled else _shown(plan)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     names = text_of(m), text_of(n)
-    found = [_frequencies(recipe, plan, pairs), _angles(plan, pairs, (m, n))]
+    yield _frequencies(recipe, plan, pairs)
+    yield _angles(plan, pairs, (m, n))
     size = float(plan.magnitude)
     if size != 1:
         note = f"the scaling multiplies every cos and sin by {short(size)}: R = {short(size)} times a rotation"
-        found.append(Step(f"Step {len(found) + 1}: a magnitude", [note]))
+        yield Step("a magnitude", [note])
     places = [p.cos for p in pairs]
     turning = [_turns(cos[row], sin[row], places) for row in (0, 1)]
-    found.append(
-        Step(
-            f"Step {len(found) + 1}: a rotation for each pair, [ cos -sin; sin cos ]", _matrices(names, places, turning)
-        )
-    )
-    found.append(_apply(len(found) + 1, names[0], turning[0], plan.width))
-    found.append(_difference(len(found) + 1, table.source, plan, (m, n), turning, places))
+    matrices: list[Item] = [
+        Equation([Matrix(f"R_{names[k]}, pair {place}", turning[k][i].tolist()) for k in (0, 1)])
+        for i, place in enumerate(places)
+    ]
+    yield Step("a rotation for each pair, [ cos -sin; sin cos ]", matrices)
+    yield _apply(names[0], turning[0], plan.width)
+    yield _difference(table.source, plan, (m, n), turning, places)
     if not plan.axes:
-        found.append(_scores(len(found) + 1, table.source, plan, (m, n)))
-    return [*found, *_beside(len(found) + 1, table, names)]
+        yield _scores(table.source, plan, (m, n))
+    yield from _beside(table, names)
 
 
 def _default(recipe: Recipe) -> tuple[int, int]:
@@ -91,7 +93,7 @@ def _frequencies(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
         lines.append(
             f".. to w_{count - 1} = {short(float(plan.frequencies[-1]))}; the first {len(pairs)} are worked out here"
         )
-    return Step("Step 1: a frequency for each pair, in radians per position", lines)
+    return Step("a frequency for each pair, in radians per position", lines)
 
 
 def _is_scaled(recipe: Recipe) -> bool:
@@ -110,7 +112,7 @@ def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step
             [p.index, plain, p.frequency, p.frequency / plain, 2 * np.pi / p.frequency if p.frequency else "never"]
         )
     return Step(
-        f"Step 1: a frequency for each pair, in radians per position, scaled by {keys['scaling']}",
+        f"a frequency for each pair, in radians per position, scaled by {keys['scaling']}",
         [
             SmallTable(
                 ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"], rows_of, None
@@ -130,24 +132,14 @@ def _angles(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
             lines.append(
                 f"position {text_of(p)}, pair {pair.cos}: {short(where[pair.axis])} x {short(pair.frequency)} = {angle}"
             )
-    return Step("Step 2: angles, position times frequency" if not plan.axes else "Step 2: angles", lines)
+    return Step("angles, position times frequency" if not plan.axes else "angles", lines)
 
 
 def _turns(cos: NDArray[Any], sin: NDArray[Any], places: Sequence[int | None]) -> list[NDArray[np.float64]]:
     return [np.array([[cos[i], -sin[i]], [sin[i], cos[i]]], np.float64) for i in places]
 
 
-def _matrices(
-    names: Sequence[str], places: Sequence[int | None], turning: Sequence[Sequence[NDArray[np.float64]]]
-) -> list[Item]:
-    """Return the matrices of both positions, those of one pair side by side."""
-    found: list[Item] = []
-    for i, place in enumerate(places):
-        found.append(Equation([Matrix(f"R_{names[k]}, pair {place}", turning[k][i].tolist()) for k in (0, 1)]))
-    return found
-
-
-def _apply(number: int, name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Step:
+def _apply(name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Step:
     c, s = (three(float(turning[0][row, 0])) for row in (0, 1))
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
@@ -156,11 +148,11 @@ def _apply(number: int, name: str, turning: Sequence[NDArray[np.float64]], width
         "which two numbers are a pair is a convention: the paper takes q_2i and q_2i+1,",
         f"rotate_half takes q_i and q_i+{width}, its cos and sin are two equal halves: not to be mixed",
     ]
-    return Step(f"Step {number}: turn a query at position {name}; a key in the same way", lines)
+    return Step(f"turn a query at position {name}; a key in the same way", lines)
 
 
 def _difference(
-    number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction], turning: Sequence[Sequence[NDArray[np.float64]]],
+    recipe: Recipe, plan: Waves, at: Sequence[Fraction], turning: Sequence[Sequence[NDArray[np.float64]]],
     places: Sequence[int | None],
 ) -> Step:  # fmt: skip
     """Multiply R_m transposed and R_n, and set the rotation by the difference beside it."""
@@ -189,14 +181,14 @@ def _difference(
         items.append(Equation(terms))
     items.append(f"the largest difference between the two sides is {off_by(worst)}")
     what = "the turn by the difference of coordinates" if plan.axes else f"R_(n-m) = R_{text_of(n - m)}"
-    return Step(f"Step {number}: R_m^T R_n is {what}", items)
+    return Step(f"R_m^T R_n is {what}", items)
 
 
 def _angle(matrix: NDArray[np.float64]) -> float:
     return float(np.arctan2(matrix[1, 0], matrix[0, 0]))
 
 
-def _scores(number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
+def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
     """Compute scores of one query and key at several positions of the same distance, and one of another."""
     m, n = at
     count = min(plan.width, 2)
@@ -214,12 +206,11 @@ def _scores(number: int, recipe: Recipe, plan: Waves, at: Sequence[Fraction]) ->
         SmallTable(["m", "n", "n - m", "score"], rows, None),
         f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most, another distance differs",
     ]
-    return Step(f"Step {number}: the score depends on n - m alone", items)
+    return Step("the score depends on n - m alone", items)
 
 
-def _beside(number: int, table: Table, names: Sequence[str]) -> list[Step]:
-    """Return what the table holds beside cos and sin."""
-    found: list[Step] = []
+def _beside(table: Table, names: Sequence[str]) -> Iterator[Step]:
+    """Yield what the table holds beside cos and sin."""
     for array in table.arrays:
         if array.name in ("cos", "sin") or array.rows != 2 or len(array.row_shape) != 1:
             continue
@@ -227,5 +218,4 @@ def _beside(number: int, table: Table, names: Sequence[str]) -> list[Step]:
         head = ["position", *(f"pair {i}" for i in range(len(values[0])))]
         note = [f"the query is multiplied by {array.name}, the key divided by it"] if array.name == "scale" else []
         grid = SmallTable(head, [[name, *row] for name, row in zip(names, values, strict=True)], None)
-        found.append(Step(f"Step {number + len(found)}: {array.name}, a number for each pair", [grid, *note]))
-    return found
+        yield Step(f"{array.name}, a number for each pair", [grid, *note])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -39,17 +39,18 @@ def small_table(exercise: Exercise) -> Table:
     return Table.make(recipe, length=min(exercise.length or LENGTH, COLUMNS), dtype="float64")
 
 
-def trained_step(table: Table, number: int) -> list[Step]:
-    """Return how many values are trained: of the plan's own arrays, or else by the declared formula."""
+def trained_step(table: Table) -> Iterator[Step]:
+    """Yield how many values are trained: of the plan's own arrays, or else by the declared formula."""
     from pecli.inspection.facts import formula_value
 
     held = [fixed for fixed in table.plan.fixed if fixed.role in ("parameter", "vector")]
     formula = table.source.encoding.facts.parameters
     if held:
-        sides = [f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held]
-        count, said = sum(prod(fixed.shape) for fixed in held), ", ".join(sides)
+        said = ", ".join(f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held)
+        count = sum(prod(fixed.shape) for fixed in held)
         line = f"{said}: {count:,} numbers"
     else:
         count = formula_value(formula, table.source.values) if formula != "0" else 0
         line = f"{formula} = {count:,} numbers"
-    return [Step(f"Step {number}: what is trained", [line])] if count else []
+    if count:
+        yield Step("what is trained", [line])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pecli.declare.board import Step
 from pecli.encodings.shared.lessons import COLUMNS, Exercise, rows_table
 from pecli.lessons.small import small_table, trained_step
 
 
-def steps(exercise: Exercise) -> list[Step]:
+def steps(exercise: Exercise) -> Iterator[Step]:
     """Show the first rows of every array: for encodings without an example of their own."""
     table = small_table(exercise)
-    found: list[Step] = []
     for array in table.arrays:
         if not array.axes or not array.bytes:
             continue
@@ -22,6 +23,5 @@ def steps(exercise: Exercise) -> list[Step]:
         across = array.axes[-1] if array.row_shape else "value"
         sides = " x ".join(map(str, array.shape))
         rows_word = f"a row for each {' and '.join(array.axes[: array.lead])}" if axis != "row" else "its rows"
-        title = f"Step {len(found) + 1}: {array.name} ({sides}), {rows_word}"
-        found.append(Step(title, [rows_table(f"{axis} \\ {across}", names, values)]))
-    return [*found, *trained_step(table, len(found) + 1)]
+        yield Step(f"{array.name} ({sides}), {rows_word}", [rows_table(f"{axis} \\ {across}", names, values)])
+    yield from trained_step(table)

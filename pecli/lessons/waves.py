@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pecli.declare.board import SmallTable, Step
 from pecli.declare.plan import Waves
@@ -19,27 +19,21 @@ from pecli.encodings.shared.lessons import (
 from pecli.numbers.positions import fraction_text as text_of
 
 
-def steps(exercise: Exercise) -> list[Step]:
+def steps(exercise: Exercise) -> Iterator[Step]:
     """Work out any other table of sines and cosines: frequencies, coordinates, angles, rows."""
     plan = exercise.recipe.plan
     assert isinstance(plan, Waves)
     at = exercise.at(range(min(4, plan.rows or 4)))
     pairs = pairs_of(plan, max(1, PAIRS // max(1, len(plan.bands))))
-    found = [frequency_step(plan, pairs)]
+    yield frequency_step(plan, pairs)
     if plan.axes and plan.prefix == 0:
         names = [f"axis {a}" for a in range(len(plan.axes))]
-        grid = SmallTable(
-            ["position", *names], [[text_of(p), *c] for p, c in zip(at, coordinates(plan, at), strict=True)]
-        )
-        found.append(Step(f"Step {len(found) + 1}: coordinates of each position", [grid]))
+        rows: list[list[str | float]] = [[text_of(p), *c] for p, c in zip(at, coordinates(plan, at), strict=True)]
+        yield Step("coordinates of each position", [SmallTable(["position", *names], rows)])
     if plan.prefix == 0 and not any(p < 0 for p in at):
-        grid = angle_table(plan, pairs, at)
-        found.append(Step(f"Step {len(found) + 1}: angles, coordinate times frequency", [grid]))
+        yield Step("angles, coordinate times frequency", [angle_table(plan, pairs, at)])
     values = exercise.arrays(at)["pe"]
-    found.append(
-        Step(f"Step {len(found) + 1}: one row for each position", [*_filling(plan, pairs), by_position(at, values)])
-    )
-    return found
+    yield Step("one row for each position", [*_filling(plan, pairs), by_position(at, values)])
 
 
 def _filling(plan: Waves, pairs: Sequence[Pair]) -> list[str]:

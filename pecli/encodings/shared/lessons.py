@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -51,7 +51,7 @@ class Exercise:
     asked: tuple[Fraction, ...] | None
     length: int | None
     compute: Compute
-    family: Callable[[Exercise], list[Step]] | None = None
+    family: Callable[[Exercise], Iterable[Step]] | None = None
 
     def at(self, default: Sequence[int]) -> list[Fraction]:
         """Return the positions to work out: those asked for, or the default."""
@@ -172,7 +172,7 @@ def coordinates(plan: Waves, at: Sequence[Fraction]) -> list[list[float]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def frequency_step(plan: Waves, pairs: Sequence[Pair], number: int = 1) -> Step:
+def frequency_step(plan: Waves, pairs: Sequence[Pair]) -> Step:
     """Return frequencies and how far apart their turns are."""
     axes = len({band.axis for band in plan.bands}) > 1
     head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
@@ -182,9 +182,7 @@ def frequency_step(plan: Waves, pairs: Sequence[Pair], number: int = 1) -> Step:
         rows.append([*([pair.axis] if axes else []), pair.index, pair.frequency, turn])
     total = sum(len(band.frequencies) for band in plan.bands)
     more = [] if len(pairs) == total else [f"{len(pairs)} of {total} pairs are shown"]
-    return Step(
-        f"Step {number}: a frequency for each pair, in radians per position", [SmallTable(head, rows, None), *more]
-    )
+    return Step("a frequency for each pair, in radians per position", [SmallTable(head, rows, None), *more])
 
 
 def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> SmallTable:

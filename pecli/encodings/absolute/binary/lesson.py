@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from pecli.declare.board import Item, SmallTable, Step, count_text
 from pecli.encodings.shared.lessons import Exercise
 
 
-def steps(exercise: Exercise) -> list[Step]:
+def steps(exercise: Exercise) -> Iterator[Step]:
     """Work out the bits of positions, and how many of them change between neighbours."""
     values = exercise.recipe.values
     dim, gray, msb = int(str(values["dim"])), values["code"] == "gray", bool(values["msb"])
@@ -21,18 +21,15 @@ def steps(exercise: Exercise) -> list[Step]:
     table = exercise.arrays(at)["pe"].astype(int).tolist()
     lines = [line for p, row in zip(at, table, strict=True) for line in _written(int(p), dim, gray, row)]
     order = "most significant bit first" if msb else "least significant bit first: column i holds 2^i"
-    title = "Step 1: the Gray code, p xor floor(p / 2)" if gray else "Step 1: the position as a sum of powers of two"
-    found = [Step(title, [f"columns: {order}", *lines])]
+    title = "the Gray code, p xor floor(p / 2)" if gray else "the position as a sum of powers of two"
+    yield Step(title, [f"columns: {order}", *lines])
     pairs = list(dict.fromkeys((int(p), int(p) + 1) for p in at if p < largest))
     if not pairs:
-        return found
+        return
     grid = SmallTable(
         ["p", "p + 1", "binary", "", "bits changed", "Gray", "", "bits changed"], [_change(a, b, dim) for a, b in pairs]
     )
-    return [
-        *found,
-        Step("Step 2: neighbours, and their Hamming distance", [grid, *_all_changes(exercise, largest, gray)]),
-    ]
+    yield Step("neighbours, and their Hamming distance", [grid, *_all_changes(exercise, largest, gray)])
 
 
 def _written(p: int, dim: int, gray: bool, stored: Sequence[int]) -> list[str]:

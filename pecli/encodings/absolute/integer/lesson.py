@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from pecli.declare.board import Step, short, three
@@ -9,7 +10,7 @@ from pecli.encodings.shared.lessons import COLUMNS, Exercise, by_position
 from pecli.numbers.positions import fraction_text as text_of
 
 
-def steps(exercise: Exercise) -> list[Step]:
+def steps(exercise: Exercise) -> Iterator[Step]:
     """Work out p / (L - 1)."""
     exercise = exercise.resolved(exercise.length or 10)
     values = exercise.recipe.values
@@ -21,13 +22,12 @@ def steps(exercise: Exercise) -> list[Step]:
         lines = [f"PE({text_of(p)}) = {text_of(p)} in every column" for p in at]
     else:
         lines = [f"PE({text_of(p)}) = {text_of(p)} / ({last + 1} - 1) = {three(float(p) / last)}" for p in at]
-    found = [Step("Step 1: the position over the last one", lines)]
+    yield Step("the position over the last one", lines)
     scales, dim = values["scales"], int(str(values["dim"]))
     if isinstance(scales, Decimal):
         lines = [
             f"column {i}: ({i}/{dim - 1})^{short(float(scales))} = {three((i / (dim - 1)) ** float(scales))}"
             for i in range(min(dim, COLUMNS))
         ]
-        found.append(Step("Step 2: a scale for each column", lines))
-    grid = by_position(at, table)
-    return [*found, Step(f"Step {len(found) + 1}: one row for each position", [grid])]
+        yield Step("a scale for each column", lines)
+    yield Step("one row for each position", [by_position(at, table)])

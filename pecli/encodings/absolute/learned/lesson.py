@@ -31,12 +31,12 @@ def steps(exercise: Exercise) -> list[Step]:
     how = f"{values['init']}, seed {values['seed']}" if values["init"] != "zeros" else "zeros"
     return [
         Step(
-            "Step 1: a trained vector for each position",
+            "a trained vector for each position",
             [f"{count:,} rows{first} x {dim:,} columns = {count * dim:,} parameters"],
         ),
-        Step(f"Step 2: its rows before training ({how})", [by_position(at, table)]),
+        Step(f"its rows before training ({how})", [by_position(at, table)]),
         Step(
-            "Step 3: added to a token",
+            "added to a token",
             [
                 SmallTable(["", *map(str, range(shown)), *more], sums),
                 f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for",

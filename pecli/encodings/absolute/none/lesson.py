@@ -36,13 +36,11 @@ def steps(exercise: Exercise) -> list[Step]:
     )
     differs = f"the same token has another output now, by up to {three(changed)}: a decoder needs no table"
     return [
-        Step("Step 1: three tokens", [rows_table("token", WORDS, TOKENS)]),
-        Step("Step 2: one attention", [*alone, rows_table("output", WORDS, _attention(TOKENS))]),
+        Step("three tokens", [rows_table("token", WORDS, TOKENS)]),
+        Step("one attention", [*alone, rows_table("output", WORDS, _attention(TOKENS))]),
+        Step(f"the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(turned)), same]),
         Step(
-            f"Step 3: the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(turned)), same]
-        ),
-        Step(
-            "Step 4: a causal mask breaks it",
+            "a causal mask breaks it",
             [rows_table("output", WORDS, causal), rows_table("output", words, other), differs],
         ),
     ]

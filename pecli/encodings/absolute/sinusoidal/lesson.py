@@ -29,15 +29,15 @@ def steps(exercise: Exercise) -> list[Step]:
     pairs = every[:PAIRS]
     found = [
         _rules(recipe, plan, pairs),
-        Step("Step 2: angles, position times frequency", [angle_table(plan, pairs, at)]),
-        Step("Step 3: sines and cosines of the angles", _cells(recipe, pairs, at, values)),
-        Step("Step 4: one row for each position", [by_position(at, values)]),
+        Step("angles, position times frequency", [angle_table(plan, pairs, at)]),
+        Step("sines and cosines of the angles", _cells(recipe, pairs, at, values)),
+        Step("one row for each position", [by_position(at, values)]),
     ]
     whole = [p for p in pairs if p.sin is not None and p.cos is not None]
     if whole and not plan.blank:
-        found += [_shift(exercise, whole, at, 5), _differences(exercise, 6)]
+        found += [_shift(exercise, whole, at), _differences(exercise)]
         if all(p.sin is not None and p.cos is not None for p in every):
-            found.append(_products(exercise, 7))
+            found.append(_products(exercise))
     return found
 
 
@@ -55,7 +55,7 @@ def _rules(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
     if total > len(pairs):
         w = float(plan.frequencies[-1])
         lines.append(f".. to w_{total - 1} = {short(w)}, one turn in {short(2 * math.pi / w)} positions")
-    return Step("Step 1: a frequency for each pair of columns, in radians per position", lines)
+    return Step("a frequency for each pair of columns, in radians per position", lines)
 
 
 def _cells(recipe: Recipe, pairs: Sequence[Pair], at: Sequence[Fraction], values: NDArray[Any]) -> list[str]:
@@ -74,7 +74,7 @@ def _cells(recipe: Recipe, pairs: Sequence[Pair], at: Sequence[Fraction], values
     return lines
 
 
-def _shift(exercise: Exercise, pairs: Sequence[Pair], at: Sequence[Fraction], number: int) -> Step:
+def _shift(exercise: Exercise, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
     """Show M_k with PE(p + k) = M_k PE(p): the same at every position."""
     p, k = (at[0], at[1] - at[0]) if len(at) > 1 else (at[0], Fraction(1))
     tried = [p + j for j in range(TRIED)]
@@ -101,10 +101,10 @@ def _shift(exercise: Exercise, pairs: Sequence[Pair], at: Sequence[Fraction], nu
             items.append(Equation(terms))
     where = f"{text_of(tried[0])} to {text_of(tried[-1])}"
     items.append(f"checked at positions {where}: the largest difference is {off_by(worst)}")
-    return Step(f"Step {number}: the relative property, PE(p + k) = M_k PE(p), here with k = {name}", items)
+    return Step(f"the relative property, PE(p + k) = M_k PE(p), here with k = {name}", items)
 
 
-def _differences(exercise: Exercise, number: int) -> Step:
+def _differences(exercise: Exercise) -> Step:
     """Show that differences of rows are not alike."""
     zero, five, ten = exercise.arrays([Fraction(p) for p in (0, 5, 10)])["pe"]
     lines = [
@@ -112,10 +112,10 @@ def _differences(exercise: Exercise, number: int) -> Step:
         f"PE(10) - PE(5) = {joined((ten - five)[:4])}",
         "the same distance and yet another difference: it is the matrix that is the same, not the difference",
     ]
-    return Step(f"Step {number}: what does not hold", lines)
+    return Step("what does not hold", lines)
 
 
-def _products(exercise: Exercise, number: int) -> Step:
+def _products(exercise: Exercise) -> Step:
     """Show that the product of two rows depends on their distance."""
     at = [Fraction(p) for p in (0, 1, 10, 100)]
     rows, further = (exercise.arrays([p + k for p in at])["pe"] for k in (0, 3))
@@ -124,4 +124,4 @@ def _products(exercise: Exercise, number: int) -> Step:
         ["p", "PE(p) . PE(p + 3)"], [[text_of(p), float(v)] for p, v in zip(at, products, strict=True)], None
     )
     note = "sin a sin b + cos a cos b = cos(a - b): a sum of cos(3 w_i), whatever p is"
-    return Step(f"Step {number}: the product of two rows depends on their distance", [grid, note])
+    return Step("the product of two rows depends on their distance", [grid, note])

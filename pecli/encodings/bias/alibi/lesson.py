@@ -29,12 +29,10 @@ def steps(exercise: Exercise) -> list[Step]:
     how = recipe.keys().get("bias", "symmetric")
     cells = [_cell(how, exact[0], at, query, key, float(bias[0, query, key])) for key in range(len(at))]
     return [
-        Step("Step 1: a slope for each head", _slope_lines(exact)),
-        Step(
-            f"Step 2: one row, the query at position {text_of(at[query])}, head 0 (m = {exact_text(exact[0])})", cells
-        ),
-        Step("Step 3: the matrix of head 0, added to the logits q_i . k_j / sqrt(d)", [matrix_table(at, bias[0])]),
-        Step("Step 4: what it leaves of equal logits, the softmax of that row", _softmax(how, at, bias, query)),
+        Step("a slope for each head", _slope_lines(exact)),
+        Step(f"one row, the query at position {text_of(at[query])}, head 0 (m = {exact_text(exact[0])})", cells),
+        Step("the matrix of head 0, added to the logits q_i . k_j / sqrt(d)", [matrix_table(at, bias[0])]),
+        Step("what it leaves of equal logits, the softmax of that row", _softmax(how, at, bias, query)),
     ]
 
 

@@ -23,7 +23,7 @@ def steps(exercise: Exercise) -> list[Step]:
         return f"-{r1} x ln(1 + {r2} x {d})" if kind == "log" else f"-{r1} x {d}^{r2}"
 
     return [
-        Step("Step 1: two trained numbers for each head", [heads]),
-        Step("Step 2: one row of head 0", one_row(at, bias[0], cell)),
-        Step("Step 3: the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
+        Step("two trained numbers for each head", [heads]),
+        Step("one row of head 0", one_row(at, bias[0], cell)),
+        Step("the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
     ]

@@ -24,11 +24,11 @@ def steps(exercise: Exercise) -> list[Step]:
 
     shown = ", ".join(f"w_{k + 1} = {short(w)}" for k, w in enumerate(frequencies[:4]))
     return [
-        Step("Step 1: the frequencies of a sinusoid", [shown + (", .." if half > 4 else "")]),
+        Step("the frequencies of a sinusoid", [shown + (", .." if half > 4 else "")]),
         Step(
-            "Step 2: the product of two sinusoidal rows is a sum of cosines of their distance",
+            "the product of two sinusoidal rows is a sum of cosines of their distance",
             ["sin a sin b + cos a cos b = cos(a - b), pair by pair; at distance 0 every cosine is 1"],
         ),
-        Step(f"Step 3: one row of head 0, divided by 8h/H = {short(scale)} (h = 1)", one_row(at, bias[0], cell)),
-        Step("Step 4: the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
+        Step(f"one row of head 0, divided by 8h/H = {short(scale)} (h = 1)", one_row(at, bias[0], cell)),
+        Step("the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
     ]

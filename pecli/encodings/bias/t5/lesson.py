@@ -46,10 +46,10 @@ def steps(exercise: Exercise) -> list[Step]:
     at = exercise.places(exercise.length or MOST)
     arrays = exercise.arrays(at)
     found = [
-        Step("Step 1: distances share buckets", rule),
-        Step("Step 2: some distances d of keys before the query", lines),
-        Step("Step 3: all distances before the query", [_ranges(before, reach)]),
-        Step("Step 4: the buckets of queries and keys", [matrix_table(at, arrays["index"])]),
+        Step("distances share buckets", rule),
+        Step("some distances d of keys before the query", lines),
+        Step("all distances before the query", [_ranges(before, reach)]),
+        Step("the buckets of queries and keys", [matrix_table(at, arrays["index"])]),
     ]
     if plan.heads:
         found.append(_trained(recipe, arrays["bias"], at, count))
@@ -86,4 +86,4 @@ def _trained(recipe: Recipe, bias: NDArray[Any], at: Sequence[Fraction], count: 
         f"{count} buckets x {heads} heads = {count * heads:,} trained numbers, {where}",
         SmallTable(["query \\ key", *map(text_of, at)], [[text_of(p), *r] for p, r in zip(at, first, strict=True)]),
     ]
-    return Step("Step 5: the bias of head 0", items)
+    return Step("the bias of head 0", items)

@@ -28,4 +28,4 @@ def steps(exercise: Exercise) -> list[Step]:
     why = (
         "the softmax over n keys is flatter the more keys there are; logits that grow with ln n keep its largest weight"
     )
-    return [Step("Step 1: the factor of a query at position p", lines), Step("Step 2: why", [why])]
+    return [Step("the factor of a query at position p", lines), Step("why", [why])]

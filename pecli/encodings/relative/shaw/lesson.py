@@ -33,11 +33,11 @@ def steps(exercise: Exercise) -> list[Step]:
         rows_table("row", names, vector[: len(names)]),
     ]
     return [
-        Step(f"Step 1: distances D = key - query, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
-        Step("Step 2: the row of each query and key", [matrix_table(at, index)]),
-        Step("Step 3: a vector for each row", trained),
+        Step(f"distances D = key - query, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
+        Step("the row of each query and key", [matrix_table(at, index)]),
+        Step("a vector for each row", trained),
         Step(
-            "Step 4: what it adds to a score, (q . k + q . r) / sqrt(d)",
+            "what it adds to a score, (q . k + q . r) / sqrt(d)",
             [f"q = {joined(q)}, r = row {row}: q . r = {parts} = {three(score)}"],
         ),
     ]
