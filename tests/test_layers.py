@@ -85,7 +85,8 @@ def read(tree):
 
 
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-READ = {name: read(ast.parse(path.read_text())) for name, path in MODULES.items()}  # once, for every test
+TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+READ = {name: read(tree) for name, tree in TREES.items()}  # once, for every test
 IMPORTS = {name: imports for name, (imports, _) in READ.items()}
 
 
