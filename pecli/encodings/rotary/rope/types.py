@@ -10,7 +10,7 @@ from pecli.errors import PecliError
 from pecli.records import dataclass
 
 
-class Notes(Protocol):
+class Notebook(Protocol):
     """What is said of a config while it is read."""
 
     def use(self, name: str, meaning: str) -> None:
@@ -41,7 +41,7 @@ class Reader(Protocol):
     read: set[str]
 
     @property
-    def notes(self) -> Notes:
+    def notes(self) -> Notebook:
         """What is said of the config."""
 
     @property
