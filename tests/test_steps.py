@@ -337,3 +337,10 @@ def test_the_magnitude_and_the_ramp_of_yarn_stand_on_the_board():
 def test_the_trained_numbers_are_those_that_the_table_has(recipe, count):
     shown = " ".join(board(recipe, length=12 if recipe.startswith("cpe") else None).split())
     assert f" {count:,} numbers" in shown or f" {count:,} trained numbers" in shown, shown[-300:]
+
+
+@pytest.mark.parametrize("encoding", [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()])
+def test_steps_are_numbered_from_1_and_once(encoding):
+    titles = [step.title for step in work_through(Recipe.parse(encoding.example)).steps]
+    assert [title.partition(":")[0] for title in titles] == [f"Step {number + 1}" for number in range(len(titles))]
+    assert not any(title.count("Step ") > 1 for title in titles)

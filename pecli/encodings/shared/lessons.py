@@ -72,7 +72,7 @@ class Exercise:
     def of_family(self) -> list[Step]:
         """Return the lesson of its family."""
         assert self.family is not None
-        return self.family(self)
+        return list(self.family(self))
 
     def content(self, source: str, at: Sequence[Fraction], **sizes: object) -> NDArray[np.float64] | None:
         """Return the rows of another recipe at these positions; None where the source is a file."""

@@ -18,7 +18,7 @@ def steps(exercise: Exercise) -> list[Step]:
     values = exercise.recipe.values
     c, threshold, epsilon = (float(str(values[name])) for name in ("c", "threshold", "epsilon"))
     if values["weights"] is not None:  # its file may hold other numbers
-        return [Step("Step 1: x of each query and key", [matrix_table(at, arrays["x"])]), *_network(exercise, at)]
+        return [Step("x of each query and key", [matrix_table(at, arrays["x"])]), *_network(exercise, at)]
     last = at[-1]
     below = f"(ln({short(c)} x {short(max(threshold, float(last)))} + 1) + {short(epsilon)})"
     lines: list[Item] = [
@@ -29,10 +29,10 @@ def steps(exercise: Exercise) -> list[Step]:
     limit = exact_text(threshold)
     return [
         Step(
-            "Step 1: the logarithm of the distance, as a share of that of the query's position",
+            "the logarithm of the distance, as a share of that of the query's position",
             [f"a query before {limit} counts as {limit}; from there on x depends on the query as well", *lines],
         ),
-        Step("Step 2: x of each query and key", [matrix_table(at, arrays["x"])]),
+        Step("x of each query and key", [matrix_table(at, arrays["x"])]),
         *_network(exercise, at),
     ]
 
@@ -56,7 +56,7 @@ def _network(exercise: Exercise, at: list[Fraction]) -> list[Step]:
         f"{len(first)} + {len(first)} + {heads} x {len(first)} + {heads} + 2 = {(2 + heads) * len(first) + heads + 2}"
     )
     return [
-        Step("Step 3: head 0 of the network, W2 max(0, W1 x + b1) + b2", lines),
-        Step("Step 4: the bias of head 0, added to the logits", [matrix_table(at, arrays["bias"][0])]),
-        Step("Step 5: what is trained", [f"W1, b1, W2, b2, c and L: {count} numbers"]),
+        Step("head 0 of the network, W2 max(0, W1 x + b1) + b2", lines),
+        Step("the bias of head 0, added to the logits", [matrix_table(at, arrays["bias"][0])]),
+        Step("what is trained", [f"W1, b1, W2, b2, c and L: {count} numbers"]),
     ]

@@ -32,8 +32,8 @@ def steps(exercise: Exercise) -> list[Step]:
         ]
         products.append(f"p = {position}: {three(gate)} x {joined(plain[:4])} = {joined(gated[:4])}")
     return [
-        Step("Step 1: the content x of each position", [by_position(at, content)]),
-        Step("Step 2: its gate, the sigmoid of z = x w + b", gates),
-        Step("Step 3: the gate times the row of the absolute table", [*products, by_position(at, pe)]),
-        Step("Step 4: what is trained", [f"w and b: {len(weight)} + 1 = {len(weight) + 1} numbers"]),
+        Step("the content x of each position", [by_position(at, content)]),
+        Step("its gate, the sigmoid of z = x w + b", gates),
+        Step("the gate times the row of the absolute table", [*products, by_position(at, pe)]),
+        Step("what is trained", [f"w and b: {len(weight)} + 1 = {len(weight) + 1} numbers"]),
     ]

@@ -31,14 +31,11 @@ def steps(exercise: Exercise) -> list[Step]:
     trained = f"{content.shape[1]} channels x (3 + 1) = {4 * content.shape[1]} numbers"
     names = [str(channel) for channel in range(min(4, len(weight)))]
     return [
-        Step("Step 1: the content x of each position", [by_position(at, content[[int(p) for p in at]])]),
-        Step("Step 2: a kernel of three for each channel", [rows_table("channel", names, weight[:4]), trained]),
+        Step("the content x of each position", [by_position(at, content[[int(p) for p in at]])]),
+        Step("a kernel of three for each channel", [rows_table("channel", names, weight[:4]), trained]),
         Step(
-            "Step 3: channel 0 of each row: itself, its neighbours times the kernel, and b",
-            [
-                *lines,
-                "before the first row and after the last stands a zero: so a row knows where the border is",
-            ],
+            "channel 0 of each row: itself, its neighbours times the kernel, and b",
+            [*lines, "before the first row and after the last stands a zero: so a row knows where the border is"],
         ),
-        Step("Step 4: all channels", [by_position(at, pe)]),
+        Step("all channels", [by_position(at, pe)]),
     ]

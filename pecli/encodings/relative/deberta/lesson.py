@@ -36,8 +36,8 @@ def steps(exercise: Exercise) -> list[Step]:
         f"a row is that number + {half}, at least 0 and at most {2 * half - 1}; a key after its query has a minus"
     )
     found = [
-        Step("Step 1: distances D = query - key, and the bucket of each", lines),
-        Step("Step 2: the index of each query and key", [matrix_table(at, arrays["index"])]),
+        Step("distances D = query - key, and the bucket of each", lines),
+        Step("the index of each query and key", [matrix_table(at, arrays["index"])]),
     ]
     return [*found, *_scores(at, arrays, half, half - shift)] if "vector" in arrays else found
 
@@ -68,9 +68,9 @@ def _scores(at: Sequence[Fraction], arrays: Mapping[str, NDArray[Any]], half: in
     summed = " + ".join(three(value) for _, value in terms.values())
     trained = f"2 x {half} = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers"
     return [
-        Step("Step 3: a vector for each row", [trained, rows_table("row", [*map(str, shown)], vector[list(shown)])]),
+        Step("a vector for each row", [trained, rows_table("row", [*map(str, shown)], vector[list(shown)])]),
         Step(
-            f"Step 4: three products make the score of the query at {text_of(at[min(1, len(at) - 1)])} and the key at "
+            f"three products make the score of the query at {text_of(at[min(1, len(at) - 1)])} and the key at "
             f"{text_of(at[0])}",
             [
                 f"q = {joined(q)}, k = {joined(k)}, r = row {row}, as it is: a model projects it first",

@@ -10,7 +10,6 @@ from pecli.encodings.shared.products import QUERY, product
 def steps(exercise: Exercise) -> list[Step]:
     """Work out the rows of a pair of patches and their products with the query, after the tables themselves."""
     values = exercise.recipe.values
-    tables = exercise.of_family()
     arrays = exercise.whole()
     grid = values["grid"]
     assert isinstance(grid, tuple)
@@ -32,9 +31,8 @@ def steps(exercise: Exercise) -> list[Step]:
         total += value
     q = QUERY[: arrays["vector_height"].shape[1]]
     scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {three(total)}"]
-    number = len(tables) + 1
     return [
-        *tables,
-        Step(f"Step {number}: the rows that two patches meet", lines),
-        Step(f"Step {number + 1}: what they add to the score", scores),
+        *exercise.of_family(),
+        Step("the rows that two patches meet", lines),
+        Step("what they add to the score", scores),
     ]

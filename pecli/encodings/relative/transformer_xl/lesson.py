@@ -35,10 +35,10 @@ def steps(exercise: Exercise) -> list[Step]:
     found = [
         frequency_step(plan.waves, pairs),
         Step(
-            f"Step 2: sines and cosines of the distance query - key; {distance} is row {row} of {len(vector)}",
+            f"sines and cosines of the distance query - key; {distance} is row {row} of {len(vector)}",
             [*lines, rows_table("row", names, vector[:ROWS])],
         ),
-        Step("Step 3: the row of each query and key", [matrix_table(exercise.places(len(index)), index)]),
+        Step("the row of each query and key", [matrix_table(exercise.places(len(index)), index)]),
     ]
     return [*found, *_scores(arrays, row)] if "u" in arrays else found
 
@@ -53,7 +53,7 @@ def _scores(arrays: Mapping[str, NDArray[Any]], row: int) -> list[Step]:
     heads = [str(head) for head in range(min(4, len(arrays["u"])))]
     return [
         Step(
-            "Step 4: two trained vectors for each head stand for the query's position",
+            "two trained vectors for each head stand for the query's position",
             [
                 rows_table("u of head", heads, arrays["u"][:4]),
                 rows_table("v of head", heads, arrays["v"][:4]),
@@ -61,7 +61,7 @@ def _scores(arrays: Mapping[str, NDArray[Any]], row: int) -> list[Step]:
             ],
         ),
         Step(
-            "Step 5: four terms make the score of the query at 1 and the key at 0 in head 0",
+            "four terms make the score of the query at 1 and the key at 0 in head 0",
             [
                 f"q = {joined(q)}, k = {joined(k)}",
                 f"r = {joined(r)}, the first numbers of row {row}: a model projects the row",

@@ -15,8 +15,7 @@ DEFAULT = (1, 3)
 
 def steps(exercise: Exercise) -> list[Step]:
     """Work out rotations; of a scaled series also where its frequencies come from."""
-    assert exercise.family is not None
-    found = list(exercise.family(exercise))
+    found = exercise.of_family()
     values = exercise.recipe.values
     scaling = scaling_of(str(values["scaling"]))
     if scaling.board is None or values["frequencies"] is not None:
