@@ -183,7 +183,7 @@ def test_a_grid_too_large_to_keep_all_coordinates_is_the_same():
         ("sincos2d:dim=8,grid=4x4x4", ["grid=4x4x4", "2 numbers"]),
         ("sincos2d:dim=8,grid=0x4", ["grid=0x4", "at least 1"]),
         ("sincos2d:dim=8,grid=4xa", ["grid=a", "whole number"]),
-        ("sincos2d:dim=8", ["needs --grid"]),
+        ("sincos2d:dim=8", ["needs grid=HxW"]),
         ("sincos2d:dim=8,grid=4x4,grid-scale=1+2+3", ["grid-scale=1+2+3"]),
         ("sincos3d:dim=24,grid=2x4x4", ["dim=24", "multiple of 16", "16 or 32"]),
         ("sincos3d:dim=12,grid=2x4x4,split=half-quarters", ["dim=12", "multiple of 8"]),

@@ -11,5 +11,8 @@ USUAL_BASES = (
 )  # fmt: skip
 """Bases of rotary and sinusoidal frequencies that models have, the most usual first."""
 
+EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
+"""What inspect --expect checks of a table."""
+
 PICTURES = ("heatmap", "waves", "similarity", "rotation", "bias", "slopes")
 """What inspect draws of a table."""

@@ -30,10 +30,11 @@ class Matrices:
 
 def matrices_of(table: Tabular) -> list[Matrices]:
     """Return what of a table has a query and a key for its last two axes."""
-    return [_corner(table, array) for array in table.arrays if _is_matrix(table, array)]
+    return [_corner(table, array) for array in table.arrays if is_matrix(table, array)]
 
 
-def _is_matrix(table: Tabular, array: Array) -> bool:
+def is_matrix(table: Tabular, array: Array) -> bool:
+    """Whether the last two axes of an array are queries and keys."""
     if array.axes[-2:] == ("query", "key"):
         return True
     named = array.name == "bias" or array.name.startswith("index")

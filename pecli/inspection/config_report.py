@@ -25,12 +25,15 @@ class Frequency:
         Positions per turn; infinite for a frequency of 0.
     turns : float or None
         Turns within the positions that the model declares, None where it declares none.
+    ratio : float or None
+        How many times larger the frequency before it is; None of the first, and where either is 0.
     """
 
     index: int
     radians: float
     wavelength: float
     turns: float | None
+    ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,19 @@ def _layer(reading: ConfigReading, name: str, key: str) -> LayerReport:
     magnitude = 1.0
     if isinstance(plan, Waves):
         magnitude = float(plan.magnitude)
-        radians = [float(w) * (2 * math.pi if band.turns else 1) for band in plan.bands for w in band.frequencies]
-        frequencies = tuple(_frequency(i, w, layer.length) for i, w in enumerate(radians))
+        frequencies = frequencies_of(plan, layer.length)
     return LayerReport(
         name, recipe.encoding.name, recipe.short, layer.layout, layer.pairing, layer.length, layer.first, magnitude,
         frequencies, layer.notes,
     )  # fmt: skip
 
 
-def _frequency(index: int, radians: float, length: int | None) -> Frequency:
-    wavelength = 2 * math.pi / abs(radians) if radians else math.inf
-    return Frequency(index, radians, wavelength, None if length is None else length / wavelength)
+def frequencies_of(plan: Waves, length: int | None = None) -> tuple[Frequency, ...]:
+    """Return the frequencies of what oscillates, each beside the one before it; turns within `length` positions."""
+    radians = [float(w) * (2 * math.pi if band.turns else 1) for band in plan.bands for w in band.frequencies]
+    found = []
+    for index, (before, now) in enumerate(zip([0.0, *radians], radians, strict=False)):
+        wavelength = 2 * math.pi / abs(now) if now else math.inf
+        turns = None if length is None else length / wavelength
+        found.append(Frequency(index, now, wavelength, turns, before / now if before and now else None))
+    return tuple(found)

@@ -5,10 +5,20 @@ n rows, d columns; pairs are the two numbers that turn together.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.readings import Reading
+from pecli.declare.tabular import BLOCK_BYTES, Tabular
+from pecli.errors import BadParameter
+from pecli.measures.readings import Reading, readings
+from pecli.measures.samples import RESOLUTION, Floats, planes_of, take
+from pecli.records import dataclass
+
+FITTED = 2048  # rows that a matrix is fitted to
 
 
 def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
@@ -38,10 +48,147 @@ def matrix_shift(values: NDArray[np.float64], shift: int) -> float | None:
 def pair_shift(reading: Reading, shift: int) -> float:
     """Return how badly one 2 x 2 matrix for each pair takes row p to row p + shift.
 
-    Fitted on every other row and measured on the rest, relative to the size of the pairs; 0 means
+    FittedStep on every other row and measured on the rest, relative to the size of the pairs; 0 means
     PE(p + k) = M_k PE(p) for every p.
     """
     pairs = np.stack([reading.first, reading.second], axis=-1).swapaxes(0, 1)  # (m, n, 2)
     before, after = pairs[:, :-shift], pairs[:, shift:]
     matrices = np.linalg.pinv(before[:, ::2], rcond=1e-6) @ after[:, ::2]
     return float(np.abs(before[:, 1::2] @ matrices - after[:, 1::2]).max() / reading.magnitude)
+
+
+class RowReader:
+    """The rows of a table: what its arrays hold of one position, beside each other as float64; complex as two parts.
+
+    Attributes
+    ----------
+    count, columns : int
+        n and d.
+    sample : Sample
+        The first of them.
+    """
+
+    def __init__(self, table: Tabular) -> None:
+        names = [array.name for array in next(iter(table.groups()), [])]
+        self.sample = take(table, FITTED, names=names)
+        self.count = min((lane.rows for lane in self.sample.lanes), default=0)
+        self.columns = sum(int(np.prod(plane.values.shape[1:])) for plane in self.sample.planes)
+
+    def read(self, start: int, stop: int) -> Floats:
+        """Return rows `start` to `stop`, (stop - start, d)."""
+        planes = [plane for lane in self.sample.lanes for plane in planes_of(lane, start, stop)]
+        return np.concatenate([plane.values.reshape(stop - start, -1) for plane in planes], axis=1)
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield all of them in order, with the first row's number."""
+        step = max(1, BLOCK_BYTES // max(1, 8 * self.columns))
+        for start in range(0, self.count, step):
+            yield start, self.read(start, min(start + step, self.count))
+
+
+@dataclass(frozen=True)
+class ShiftStep(ABC):
+    """The matrix M, (d, d), with PE(p + k) = M PE(p), as the first rows of a table give it.
+
+    Attributes
+    ----------
+    scale : float
+        The largest value.
+    resolution : float
+        Of the table's type, relative.
+    """
+
+    scale: float
+    resolution: float
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return rows `start` to `stop` of M, (stop - start, d)."""
+
+    @abstractmethod
+    def missed(self, before: Floats, after: Floats) -> Floats:
+        """Return how far M takes each row from the one it should, relative to the largest value, (n,)."""
+
+
+@dataclass(frozen=True)
+class TurningStep(ShiftStep):
+    """Of pairs that turn: one 2 x 2 block for each.
+
+    Attributes
+    ----------
+    turn : (m,) complex128
+        The turn of each pair.
+    first, second : (m,) int64
+        Their columns.
+    """
+
+    turn: NDArray[np.complex128]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the cosines of some rows, and the sines beside them."""
+        made = np.zeros((stop - start, 2 * len(self.turn)))
+        for row, other, sign in ((self.first, self.second, -1), (self.second, self.first, 1)):
+            here = (row >= start) & (row < stop)
+            made[row[here] - start, row[here]] = self.turn.real[here]
+            made[row[here] - start, other[here]] = sign * self.turn.imag[here]
+        return made
+
+    def missed(self, before: Floats, after: Floats) -> Floats:
+        """Return the largest miss of a pair."""
+        was, became = (part[:, self.first] + 1j * part[:, self.second] for part in (before, after))
+        return np.asarray(np.abs(became - self.turn * was).max(axis=1) / self.scale)
+
+
+@dataclass(frozen=True)
+class FittedStep(ShiftStep):
+    """Of other tables: the whole matrix."""
+
+    matrix: Floats
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return rows of it."""
+        return np.asarray(self.matrix[start:stop])
+
+    def missed(self, before: Floats, after: Floats) -> Floats:
+        """Return the largest miss of a column."""
+        return np.asarray(np.abs(before @ self.matrix.T - after).max(axis=1) / self.scale)
+
+
+def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep:
+    """Return the matrix of a shift: a rotation of each pair where the values are pairs that turn, else a fitted one.
+
+    Raises
+    ------
+    BadParameter
+        If there are too few rows for it; `asked` is the option that wants it, and its value.
+    """
+    sample, count = rows.sample, min(rows.count, FITTED, len(rows.sample.planes[0].values))
+    if count <= shift:
+        raise BadParameter(*asked, f"takes more than {shift} rows, and there are {count}")
+    values = rows.read(0, count)
+    scale = float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
+    reading = next(iter(readings(sample)), None)
+    if reading is not None and (reading.rows.start, reading.rows.stop) == (0, count) and not reading.tail:
+        places = _columns([plane.values.shape[1:] for plane in sample.planes])
+        first, second = (
+            np.concatenate([places[at][index].ravel() for at, index in reading.places[part::2]]) for part in (0, 1)
+        )
+        turning = values[:, first] + 1j * values[:, second]
+        turn = (turning[shift:] * turning[: count - shift].conj()).mean(axis=0)
+        return TurningStep(scale, sample.resolution, turn / np.abs(turn), first, second)
+    if count - shift <= rows.columns:
+        rule = (
+            f"cannot be fitted: a matrix of {rows.columns} columns takes {rows.columns + shift + 1} rows of the first"
+        )
+        raise BadParameter(*asked, f"{rule} {FITTED}, and there are {count}")
+    finite = np.where(np.isfinite(values), values, 0.0)
+    matrix = np.linalg.lstsq(finite[: count - shift], finite[shift:], rcond=1e-12)[0].T
+    return FittedStep(scale, RESOLUTION.get(sample.dtype, 2.0**-53), matrix)
+
+
+def _columns(shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.int64]]:
+    """Return, for arrays whose columns stand beside each other, which column each of their values is, (1, ...)."""
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+    return [np.arange(a, b).reshape(1, *shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True)]

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 DEFAULT_ROWS = 128
 LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
 SHOWN = 4  # positions of a worked example that begins elsewhere
-QUESTIONS = ("identify", "verify", "properties", "steps", "sha256", "recipe", "plot", "picture")
+MODES = ("verify", "steps", "expect", "frequencies", "similarity", "shift_matrix")  # each gives an answer of its own
+QUESTIONS = ("identify", "properties", "sha256", "recipe", "plot", "picture", *(m for m in MODES if m != "frequencies"))
+WRITTEN = ("similarity", "shift_matrix")  # tables of their own
 VIEW = ("rows", "columns", "precision")  # how the head of the values is printed
 
 
@@ -50,7 +52,17 @@ def command(options: InspectOptions) -> int:
     source = read_source(text, **options.choice)
     if table and not source.is_recipe and not (options.identify and set(table) == {"positions"}):
         refuse_table(options)
-    return _steps(source, options) if options.steps else _look(source, options)
+    if options.steps:
+        return _steps(source, options)
+    if options.expect is not None or options.similarity is not None or options.shift_matrix is not None:
+        from pecli.cli.inspect.measuring import check_expectations, show_matrix
+
+        return (show_matrix if options.expect is None else check_expectations)(table_of(source, options), options)
+    if options.frequencies:
+        from pecli.cli.inspect.config_view import show_frequencies
+
+        return show_frequencies(source, _length({**source.given, **options.table}), json=options.json)
+    return _look(source, options)
 
 
 def _check(options: InspectOptions) -> None:
@@ -64,11 +76,16 @@ def _check(options: InspectOptions) -> None:
         refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
     else:
         _check_drawing(options)
-    for mode in ("verify", "steps"):
-        if getattr(options, mode):
-            others = ["identify", "verify", "properties", "sha256", *VIEW]
-            others = [name for name in others if name != mode and (mode, name) != ("steps", "precision")]
-            refuse(f"cannot stand with --{mode}: ask for one after the other", options, *others)
+    mode = next((name for name in MODES if getattr(options, name)), None)
+    if mode is not None:
+        shown = VIEW if mode not in WRITTEN or options.output is not None else ()
+        every = ("identify", *MODES, "properties", "sha256", *shown)
+        others = [name for name in every if name != mode and (mode, name) != ("steps", "precision")]
+        refuse(f"cannot stand with --{mode.replace('_', '-')}: ask for one after the other", options, *others)
+    if mode not in WRITTEN:
+        refuse("is for --similarity and --shift-matrix: inspect writes nothing else", options, "output", "format")
+    if options.output is None:
+        refuse("has no effect without -o", options, "no_clobber")
     if options.json:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
     if options.steps and options.plot is None:
@@ -86,7 +103,7 @@ def _explain(options: InspectOptions) -> int:
     if options.json:
         print_json({"source": options.source, "format": "config", **asdict(found)})
     else:
-        show(*explanation(found))
+        show(*explanation(found, every=options.frequencies))
     return 0
 
 
@@ -108,14 +125,12 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
     """Work an example of a recipe."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.lessons.lesson import work_through
-    from pecli.numbers.text import parse_count
 
     if source.recipe is None:
         raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
     given = {**source.given, **options.table}
-    length = given.get("length", given.get("len"))
-    rows = None if length is None else parse_count("len", length)
-    charts = [] if options.plot is None else _charts(_table_of(source, options), options)
+    rows = _length(given)
+    charts = [] if options.plot is None else _charts(table_of(source, options), options)
     found = work_through(source.recipe, _board_positions(given, rows), rows)
     if options.json:
         print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
@@ -123,6 +138,13 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
         say(text_of(found, width=screen_width()))
     _draw(charts, options)
     return 0
+
+
+def _length(given: Mapping[str, Any]) -> int | None:
+    from pecli.numbers.text import parse_count
+
+    length = given.get("length", given.get("len"))
+    return None if length is None else parse_count("len", length)
 
 
 def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
@@ -139,7 +161,7 @@ def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | 
     return Positions.arange(min(rows or SHOWN, SHOWN), start, step)
 
 
-def _table_of(source: NamedSource, options: InspectOptions) -> Tabular:
+def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
     """Open a source; a recipe that does not say its length gets a short one."""
     from pecli.sources.alignment import open_alone
 
@@ -157,7 +179,7 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
     from pecli.inspection.preview import preview
     from pecli.inspection.statistics import inspect_table
 
-    table = _table_of(source, options)
+    table = table_of(source, options)
     total = sum(array.bytes for array in table.arrays)
     if source.is_recipe and total > LARGEST:
         rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"

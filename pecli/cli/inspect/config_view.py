@@ -1,26 +1,31 @@
-"""Showing what a model's config says: for ``pecli inspect config.json``."""
+"""Showing what a model's config says, for ``pecli inspect config.json``; and the frequencies of a recipe."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid
+from pecli.cli.terminal.output import print_json
+from pecli.cli.terminal.screen import show
+from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
     from pecli.inspection.checkpoint import Checkpoint
     from pecli.inspection.config_report import ConfigReport, Frequency, LayerReport
+    from pecli.sources.sources import NamedSource
 
 SHOWN = 12  # frequencies of a layer that are printed; --json has all
 
 
-def explanation(found: ConfigReport) -> list[Item]:
-    """Return what a config says: its layers, keys, warnings, and the models within it."""
+def explanation(found: ConfigReport, *, every: bool = False) -> list[Item]:
+    """Return what a config says: its layers (with `every`, each frequency), keys, warnings, and the models within."""
     items: list[Item] = [
         f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
     ]
     for layer in found.layers:
-        items += _layer(layer)
+        items += _layer(layer, every)
     for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):
         if keys:
             items += [f"\n{title}", grid([("key", LEFT), ("what it is", LEFT)], ((key.name, key.text) for key in keys))]
@@ -28,7 +33,7 @@ def explanation(found: ConfigReport) -> list[Item]:
         if lines:
             items += [f"\n{title}", *(f"  {line}" for line in lines)]
     for inner in found.parts:
-        items += ["", *explanation(inner)]
+        items += ["", *explanation(inner, every=every)]
     return items
 
 
@@ -44,7 +49,7 @@ def checkpoint_view(found: Checkpoint) -> list[Item]:
     return [*items, "", *found.otherwise]
 
 
-def _layer(layer: LayerReport) -> list[Item]:
+def _layer(layer: LayerReport, every: bool) -> list[Item]:
     items: list[Item] = [f"\nLayers: {layer.name}", Fact("recipe", layer.recipe)]
     if layer.layout:
         items.append(Fact("layout", f"{layer.layout} (pairs: {layer.pairing})"))
@@ -55,15 +60,46 @@ def _layer(layer: LayerReport) -> list[Item]:
         items.append(Fact("magnitude", f"{layer.magnitude!r}, on cos and sin"))
     items += [Fact("note", note) for note in layer.notes]
     if layer.frequencies:
-        items.append(frequencies_grid(layer.frequencies))
+        items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
     return items
 
 
-def frequencies_grid(found: Sequence[Frequency], most: int = SHOWN) -> ScreenTable:
-    """Return a row for each frequency; of many, the first and the last."""
-    rows = [[f.index, f.radians, f.wavelength, "" if f.turns is None else f.turns] for f in found]
-    columns = [("pair", RIGHT), ("radians/position", 9), ("wavelength", 6), ("turns seen", 4)]
-    made = grid(columns, rows)
-    if len(rows) > most:
-        made.rows[most // 2 : -most // 2] = [["…"] * len(columns)]
+def show_frequencies(source: NamedSource, length: int | None, *, json: bool) -> int:
+    """Print every frequency of a recipe, its wavelength and its ratio to the one before; return 0.
+
+    Raises
+    ------
+    BadParameter
+        If it is no recipe, or one of what does not oscillate.
+    """
+    from pecli.declare.plan import Waves
+    from pecli.inspection.config_report import frequencies_of
+
+    if source.recipe is None:
+        raise BadParameter("frequencies", "true", "lists those of a recipe or a config: find one with --identify")
+    if source.recipe.open_parameters and length is None:
+        raise BadRecipe(f"{source.recipe.encoding.name} depends on the whole table: give len=N")
+    rows = length or 1
+    recipe = source.recipe.resolve(length=rows, last=rows - 1, whole=True)
+    if not isinstance(recipe.plan, Waves):
+        raise BadParameter("frequencies", "true", f"is for what oscillates, and {recipe.encoding.name} does not")
+    found = frequencies_of(recipe.plan, length)
+    magnitude = float(recipe.plan.magnitude)
+    if json:
+        listed = [asdict(one) for one in found]
+        print_json({"source": source.text, "recipe": str(recipe), "magnitude": magnitude, "frequencies": listed})
+    else:
+        size = "" if magnitude == 1 else f", magnitude {magnitude!r} on cos and sin"
+        show(f"{recipe.short}: {len(found)} frequencies{size}", frequencies_grid(found))
+    return 0
+
+
+def frequencies_grid(found: Sequence[Frequency], most: int | None = None) -> ScreenTable:
+    """Return a row for each frequency; with `most`, the first and the last of more."""
+    cells = [(f.index, f.radians, f.wavelength, f.ratio, f.turns) for f in found]
+    heads = [("pair", RIGHT), ("radians/position", 9), ("wavelength", 6), ("ratio", 6), ("turns seen", 4)]
+    used = [i for i, _ in enumerate(heads) if any(row[i] is not None for row in cells)]
+    made = grid([heads[i] for i in used], [["" if row[i] is None else row[i] for i in used] for row in cells])
+    if most is not None and len(cells) > most:
+        made.rows[most // 2 : -most // 2] = [["…"] * len(used)]
     return made

@@ -8,11 +8,14 @@ from pecli.cli.options import (
     SCREEN,
     TABLE,
     Dtype,
+    Format,
     Json,
     LayerType,
     Layout,
     Limit,
+    NoClobber,
     Option,
+    Output,
     Precision,
     Quiet,
     Stack,
@@ -21,7 +24,7 @@ from pecli.cli.options import (
     TrustRecipe,
     whole,
 )  # fmt: skip
-from pecli.declare.words import PICTURES
+from pecli.declare.words import EXPECTATIONS, PICTURES
 from pecli.errors import BadParameter
 from pecli.records import dataclass
 
@@ -47,6 +50,22 @@ class InspectOptions:
     ] = None  # fmt: skip
     properties: Annotated[bool, Option("Measure what the values show: bounds, distances, shifts.", panel=LOOK)] = False
     steps: Annotated[bool, Option("Work an example of a recipe, step by step.", panel=LOOK)] = False
+    expect: Annotated[
+        str | None,
+        Option(f"Check it over every row; status 1 if it does not hold: {', '.join(EXPECTATIONS)}.", "WORD,..", LOOK,
+               EXPECTATIONS),
+    ] = None  # fmt: skip
+    frequencies: Annotated[
+        bool, Option("List the frequencies of a recipe or a config, with wavelength and ratio.", panel=LOOK)
+    ] = False  # fmt: skip
+    similarity: Annotated[
+        str | None, Option("Products of all rows with each other: dot or cosine; with -o to a file.", "WORD", LOOK,
+                           ("dot", "cosine")),
+    ] = None  # fmt: skip
+    shift_matrix: Annotated[
+        int | None,
+        Option("The matrix M with PE(p + K) = M PE(p); with -o to a file.", "K", LOOK, check=whole(1, 1 << 20)),
+    ] = None
     sha256: Annotated[bool, Option("Print the hash of the little-endian values.", panel=LOOK)] = False
     plot: Annotated[str | None, Option("Draw to a file (.svg, .png), or - for the terminal.", "PATH", LOOK)] = None
     picture: Annotated[
@@ -64,6 +83,9 @@ class InspectOptions:
     rows: Rows = None
     columns: Columns = None
     precision: Precision = None
+    output: Output = None
+    format: Format = None
+    no_clobber: NoClobber = False
     trust_recipe: TrustRecipe = False
     limit: Limit = None
     json: Json = False

@@ -1,0 +1,149 @@
+"""What inspect measures over every row: --expect, --frequencies, --similarity, --shift-matrix."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from pecli import CATALOGUE, Table, open_table
+from pecli.errors import BadParameter, PecliError
+from pecli.inspection.expectations import expect
+from pecli.inspection.matrices import ShiftMatrix, Similarity
+from pecli.inspection.measured import example_table
+from pecli.tables.selection import InMemory
+
+
+def holds(table, *words):
+    return {found.name: found.holds for found in expect(table, words)}
+
+
+@pytest.mark.parametrize("encoding", CATALOGUE.values(), ids=lambda e: e.name)
+def test_every_example_is_expected_to_be_what_its_facts_say(encoding):
+    table, facts = example_table(encoding), encoding.facts
+    for word, declared in (("unique", facts.unique), ("relative", facts.relative != "no")):
+        if word == "relative" and encoding.name in ("window", "none"):
+            continue  # a distance along two axes; rows that are all the same, which a matrix takes to each other
+        try:
+            found = expect(table, [word])
+        except BadParameter:
+            assert len(table.read(table.arrays[0].name)) < 2 * table.arrays[0].shape[-1]  # too few rows to fit a matrix
+            continue
+        assert {one.holds for one in found} == {declared}, (word, found)
+
+
+def test_a_wrong_value_anywhere_in_the_file_is_found(tmp_path):
+    good = Table.parse("rope:dim=16,layout=half,len=200000").read("cos").copy()
+    sines = Table.parse("rope:dim=16,layout=half,len=200000").read("sin")
+    assert all(holds(InMemory({"cos": good, "sin": sines}), "unique", "relative", "bounded", "smooth").values())
+    for word, broken, said in (
+        ("unique", lambda a: a.__setitem__(199_998, a[3]), "row 199998 is row 3 again"),
+        ("relative", lambda a: a.__setitem__((150_000, 2), a[150_000, 2] + 0.01), "at row 1"),
+        ("finite", lambda a: a.__setitem__((199_999, 7), np.nan), "in row 199999"),
+        ("bounded", lambda a: a.__setitem__((199_999, 7), 1.6), "reach 1.6 in the second"),
+    ):
+        values, others = good.copy(), sines.copy()
+        broken(values)
+        if word == "unique":
+            broken(others)
+        (found,) = expect(InMemory({"cos": values, "sin": others}), [word])
+        assert not found.holds
+        assert said in found.text, found.text
+
+
+def test_a_bias_is_looked_at_by_its_diagonals():
+    values = Table.parse("alibi:heads=3,len=70").read("bias").copy()
+    assert holds(InMemory({"bias": values}), "relative", "unique", "bounded") == {
+        "relative": True, "unique": True, "bounded": False,
+    }  # fmt: skip
+    values[2, 69, 4] = 0
+    (found,) = expect(InMemory({"bias": values}), ["relative"])
+    assert (found.holds, "head 2, query 69" in found.text, found.figures["differ"]) == (False, True, 1)
+    with pytest.raises(BadParameter, match="expect=smooth is for vectors"):
+        expect(InMemory({"bias": values}), ["smooth"])
+
+
+def test_rows_that_grow_are_not_bounded_and_a_matrix_that_is_not_there_is_not_found():
+    growing = Table.parse("integer:dim=3,raw=true,len=64,dtype=float64")
+    assert holds(growing, "bounded", "relative") == {"bounded": False, "relative": False}
+    learned = Table.parse("learned:dim=4,len=64")
+    assert holds(learned, "relative", "smooth", "unique") == {"relative": False, "smooth": False, "unique": True}
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["sinusoidal:dim=10,base=100", "sinusoidal:dim=8,order=cos-sin", "rope:dim=8,layout=half", "complex:dim=6",
+     "rope:dim=8,layout=complex", "rope:dim=8,layout=pairs"],
+)  # fmt: skip
+@pytest.mark.parametrize("shift", [1, 5])
+def test_the_matrix_of_a_shift_takes_every_row_to_the_later_one(recipe, shift):
+    table = Table.parse(recipe, length=90, dtype="float64")
+    matrix = ShiftMatrix(table, shift).read("matrix")
+    parts = [table.read(name) for name in table.keys()]  # noqa: SIM118
+    rows = np.concatenate(
+        [x.reshape(90, -1).view(np.float64) if x.dtype.kind != "c" else np.hstack([x.real, x.imag]) for x in parts], 1
+    )
+    np.testing.assert_allclose(rows[:-shift] @ matrix.T, rows[shift:], atol=1e-12)
+    np.testing.assert_allclose(matrix @ matrix.T, np.eye(len(matrix)), atol=1e-12)
+
+
+def test_a_table_without_pairs_gets_the_matrix_that_fits():
+    rng = np.random.default_rng(3)
+    step = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    rows = np.empty((40, 4))
+    rows[0] = (1, 2, 3, 4)
+    for p in range(39):
+        rows[p + 1] = step @ rows[p]
+    np.testing.assert_allclose(ShiftMatrix(InMemory({"pe": rows}), 3).read("matrix"), step @ step @ step, atol=1e-9)
+    with pytest.raises(BadParameter, match="shift-matrix=3 cannot be fitted: a matrix of 4 columns takes 8 "):
+        ShiftMatrix(InMemory({"pe": rows[:7]}), 3)
+
+
+def test_similarity_is_products_of_rows_in_any_block():
+    values = Table.parse("sinusoidal:dim=6,len=50,dtype=float64").read("pe").copy()
+    values[7] = 0
+    unit = np.divide(values, np.linalg.norm(values, axis=1)[:, None], where=values.any(axis=1)[:, None], out=values * 0)
+    for kind, rows in (("dot", values), ("cosine", unit)):
+        made = Similarity(InMemory({"pe": values}), kind)
+        np.testing.assert_allclose(made.read(kind), rows @ rows.T, atol=1e-13)
+        np.testing.assert_allclose(made.read_rows([kind], 11, 13)[kind], (rows @ rows.T)[11:13], atol=1e-13)
+    with pytest.raises(PecliError, match="similarity=dot is for vectors"):
+        Similarity(Table.parse("alibi:heads=2,len=5"), "dot")
+
+
+# the command
+
+
+def test_expectations_are_a_status(pecli):
+    assert pecli("generate", "sinusoidal", "--dim", 8, "--len", 40, "-q", "-o", "pe.npy").returncode == 0
+    done = pecli("inspect", "pe.npy", "--expect", "unique,bounded,relative", "--json")
+    assert (done.returncode, json.loads(done.stdout)["holds"]) == (0, True)
+    assert [one["name"] for one in json.loads(done.stdout)["expected"]] == ["unique", "bounded", "relative"]
+    failed = pecli("inspect", "learned:dim=4,len=40", "--expect", "unique,relative")
+    assert (failed.returncode, failed.stdout.splitlines()[0]) == (1, "learned:dim=4,len=40: NOT as expected")
+    unknown = pecli("inspect", "pe.npy", "--expect", "unik")
+    assert (unknown.returncode, "did you mean 'unique'?" in unknown.stderr) == (2, True)
+
+
+def test_frequencies_of_a_recipe_are_listed(pecli):
+    found = json.loads(pecli("inspect", "rope:dim=8,base=10000,len=100", "--frequencies", "--json").stdout)
+    assert [one["radians"] for one in found["frequencies"]] == [1.0, 0.1, 0.01, 0.001]
+    assert found["frequencies"][1]["wavelength"] == pytest.approx(20 * math.pi, rel=1e-15)
+    assert [one["ratio"] for one in found["frequencies"]] == [None, 10, 10, pytest.approx(10)]
+    assert found["frequencies"][0]["turns"] == pytest.approx(100 / (2 * math.pi))
+    shown = pecli("inspect", "rope:dim=64", "--frequencies").stdout.splitlines()
+    assert len([line for line in shown if line.strip()[:1].isdigit()]) == 32
+    for recipe, said in (("alibi:heads=2", "alibi does not"), ("xpos:dim=8", "give --len N")):
+        refused = pecli("inspect", recipe, "--frequencies")
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+
+
+@pytest.mark.parametrize("suffix", ["npy", "h5", "npz", "csv", "json", "parquet", "safetensors"])
+def test_matrices_are_written_in_every_format(pecli, tmp_path, suffix):
+    done = pecli("inspect", "sinusoidal:dim=4,len=6", "--similarity", "cosine", "-o", f"m.{suffix}")
+    assert done.returncode == 0, done.stderr
+    assert open_table(tmp_path / f"m.{suffix}").arrays[0].shape == (6, 6)
+    done = pecli("inspect", "sinusoidal:dim=4,len=6", "--shift-matrix", 2, "-o", f"s.{suffix}", "--json")
+    assert done.returncode == 0, done.stderr
+    held = open_table(tmp_path / f"s.{suffix}")
+    np.testing.assert_allclose(held.read(held.arrays[0].name)[0, :2], [math.cos(2), math.sin(2)], rtol=1e-6)
