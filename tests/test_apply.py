@@ -222,7 +222,7 @@ def test_a_number_may_multiply_embeddings_first():
         ("sinusoidal:dim=8", np.zeros((2, 8)), {"pairs": "half"}, ["pairs=half", "rotary"]),
         ("rope:dim=8", np.zeros((2, 8)), {"pairs": "half", "scale": "sqrt"}, ["input-scale", "absolute"]),
         ("rope:dim=8", np.zeros((2, 8), np.int64), {"pairs": "half"}, ["int64"]),
-        ("learned:dim=8,max-len=3", np.zeros((9, 8)), {}, ["--max-len"]),
+        ("learned:dim=8,max-len=3", np.zeros((9, 8)), {}, ["larger max-len"]),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_in_one_sentence(text, values, wish, says):

@@ -53,6 +53,16 @@ def scores(q, k):
     return np.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(q.shape[-1])
 
 
+def test_a_file_of_complex_numbers_multiplies_too(tmp_path, pecli):
+    pecli("generate", "complex", "--dim", "8", "--len", "5", "-q", "-o", "c.npy")
+    x = RNG.normal(size=(3, 5, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    done = pecli("apply", "c.npy", "x.npy", "-o", "o.npy")
+    assert "complex rows multiply" in done.stderr
+    exact = x.view(np.complex64).astype(np.complex128) * np.load(tmp_path / "c.npy").astype(np.complex128)
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), exact.view(np.float64).astype(np.float32))
+
+
 def of_family(*families):
     return [name for name, encoding in CATALOGUE.items() if encoding.family in families]
 
@@ -62,9 +72,11 @@ def test_rows_are_added(name):
     text = CATALOGUE[name].example
     pe = table_of(text, 8).read("pe")
     x = RNG.normal(size=(2, *pe.shape))
-    if np.iscomplexobj(pe):
-        with pytest.raises(PecliError, match="complex rows"):
-            applied(text, x)
+    if np.iscomplexobj(pe):  # complex embeddings are multiplied
+        both = (x + 1j * x[::-1]).view(np.float64)
+        np.testing.assert_allclose(applied(text, both).view(np.complex128), (x + 1j * x[::-1]) * pe, rtol=1e-15)
+        with pytest.raises(PecliError, match="input-scale=sqrt is for rows that are added"):
+            applied(text, both, scale="sqrt")
         return
     np.testing.assert_allclose(applied(text, x, scale="sqrt"), x * math.sqrt(pe.shape[1]) + pe, rtol=1e-15, atol=1e-15)
 
@@ -253,3 +265,33 @@ def test_what_has_no_scores_is_said_in_one_sentence(text, shapes, wish, says):
 def test_values_are_refused():
     with pytest.raises(PecliError, match="holds values"):
         applied("rope:dim=4", np.zeros((2, 4)), names=("v",), pairs="half")
+
+
+def test_values_take_vectors_of_their_own(tmp_path):
+    """Shaw's equation 3: z_i = sum of a_ij (v_j + r_ij), written out plainly; BERT counts the other way."""
+    key, value = RNG.normal(size=(2, 5, 4))
+    np.save(tmp_path / "k.npy", key), np.save(tmp_path / "v.npy", value)
+    q, k, v = RNG.normal(size=(3, 2, 2, 6, 4))
+    at = np.arange(6)
+    for words, distance in (("", at - at[:, None]), (",backward=true", at[:, None] - at)):
+        files = f'weights="{tmp_path / "k.npy"}",value-weights="{tmp_path / "v.npy"}"'
+        made = done(f"shaw:dim=4,clip=3,right=1,{files}{words}", q, k, v, names="qkv", scores=True, softmax=True)
+        where = np.clip(distance, -3, 1) + 3
+        weights = softmax(scores(q, k) + np.einsum("bhqd,qkd->bhqk", q, key[where]) / 2)
+        expected = weights @ v + np.einsum("bhqk,qkd->bhqd", weights, value[where])
+        np.testing.assert_allclose(made.outputs.read("output"), expected, rtol=0, atol=1e-14)
+        assert 1e-15 < made.bound() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("text", "wish", "says"),
+    [
+        ("shaw:dim=4,clip=3", {"scores": True, "softmax": True}, "--value-weights"),
+        ("shaw:dim=4,clip=3", {"scores": True}, "--softmax"),
+        ("shaw:dim=4,clip=3", {}, "holds values"),
+        ("alibi:heads=2", {"scores": True, "softmax": True}, "holds values"),
+    ],
+)
+def test_values_are_refused_where_nothing_is_added_to_them(text, wish, says):
+    with pytest.raises(PecliError, match=says):
+        applied(text, *np.zeros((3, 1, 2, 6, 4)), names="qkv", **wish)

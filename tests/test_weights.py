@@ -143,3 +143,67 @@ def test_packed_weights_are_refused(tmp_path, refuses):
         (tmp_path / "w.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes(144))
         pairs = ("--from-pairs", "interleaved", "--to-pairs", "half", "--heads", "4")
         refuses("convert", "w.safetensors", *pairs, "-o", "o.safetensors", says=says)
+
+
+def gpt2(path, tensors):
+    """Write a checkpoint as others do, with a type that NumPy lacks; return its raw tensors."""
+    header, at = {"__metadata__": {"format": "pt"}}, 0
+    for name, (code, shape, raw) in tensors.items():
+        header[name] = {"dtype": code, "shape": shape, "data_offsets": [at, at + len(raw)]}
+        at += len(raw)
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(raw for _, _, raw in tensors.values()))
+    return {name: raw for name, (_, _, raw) in tensors.items()}
+
+
+def raw_tensors(path):
+    data = path.read_bytes()
+    head = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:head])
+    assert header.pop("__metadata__") == {"format": "pt"}
+    return {n: data[head:][slice(*entry["data_offsets"])] for n, entry in header.items()}, header
+
+
+WPE = RNG.normal(size=(8, 6)).astype(np.float16)
+TENSORS = {
+    "a.weight": ("F8_E4M3", [5], bytes(range(5))),
+    "wpe.weight": ("F16", [8, 6], WPE.tobytes()),
+    "h.0.weight": ("BF16", [3, 2], bytes(range(12))),
+}
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_checkpoint_is_written_with_its_one_table_longer(folder, tmp_path, pecli):
+    source = tmp_path / "in"
+    source.mkdir()
+    before = gpt2(source / "model-1.safetensors", TENSORS)
+    gpt2(source / "model-2.safetensors", {"ln.weight": ("F32", [2], bytes(8))})
+    (source / "config.json").write_text('{"n_positions": 8}')
+    size = sum(map(len, before.values())) + 8
+    index = {"metadata": {"total_size": size}, "weight_map": dict.fromkeys(before, "model-1.safetensors")}
+    (source / "model.safetensors.index.json").write_text(json.dumps(index))
+    name, out = ("in", "out") if folder else ("in/model-1.safetensors", "out.safetensors")
+    rows = ("--test-len", "20", "--extend", "cubic")
+    done = pecli("extrapolate", f"{name}::wpe.weight", *rows, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "wpe.weight extended by cubic to 20 rows" in done.stderr
+    after, header = raw_tensors(tmp_path / "out" / "model-1.safetensors" if folder else tmp_path / out)
+    assert {n: after[n] == before[n] for n in before} == {"a.weight": True, "wpe.weight": False, "h.0.weight": True}
+    assert header["wpe.weight"]["shape"] == [20, 6]
+    np.save(tmp_path / "wpe.npy", WPE)
+    pecli("extrapolate", "wpe.npy", *rows, "-o", "alone.npy")
+    alone = np.load(tmp_path / "alone.npy")
+    assert after["wpe.weight"] == alone.tobytes()
+    assert alone.dtype == np.float16
+    if folder:
+        for other in ("model-2.safetensors", "config.json"):
+            assert (tmp_path / "out" / other).read_bytes() == (source / other).read_bytes()
+        changed = json.loads((tmp_path / "out" / "model.safetensors.index.json").read_text())
+        assert changed == {**index, "metadata": {"total_size": size + 12 * 6 * 2}}
+        assert "config.json is as it was" in done.stderr
+
+
+def test_a_checkpoint_without_the_table_is_refused(tmp_path, refuses):
+    gpt2(tmp_path / "w.safetensors", TENSORS)
+    rows = ("--test-len", "20", "--extend", "cubic", "-o", "out.safetensors")
+    refuses("extrapolate", "w.safetensors::wpe", *rows, says="wpe.weight")

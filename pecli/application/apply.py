@@ -10,9 +10,12 @@ from pecli.application.attention import scored
 from pecli.application.biased import biased
 from pecli.application.conditioned import conditioned
 from pecli.application.framework import FrameworkRows, adding_steps
+from pecli.application.pairing import HeadPairs
 from pecli.application.reals import InputScale, Reals, StoredRows, rows_of
 from pecli.application.rotated import rotated
+from pecli.application.rotation import RotatedTensors, Turned
 from pecli.application.tensors import Tensor
+from pecli.application.turning import ExactTurns, StoredTurns, Turns
 from pecli.application.wishes import Application, Wish, axes_notes, places, the_one
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Family
@@ -21,7 +24,7 @@ from pecli.encodings import find
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.text import shorten
-from pecli.numbers.types import DTYPES
+from pecli.numbers.types import COMPLEX
 from pecli.sources.sources import NamedSource
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
@@ -50,7 +53,7 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)
     for tensor in tensors:
-        if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE:
+        if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE and not (effect.values and wish.scores):
             raise BadParameter("input", tensor.name, "holds values: positions act on queries and keys, never on them")
     for name, value in (
         ("pairs", wish.pairs),
@@ -119,13 +122,11 @@ def _added(source: NamedSource, tensor: Tensor, wish: Wish) -> Application:
     if source.recipe is not None:
         table: Tabular = source.open(**options, dtype="float64")
         assert isinstance(table, Table)
-        if table.array("pe").dtype not in DTYPES:
-            rule = "has complex rows, and tensors are real: use sinusoidal, which holds their parts"
-            raise BadParameter("SOURCE", shorten(source.text), rule)
-        reals: Reals = rows_of(table)
     else:
         table = source.open()
-        reals = StoredRows(table)
+    if table.arrays[0].dtype in COMPLEX.values():
+        return _times(table, tensor, wish)
+    reals: Reals = rows_of(table) if isinstance(table, Table) else StoredRows(table)
     scale = InputScale.root(tensor.width) if wish.scale == "sqrt" else InputScale.of(Decimal(wish.scale or 1))
     notes, dtype = tuple(axes_notes([tensor])), wish.dtype or tensor.dtype
     if wish.arithmetic == "exact":
@@ -133,3 +134,15 @@ def _added(source: NamedSource, tensor: Tensor, wish: Wish) -> Application:
     steps = adding_steps(tensor, table, float(scale.doubled.hi), wish.arithmetic)
     made = FrameworkRows(AddedRows(reals, tensor, "float64", scale), {tensor.name: steps}, wish.arithmetic, dtype)
     return Application(made, notes, worst=lambda: made.worst)
+
+
+def _times(table: Tabular, tensor: Tensor, wish: Wish) -> Application:
+    """Return complex numbers, real and imaginary parts in turn, times complex rows: their phases are added."""
+    if wish.scale is not None or wish.arithmetic != "exact":
+        word = "input-scale" if wish.scale is not None else "arithmetic"
+        raise BadParameter(word, wish.scale or wish.arithmetic, "is for rows that are added, and complex ones multiply")
+    turns: Turns = ExactTurns(table) if isinstance(table, Table) else StoredTurns(table)
+    turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype)]
+    made = RotatedTensors(turns, turned, HeadPairs("interleaved", "interleaved"))
+    note = "complex rows multiply: the input's columns are real and imaginary parts in turn"
+    return Application(made, (note, *axes_notes([tensor])))

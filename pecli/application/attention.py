@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pecli.application.attended import AttendedRows, Products
 from pecli.application.biases import BiasRows, pair_table
 from pecli.application.conditioned import conditioned
 from pecli.application.products import Floats
 from pecli.application.rotated import rotated
-from pecli.application.scores import UNIT, Adjustment, HeadVectors, QueryRows, ScoreRows, WithBias, finite_size
-from pecli.application.scores import longest_vector as size_of
+from pecli.application.scores import UNIT, Adjustment, QueryRows, ScoreRows, WithBias, finite_size
 from pecli.application.tensors import Tensor, tensor_of
 from pecli.application.wishes import Application, Wish, axes_notes
-from pecli.declare.effect import Effect, Term
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import widen
 from pecli.numbers.text import parse_position, shorten
 from pecli.sources.sources import NamedSource
 
@@ -31,9 +28,9 @@ SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk"
 
 def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: Family, effect: Effect) -> Application:
     """Return scores, or weights; see :func:`pecli.application.apply.apply`."""
-    if len(tensors) != 2:
+    if len(tensors) not in (2, 2 + (effect.values is not None)):
         raise BadParameter("input", ", ".join(t.name for t in tensors), "must be two with --scores: queries and keys")
-    queries, keys = tensors
+    queries, keys, *values = tensors
     _fit(queries, keys, wish)
     table: Tabular | None = None
     notes: list[str] = []
@@ -54,7 +51,8 @@ def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: F
         case Family.ABSOLUTE:
             raise BadRecipe(f"{shorten(source.text)} is added to embeddings, before there are queries and keys")
     products = Products(queries, keys, effect, table)
-    made = ScoreRows(products, changes, wish, SCORED[queries.axes])
+    weights = ScoreRows(products, changes, wish, SCORED[queries.axes])
+    made = AttendedRows(weights, products, values[0], effect) if values else weights
     aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
     said = [effect.note] if family is Family.RELATIVE else []
     notes = notes or [*said, *axes_notes(tensors)]
@@ -111,111 +109,6 @@ def _later(wish: Wish, skip: int, length: int) -> Wish:
         return replace(wish, positions=wish.positions[:, skip:])
     start = parse_position("start", wish.start) if wish.start is not None else 0
     return replace(wish, start=str(start + skip))
-
-
-class Products:
-    """The inner products of queries, keys and vectors.
-
-    Parameters
-    ----------
-    queries, keys : Tensor
-        Of the same axes; the keys may have fewer heads.
-    effect : Effect
-        Which products.
-    table : Tabular, optional
-        With vectors and their indices.
-    """
-
-    name = "scores"
-
-    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, table: Tabular | None) -> None:
-        self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
-        self.sides = (queries.side("b"), queries.side("h"), queries.side("s"), keys.side("s"))
-        self.width, self.terms, self.table = queries.width, effect.terms, table
-        self.root = sqrt(effect.divisor * queries.width)
-        self.group = self.queries.heads // self.keys.heads
-        self._keys = self.keys.keeping(2)
-        self.held: dict[str, NDArray[np.generic]] = {}
-        self._check_grids()
-        for term in self.terms:
-            for name in (term.content, term.against):
-                if name in ("query", "key"):
-                    continue
-                if table is None or name not in table or term.index not in table:
-                    rule = f"are those of {name} and {term.index}, which the table lacks: give its dim, or weights"
-                    raise BadParameter("terms", ", ".join(one.against for one in self.terms), rule)
-                if name not in self.held:
-                    self.held[name] = widen(table.read(name), table.array(name).dtype)
-                    self._check(name, table.array(name).shape)
-
-    def _check_grids(self) -> None:
-        """Raise BadParameter where the axes of a grid do not make as many queries and keys as there are."""
-        grid = [term for term in self.terms if term.keys is not None]
-        if not grid or self.table is None or any(term.index not in self.table for term in grid):
-            return
-        shapes = [self.table.array(term.index).shape for term in grid]
-        sides = prod(shape[0] for shape in shapes), prod(shape[1] for shape in shapes)
-        if sides != self.sides[2:]:
-            rule = f"do not fit the grid, which has {sides[0]} x {sides[1]}"
-            raise BadParameter("input", f"({self.sides[2]} queries x {self.sides[3]} keys)", rule)
-
-    def _check(self, name: str, shape: tuple[int, ...]) -> None:
-        heads = self.queries.heads
-        if shape[-1] not in (self.width, heads * self.width):
-            rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
-            raise BadParameter("input", self.queries.tensor.name, rule)
-
-    def values(self, rows: QueryRows) -> tuple[Floats, float]:
-        """Return scores; see :class:`pecli.application.scores.Logits`."""
-        query = self.queries.read(rows.batch, rows.head, rows.start, rows.stop)
-        key = self._keys(rows.batch, rows.head // self.group)
-        total, error = np.zeros((len(query), len(key))), 0.0
-        for term in self.terms:
-            found, size = self._term(term, query, key, rows)
-            root = self.root if term.scaled else 1.0
-            total += found / root
-            # two factors rounded once, d products and sums, the root and the division, and the sum of the terms
-            error += UNIT * ((self.width + 6) * size / root + finite_size(total))
-        return total, error
-
-    def _term(self, term: Term, query: Floats, key: Floats, rows: QueryRows) -> tuple[Floats, float]:
-        """Return one product, (queries, keys), and what bounds its size."""
-        if term.content in self.held:
-            content = np.asarray(self.held[term.content], np.float64)[rows.head][None]
-        else:
-            content = query if term.content == "query" else key
-        vectors = key if term.against == "key" else self._vectors(term.against, rows.head)
-        with np.errstate(invalid="ignore", over="ignore"):
-            products: Floats = content @ vectors.T
-            size = size_of(content) * size_of(vectors)
-        if term.against == "key":
-            return products, size
-        index = self._index(term, rows)
-        if term.content == "key":
-            return products[np.arange(len(key)), index], size
-        if len(content) == 1:
-            return products[0][index], size
-        return np.take_along_axis(products, index, axis=1), size
-
-    def _vectors(self, name: str, head: int) -> Floats:
-        """Return the vectors of a head: all, or the columns that are its own."""
-        whole = np.asarray(self.held[name], np.float64)
-        return whole if whole.shape[1] == self.width else whole[:, head * self.width :][:, : self.width]
-
-    def _index(self, term: Term, rows: QueryRows) -> NDArray[np.int64]:
-        """Return which vector belongs to each query and key, (queries, keys)."""
-        assert self.table is not None
-        at = np.arange(rows.start, rows.stop)
-        keys = np.arange(self.sides[3])
-        places = at if term.queries is None else term.queries(at)
-        low, high = int(places.min()), int(places.max()) + 1
-        index = np.asarray(self.table.read_rows([term.index], low, high)[term.index], np.int64)[places - low]
-        if term.keys is not None:
-            index = index[:, term.keys(keys)]
-        if index.shape[1] != len(keys):
-            rule = f"do not fit the table, which is for {index.shape[1]}"
-            raise BadParameter("input", f"({len(keys)} keys)", rule)
-        return index if term.rows is None else term.rows(index)
 
 
 class Decay:

@@ -1,21 +1,25 @@
-"""Checkpoints in safetensors whose query and key rows move; every other byte is copied as it is."""
+"""Checkpoints in safetensors: rows of queries and keys moved, or one array replaced; the rest is copied as it is."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from pecli.application.pairing import OF_MODEL
 from pecli.application.weights import HeadRows, none_found
-from pecli.errors import BadFile, BadParameter, PecliError, WriteFailed
+from pecli.declare.tabular import Tabular
+from pecli.errors import BadFile, BadParameter, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
+from pecli.formats.common.facts import plain
 from pecli.formats.common.safe import Need, open_output
 from pecli.formats.safetensors.read import SafetensorsTable
+from pecli.formats.safetensors.write import LENGTH_BYTES
 
 PIECE = 4 << 20
 Moved = dict[str, int]
@@ -86,68 +90,171 @@ def permute_checkpoint(
     PecliError
         If nothing fits, or it cannot be written; nothing is left then.
     """
+    opened = {file: _moves(file, rows) for file in files_of(path)}
+    found = {name: heads for _, moved in opened.values() for name, heads in moved.items()}
+    if not found:
+        raise none_found(path, rows)
+    edits = {f: Edit(os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
+    _rewrite(path, target, edits, clobber, progress)
+    return found
+
+
+def replace_array(
+    path: str, target: str, name: str, new: Tabular, *, clobber: bool = True,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Write a checkpoint with one array replaced by the only one of a table, of the same type.
+
+    Headers and the index of shards say the new size; every other tensor and file is copied byte for byte.
+
+    Parameters
+    ----------
+    path, target, clobber, progress
+        See `permute_checkpoint`.
+    name : str
+        Of the array.
+    new : Tabular
+        What stands in its place.
+
+    Raises
+    ------
+    PecliError
+        If it cannot be written; nothing is left then.
+    """
+    file = file_with(path, name)
+    table = _opened(file)
+    old, (array,) = table.array(name), new.arrays
+    head = table.bytes_at(0, LENGTH_BYTES)
+    header = json.loads(table.bytes_at(LENGTH_BYTES, int.from_bytes(head, "little")))
+    name = next(key for key in header if plain(key) == name)
+    begin, size = header[name]["data_offsets"][0], os.path.getsize(file) + array.bytes - old.bytes
+    for key, entry in header.items():
+        if key != "__metadata__" and entry["data_offsets"][0] > begin:
+            entry["data_offsets"] = [offset + array.bytes - old.bytes for offset in entry["data_offsets"]]
+    header[name] |= {"shape": list(array.shape), "data_offsets": [begin, begin + array.bytes]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % LENGTH_BYTES)
+    first = table.place(name) - begin
+
+    def pieces() -> Iterator[bytes]:
+        yield len(text).to_bytes(LENGTH_BYTES, "little") + text
+        yield from _between(table, first, first + begin)
+        for block in new.blocks():
+            yield block.values[array.name].tobytes()
+        yield from _between(table, first + begin + old.bytes, os.path.getsize(file))
+
+    edits = {file: Edit(size - first + LENGTH_BYTES + len(text), pieces())}
+    for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
+        held = json.loads(index.read_text())
+        if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
+            held["metadata"]["total_size"] = total + array.bytes - old.bytes
+            edits[str(index)] = Edit.of(json.dumps(held, indent=2).encode() + b"\n")
+    _rewrite(path, target, edits, clobber, progress)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a file becomes: how many bytes, and these piece by piece."""
+
+    size: int
+    pieces: Iterable[bytes]
+
+    @classmethod
+    def of(cls, whole: bytes) -> Edit:
+        """Return what is written in one piece."""
+        return cls(len(whole), (whole,))
+
+
+def files_of(path: str) -> list[str]:
+    """Return a safetensors file, or those of a folder."""
+    return (
+        [entry.path for entry in _sorted(path) if entry.name.endswith(".safetensors")]
+        if os.path.isdir(path)
+        else [path]
+    )
+
+
+def file_with(path: str, name: str) -> str:
+    """Return the file of a checkpoint that holds an array.
+
+    Raises
+    ------
+    UnknownName
+        If none does.
+    """
+    names: list[str] = []
+    for file in files_of(path):
+        held = _opened(file).keys()
+        if name in held:
+            return file
+        names += held
+    raise UnknownName("array", name, names)
+
+
+def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, progress: Callable[[int], None]) -> None:
+    """Write a checkpoint, file or folder, some files of which are edited and the others copied."""
     if not os.path.isdir(path):
-        table, moved = _moves(path, rows)
-        if not moved:
-            raise none_found(path, rows)
-        _write(table, path, target, moved, rows, clobber, progress)
-        return moved
+        return _write(target, edits[path], clobber, progress)
     if os.path.lexists(target):
         raise WriteFailed(target, "exists: name a folder that does not")
     if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
         raise WriteFailed(target, "its folder does not exist: make it first, or name another")
-    opened = {e.name: _moves(e.path, rows) for e in _sorted(path) if e.name.endswith(".safetensors")}
-    found = {name: heads for _, moved in opened.values() for name, heads in moved.items()}
-    if not found:
-        raise none_found(path, rows)
     hidden = f"{os.path.abspath(target)}.{os.urandom(4).hex()}.tmp"
     os.mkdir(hidden)
     try:
         for entry in _sorted(path):
             where = os.path.join(hidden, entry.name)
-            if entry.name in opened:
-                table, moved = opened[entry.name]
-                _write(table, entry.path, where, moved, rows, clobber, progress)
+            if entry.path in edits:
+                _write(where, edits[entry.path], clobber, progress)
             else:
                 shutil.copyfile(entry.path, where)
         os.rename(hidden, target)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise
-    return found
+
+
+def _write(target: str, edit: Edit, clobber: bool, progress: Callable[[int], None]) -> None:
+    with open_output(target, clobber=clobber, need=Need(edit.size)) as output:
+        for piece in edit.pieces:
+            progress(output.write(piece))
 
 
 def _sorted(path: str) -> list[os.DirEntry[str]]:
     return sorted((entry for entry in os.scandir(path) if entry.is_file()), key=lambda entry: entry.name)
 
 
-def _moves(path: str, rows: HeadRows) -> tuple[SafetensorsTable, Moved]:
+def _opened(path: str) -> SafetensorsTable:
     table = open_table(path)
     if not isinstance(table, SafetensorsTable):
         raise BadFile(path, "is no safetensors file: convert it first")
+    return table
+
+
+def _moves(path: str, rows: HeadRows) -> tuple[SafetensorsTable, Moved]:
+    table = _opened(path)
     return table, rows.chosen({array.name: array for array in table.arrays}, tuple(table.left_out))
 
 
-def _write(
-    table: SafetensorsTable, path: str, target: str, moved: Moved, rows: HeadRows, clobber: bool,
-    progress: Callable[[int], None],
-) -> None:  # fmt: skip
-    """Copy a file, the rows of some tensors in another order."""
-    size = os.path.getsize(path)
-    with open_output(target, clobber=clobber, need=Need(size)) as output:
-        at = 0
-        for name in sorted(moved, key=table.place):
-            array, begin = table.array(name), table.place(name)
-            for start in range(at, begin, PIECE):
-                progress(output.write(table.bytes_at(start, min(PIECE, begin - start))))
-            head = array.bytes // moved[name]
-            order = rows.order(array.shape[0] // moved[name])
-            for number in range(moved[name]):
-                held = np.frombuffer(table.bytes_at(begin + number * head, head), np.uint8).reshape(len(order), -1)
-                progress(output.write(held[order].tobytes()))
-            at = begin + array.bytes
-        for start in range(at, size, PIECE):
-            progress(output.write(table.bytes_at(start, min(PIECE, size - start))))
+def _between(table: SafetensorsTable, start: int, stop: int) -> Iterator[bytes]:
+    """Yield bytes of a file."""
+    for at in range(start, stop, PIECE):
+        yield table.bytes_at(at, min(PIECE, stop - at))
+
+
+def _permuted(table: SafetensorsTable, moved: Moved, rows: HeadRows) -> Iterator[bytes]:
+    """Yield a file, the rows of some tensors in another order."""
+    at = 0
+    for name in sorted(moved, key=table.place):
+        array, begin = table.array(name), table.place(name)
+        yield from _between(table, at, begin)
+        head = array.bytes // moved[name]
+        order = rows.order(array.shape[0] // moved[name])
+        for number in range(moved[name]):
+            held = np.frombuffer(table.bytes_at(begin + number * head, head), np.uint8).reshape(len(order), -1)
+            yield held[order].tobytes()
+        at = begin + array.bytes
+    yield from _between(table, at, os.path.getsize(table.path))
 
 
 def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:

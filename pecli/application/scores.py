@@ -137,14 +137,14 @@ class ScoreRows(Tabular):
         """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         for target in out.values():
             at = start
-            for rows in self._split(start, stop):
-                values, error = self._values(rows)
+            for rows in self.split(start, stop):
+                values, error = self.values(rows)
                 narrow(values, None, self.dtype, target[at - start : at - start + len(values)])
                 at += len(values)
                 with self._lock:
                     self.error = max(self.error, error)
 
-    def _split(self, start: int, stop: int) -> Iterator[QueryRows]:
+    def split(self, start: int, stop: int) -> Iterator[QueryRows]:
         """Yield the queries of each batch and head, so many that their scores fit."""
         most = max(1, AT_ONCE // self.width)
         while start < stop:
@@ -153,7 +153,8 @@ class ScoreRows(Tabular):
             yield QueryRows(*divmod(head, self.logits.sides[1]), first, last)
             start += last - first
 
-    def _values(self, rows: QueryRows) -> tuple[Floats, float]:
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
+        """Return scores or weights (queries, keys), and a bound on their error."""
         values, error = self.logits.values(rows)
         for change in self.changes:
             error = change.change(values, error, rows)

@@ -85,7 +85,7 @@ class ExactTurns:
     Parameters
     ----------
     table : Table
-        Of a rotary encoding, float64 in the layout split.
+        Float64: of a rotary encoding in the layout split, or of complex numbers.
     """
 
     def __init__(self, table: Table) -> None:
@@ -100,7 +100,8 @@ class ExactTurns:
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""
         found = np.empty((stop - start, self.pairs), np.complex128)
-        self.table.fill(start, stop, {"cos": found.real, "sin": found.imag})
+        parts = {"cos": found.real, "sin": found.imag} if "cos" in self.table else {"pe": found}
+        self.table.fill(start, stop, parts)
         return found
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
@@ -118,11 +119,11 @@ class StoredTurns:
     Parameters
     ----------
     table : Tabular
-        With arrays cos and sin (n, pairs).
+        With arrays cos and sin (n, pairs), or one of complex numbers.
     """
 
     def __init__(self, table: Tabular) -> None:
-        self.table, array = table, table.array("cos")
+        self.table, array = table, table.array("cos") if "cos" in table else table.arrays[0]
         self.count, self.pairs = array.shape
         self.dtype = array.dtype
 
@@ -131,6 +132,9 @@ class StoredTurns:
         if stop > self.count:
             rule = f"lies past the table, which has rows 0 to {self.count - 1}: give a longer one, or other positions"
             raise BadParameter("position", stop - 1, rule)
+        if "cos" not in self.table:
+            (points,) = self.table.read_rows(self.table.keys(), start, stop).values()
+            return points.astype(np.complex128)
         found = self.table.read_rows(["cos", "sin"], start, stop)
         return joined(widen(found["cos"], self.dtype), widen(found["sin"], self.dtype))
 

@@ -38,6 +38,8 @@ class Term:
         Of queries and keys, numbered, give its rows and columns: those of one axis of a grid.
     scaled : bool
         Whether the term is divided as the product of query and key is.
+    projection : str, optional
+        The array (rows, d) of the table that projects the vectors first; one named NAME_bias is added.
     """
 
     content: str
@@ -47,6 +49,7 @@ class Term:
     queries: Map | None = None
     keys: Map | None = None
     scaled: bool = True
+    projection: str | None = None
 
 
 PLAIN = (Term("query", "key"),)
@@ -72,6 +75,8 @@ class Effect:
         What a score is the sum of.
     divisor : int
         Scores are divided by sqrt(divisor d).
+    values : str, optional
+        The array of vectors that values take beside their own, by the same index.
     content : {"replaces", "adds"}, optional
         Of a table that needs content: whether its rows, made of the input, take the input's place or are added to it.
     note : str
@@ -85,5 +90,6 @@ class Effect:
     decay_added: bool = False
     terms: tuple[Term, ...] = PLAIN
     divisor: int = 1
+    values: str | None = None
     content: Literal["replaces", "adds"] | None = None
     note: str = ""

@@ -26,6 +26,7 @@ from transformers import (
     Qwen2VLTextConfig,
     T5Config,
     Wav2Vec2BertConfig,
+    Wav2Vec2ConformerConfig,
     XLNetConfig,
     XLNetModel,
 )
@@ -39,6 +40,7 @@ from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 from transformers.models.qwen2_vl import modeling_qwen2_vl
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert
+from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from pecli.tables.table import Table
@@ -77,6 +79,11 @@ def rotations():
     cos, sin = modeling_qwen2_vl.Qwen2VLRotaryEmbedding(made)(q, ids[None].expand(3, 1, 5))
     out = modeling_qwen2_vl.apply_rotary_pos_emb(q, q, cos, sin)[0]
     case("qwen2-vl", "mrope:dim=8,sections=2+1+1", {"q": q}, out, pairs="half", start="100")
+    streams = torch.tensor([[3, 3, 3, 3, 7], [0, 0, 1, 2, 7], [0, 4, 1, 0, 7]])  # t, h, w of five tokens
+    cos, sin = modeling_qwen2_vl.Qwen2VLRotaryEmbedding(made)(q, streams[:, None])
+    out = modeling_qwen2_vl.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    recipe = "mrope:dim=8,sections=2+1+1,streams=@streams"
+    case("qwen2-vl of an image", recipe, {"q": q, "streams": streams.T}, out, pairs="half")
     x = torch.randn(1, 5, 2, 8)
     sincos = modeling_gptj.create_sinusoidal_positions(200, 4)[ids]
     sin, cos = sincos.chunk(2, -1)
@@ -93,6 +100,22 @@ def rotations():
         pairs="half",
         start="100",
     )
+
+
+def pytorch():
+    """Turn neighbours as complex numbers, as Meta's Llama does, and attend with a bias."""
+    x = torch.randn(1, 2, 5, 8)
+    angles = torch.outer(torch.arange(100.0, 105.0), 10000.0 ** (-torch.arange(0, 8, 2) / 8))
+    turned = torch.view_as_complex(x.view(1, 2, 5, 4, 2)) * torch.polar(torch.ones_like(angles), angles)
+    case("torch", "rope:dim=8", {"q": x}, torch.view_as_real(turned).flatten(3), pairs="interleaved", start="100")
+    q, k = torch.randn(2, 1, 2, 5, 4)
+    distance = (torch.arange(5)[:, None] - torch.arange(5)).abs()
+    bias = -distance * torch.tensor([2.0**-4, 2.0**-8])[:, None, None]
+    hidden = torch.ones(5, 5).triu(1) == 1
+    weights = torch.nn.functional.scaled_dot_product_attention(
+        q, k, torch.eye(5).expand(1, 2, 5, 5), attn_mask=bias[None].masked_fill(hidden, -torch.inf)
+    )
+    case("torch attention", "alibi:heads=2", {"q": q, "k": k}, weights, scores=True, softmax=True, causal=True)
 
 
 def onnx():
@@ -120,7 +143,7 @@ def biases():
     attention = T5Attention(made, has_relative_attention_bias=True)
     torch.nn.init.normal_(attention.relative_attention_bias.weight)
     x = torch.randn(1, 2, 9, 9)
-    recipe = "t5:heads=2,buckets=8,max-distance=16,weights=@"
+    recipe = "t5:heads=2,buckets=8,max-distance=16,weights=@weights"
     inputs = {"logits": x, "weights": attention.relative_attention_bias.weight}
     case("t5", recipe, inputs, x + attention.compute_bias(9, 9))
 
@@ -137,8 +160,20 @@ def deberta():
     rel, (q, k) = torch.randn(8, 8), torch.randn(2, 2, 9, 4)
     bias = attention.disentangled_attention_bias(q, k, None, rel, 3)
     scores = torch.bmm(q, k.transpose(-1, -2)) / (4 * 3) ** 0.5 + bias
-    recipe = "deberta:buckets=4,max-distance=16,dim=8,weights=@"
+    recipe = "deberta:buckets=4,max-distance=16,dim=8,weights=@weights"
     case("deberta-v2", recipe, {"q": q[None], "k": k[None], "weights": rel}, scores[None], scores=True)
+    made.share_att_key = False
+    attention = modeling_deberta_v2.DisentangledSelfAttention(made)
+    layers = {"key": attention.pos_key_proj, "query": attention.pos_query_proj}
+    for layer in layers.values():
+        torch.nn.init.normal_(layer.weight)
+        torch.nn.init.normal_(layer.bias)
+    bias = attention.disentangled_attention_bias(q, k, None, rel, 3)
+    scores = torch.bmm(q, k.transpose(-1, -2)) / (4 * 3) ** 0.5 + bias
+    held = {f"{name}.{part}": getattr(layer, part) for name, layer in layers.items() for part in ("weight", "bias")}
+    inputs = {"q": q[None], "k": k[None], "weights": rel, **held}
+    recipe += ",pos-key-proj=@key,pos-query-proj=@query"
+    case("deberta-v2 projected", recipe, inputs, scores[None], scores=True)
 
 
 def xlnet():
@@ -153,6 +188,28 @@ def xlnet():
     weights = attention.rel_attn_core(q, k, k, rows, output_attentions=True)[1]
     inputs = {"q": q.permute(1, 2, 0, 3), "k": k.permute(1, 2, 0, 3)}
     case("xlnet", recipe, inputs, weights.permute(2, 3, 0, 1), scores=True, softmax=True)
+    for name in ("r", "r_w_bias", "r_r_bias"):
+        torch.nn.init.normal_(getattr(attention, name))
+    rows = torch.einsum("ibh,hnd->ibnd", model.relative_positional_encoding(5, 5), attention.r)
+    weights = attention.rel_attn_core(q, k, k, rows, output_attentions=True)[1]
+    inputs |= {"r": attention.r, "u": attention.r_w_bias, "v": attention.r_r_bias}
+    recipe = "transformer-xl:dim=8,heads=2,head-dim=4,convention=xlnet,r-net=@r,u=@u,v=@v"
+    case("xlnet projected", recipe, inputs, weights.permute(2, 3, 0, 1), scores=True, softmax=True)
+
+
+def conformer():
+    made = Wav2Vec2ConformerConfig(hidden_size=8, num_attention_heads=2, position_embeddings_type="relative")
+    attention = modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention(made).eval()
+    for weight in (attention.linear_pos.weight, attention.pos_bias_u, attention.pos_bias_v):
+        torch.nn.init.normal_(weight)
+    x = torch.randn(1, 5, 8)
+    rows = modeling_wav2vec2_conformer.Wav2Vec2ConformerRelPositionalEmbedding(made)(x)
+    q, k = (layer(x).view(1, 5, 2, 4).transpose(1, 2) for layer in (attention.linear_q, attention.linear_k))
+    made._attn_implementation = "eager"
+    weights = attention(x, relative_position_embeddings=rows)[1]
+    inputs = {"q": q, "k": k, "r": attention.linear_pos.weight, "u": attention.pos_bias_u, "v": attention.pos_bias_v}
+    recipe = "transformer-xl:dim=8,heads=2,convention=conformer,r-net=@r,u=@u,v=@v"
+    case("wav2vec2-conformer", recipe, inputs, weights, scores=True, softmax=True)
 
 
 def shaw():
@@ -165,7 +222,7 @@ def shaw():
     bias = modeling_wav2vec2_bert._apply_relative_key_position_encoding(attention, q, k)[1]
     scores = q @ k.transpose(-1, -2) * attention.scaling + bias
     inputs = {"q": q, "k": k, "weights": attention.distance_embedding.weight}
-    case("wav2vec2-bert", "shaw:dim=4,clip=3,right=1,weights=@", inputs, scores, scores=True)
+    case("wav2vec2-bert", "shaw:dim=4,clip=3,right=1,weights=@weights", inputs, scores, scores=True)
 
 
 def permuted_llama():
@@ -203,7 +260,7 @@ def permuted_llama():
 
 if __name__ == "__main__":
     with torch.no_grad():
-        for make in (rotations, onnx, biases, deberta, xlnet, shaw):
+        for make in (rotations, pytorch, onnx, biases, deberta, xlnet, conformer, shaw):
             make()
         llama = permuted_llama()
     Path(__file__).with_suffix(".json").write_text(json.dumps({"cases": CASES, "llama": llama}) + "\n")

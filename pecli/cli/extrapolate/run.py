@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from pecli.cli.extrapolate.checkpoint import checkpoint_of, write_checkpoint
 from pecli.cli.extrapolate.options import ExtrapolateOptions
 from pecli.cli.extrapolate.view import extensions_view, reports_view
 from pecli.cli.options import refuse
@@ -24,6 +25,11 @@ from pecli.sources.sources import make_table
 
 def run(options: ExtrapolateOptions) -> int:
     """Report, or make the longer table; return the exit status."""
+    if (whole := checkpoint_of(options)) is not None:
+        path, name, way = whole
+        return write_checkpoint(
+            path, name, options, lambda text: _extended(read_subjects(text, options.layer_type)[0], options, way)
+        )
     subjects = [subject for text in options.sources for subject in read_subjects(text, options.layer_type)]
     if options.output is not None:
         if len(subjects) > 1:

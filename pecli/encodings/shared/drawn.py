@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Literal
@@ -119,3 +119,53 @@ def vectors(
         return WeightFile(path).values((rows, dim), f"{name} of {rows} rows and dim={dim}", name, "weight")
 
     return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop], role=role), read
+
+
+def all_of(held: Sequence[tuple[object, Callable[[], object]]]) -> Callable[[], None]:
+    """Return what reads and checks the files of several arrays."""
+
+    def prepare() -> None:
+        for _, each in held:
+            each()
+
+    return prepare
+
+
+def projection(
+    name: str, path: str | None, outputs: int, inputs: int, *, biased: bool = False
+) -> tuple[tuple[Fixed, ...], Callable[[], object]]:
+    """Return the trained matrix that projects vectors, (outputs, inputs), and its bias; nothing where no file is named.
+
+    Parameters
+    ----------
+    name : str
+        Of the matrix; its bias is NAME_bias.
+    path : str, optional
+        File with weight (outputs, inputs) as a linear layer has it, or (inputs, heads, width), and maybe bias.
+    outputs, inputs : int
+        How many numbers a projected vector has, and the vector.
+    biased : bool
+        Whether such a layer has a bias; one left out is 0.
+    """
+    if path is None:
+        return (), nothing
+
+    @cache
+    def read() -> tuple[Floats, Floats]:
+        import numpy as np
+
+        from pecli.encodings.shared.files import WeightFile
+
+        file, what = WeightFile(path), f"{name} of {outputs} numbers for dim={inputs}"
+        held = file.one(name, "weight")
+        if len(held.shape) == 3 and held.shape[0] == inputs and held.shape[1] * held.shape[2] == outputs:
+            weight = held.values().reshape(inputs, outputs).T
+        else:
+            weight = file.shaped(held, (outputs, inputs), what)
+        if not biased or len(file.arrays) == 1:
+            return weight, np.zeros(outputs)
+        return weight, file.values((outputs,), what, "bias")
+
+    matrix = Fixed(name, (outputs, inputs), ("output", "channel"), lambda start, stop: read()[0][start:stop])
+    bias = Fixed(f"{name}_bias", (outputs,), ("output",), lambda start, stop: read()[1][start:stop])
+    return (matrix, bias) if biased else (matrix,), read

@@ -13,7 +13,16 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Std, VectorWeights, vectors
+from pecli.encodings.shared.drawn import (
+    GENERATOR,
+    DrawnSeed,
+    Generator,
+    Std,
+    VectorWeights,
+    all_of,
+    projection,
+    vectors,
+)
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.parameters import MODEL_WIDTH
@@ -24,6 +33,10 @@ def reach(recipe: Recipe) -> Reach:
     """Say that far distances share a row: an index that leaves the rows is cut where it is used."""
     measured = "" if recipe.values["shifted"] else str(Recipe.bind("deberta", **{**recipe.keys(), "shifted": True}))
     return Reach("vectors", "the trained rows as they are: far distances share the last", measured=measured)
+
+
+BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
+"""A query meets the positions as keys are projected, a key as queries are."""
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -38,11 +51,11 @@ def effect(recipe: Recipe) -> Effect:
         found: Integers = index if ready else np.clip(index + half, 0, 2 * half - 1)
         return found
 
-    terms = (*PLAIN, Term("query", "vector", rows=rows), Term("key", "vector", rows=rows))
-    note = (
-        "(q.k + q.r + k.r) over sqrt(3d), r at the index of query and key, as the code has it; a model projects r first"
-    )
-    return Effect(terms=terms, divisor=3, note=note)
+    names = [name if recipe.values[name] is not None else None for name in PROJECTIONS]
+    met = (Term(content, "vector", rows=rows, projection=name) for content, name in zip(BOTH, names, strict=True))
+    how = "unprojected: give --pos-key-proj and --pos-query-proj" if None in names else "projected for each"
+    note = f"(q.k + q.r + k.r) over sqrt(3d), r at the index of query and key, as the code has it, {how}"
+    return Effect(terms=(*PLAIN, *met), divisor=3, note=note)
 
 
 @encoding(
@@ -61,7 +74,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
-        parameters="2 * buckets * dim", cost="2 * buckets * dim + n * n",
+        parameters="2 * buckets * dim + (pos_key_proj and dim * dim + dim or 0) "
+        "+ (pos_query_proj and dim * dim + dim or 0)", cost="2 * buckets * dim + n * n",
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
@@ -100,6 +114,19 @@ def deberta(
     weights: Annotated[
         VectorWeights, Param("File of the vectors (default: drawn from the seed).", file=True, when=("dim", GIVEN))
     ] = None,
+    pos_key_proj: Annotated[
+        str | None,
+        Param(
+            "File of what projects the vectors that queries meet: weight (dim, dim), and bias (default: nothing).",
+            file=True,
+            when=("dim", GIVEN),
+            names=("pos-proj",),
+        ),
+    ] = None,
+    pos_query_proj: Annotated[
+        str | None,
+        Param("The same of those that keys meet.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
+    ] = None,
     std: Std = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
@@ -126,7 +153,11 @@ def deberta(
     if dim is None:
         return Relative(index, domain=WHOLE)
     vector, prepare = vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
-    return Relative(index, fixed=(vector,), prepare=prepare, domain=WHOLE)
+    layers = [projection(name, path, dim, dim, biased=True)
+              for name, path in zip(PROJECTIONS, (pos_key_proj, pos_query_proj), strict=True)]  # fmt: skip
+
+    fixed = (vector, *(array for arrays, _ in layers for array in arrays))
+    return Relative(index, fixed=fixed, prepare=all_of([(vector, prepare), *layers]), domain=WHOLE)
 
 
 def bucket_rule(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
@@ -18,6 +19,7 @@ from pecli.encodings.shared.drawn import (
     Generator,
     Rule,
     VectorWeights,
+    all_of,
     deviation,
     glorot,
     vectors,
@@ -29,22 +31,26 @@ WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances"
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say that a query meets the vector of the distance beside the key: q.k + q.r."""
-    note = "q.k + q.r over sqrt(d), r the row of key minus query; BERT's relative_key counts it the other way"
-    return Effect(terms=(*PLAIN, Term("query", "vector")), note=note)
+    """Say that a query meets the vector of the distance beside the key, q.k + q.r, and that values may have some."""
+    counted = "query minus key, as BERT's relative_key" if recipe.values["backward"] else "key minus query"
+    other = "" if recipe.values["backward"] else "; BERT's relative_key counts it the other way: --backward"
+    note = f"q.k + q.r over sqrt(d), r the row of {counted}{other}"
+    return Effect(terms=(*PLAIN, Term("query", "vector")), values="value_vector", note=note)
 
 
 @encoding(
     family=Family.RELATIVE,
     title="Shaw relative vectors",
     formula="""
-        index(i, j) = min(max(j - i, -clip), right) + clip
+        index(i, j) = min(max(j - i, -clip), right) + clip; backward: of i - j
         vector: clip + right + 1 trained rows; a key takes row index(i, j) beside its own
+        value_vector: as many, which values take beside their own
     """,
     source=Source("Shaw et al. 2018", "arXiv:1803.02155", "section 3.2; tensor2tensor's code"),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
-        parameters="(clip + (right or clip) + 1) * dim", cost="(clip + (right or clip) + 1) * dim + n * n",
+        parameters="(clip + (right or clip) + 1) * dim * (value_weights and 2 or 1)",
+        cost="(clip + (right or clip) + 1) * dim + n * n",
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
@@ -80,6 +86,12 @@ def shaw(
         Decimal, deviation("Standard deviation of normal values.", ("init", ("normal", "truncated-normal")))
     ] = Decimal("0.02"),
     weights: VectorWeights = None,
+    value_weights: Annotated[
+        str | None, Param("File of the vectors that values take, one row each (default: none).", file=True)
+    ] = None,
+    backward: Annotated[
+        bool, Param("Count distances from key to query, as BERT's relative_key does.", mistaken=other_choices)
+    ] = False,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
@@ -87,14 +99,16 @@ def shaw(
     after = clip if right is None else right
     rows = clip + after + 1
     rule, spread = _distribution(init, float(std), rows, dim)
-    vector, prepare = vectors("vector", weights, rows, dim, rule, spread, seed)
+    held = [vectors("vector", weights, rows, dim, rule, spread, seed)]
+    if value_weights is not None:
+        held.append(vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
 
     def index(distances: Points, _: Frame) -> Integers:
         import numpy as np
 
-        return np.clip(distances.whole(), -clip, after) + clip
+        return np.clip(-distances.whole() if backward else distances.whole(), -clip, after) + clip
 
-    return Relative(index, fixed=(vector,), prepare=prepare, domain=WHOLE)
+    return Relative(index, fixed=tuple(array for array, _ in held), prepare=all_of(held), domain=WHOLE)
 
 
 def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, float]:
@@ -109,10 +123,14 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     if evidence.by_distance is None:
         return
     values, form = evidence.by_distance
+    backward = values[0] > values[-1]
+    values = values[::-1] if backward else values
     length = len(values) // 2 + 1
     clip, last = int(values[length - 1]), int(values[-1])
     if form == "index" and 1 <= clip < last + 1 and last - clip <= 1 << 30 and values[0] == max(0, clip - length + 1):
         right = last - clip
-        keys = {"dim": "1", "clip": str(clip), "right": str(right)}
+        keys = {"dim": "1", "clip": str(clip), "right": str(right), "backward": str(bool(backward)).lower()}
         ends = clip < length - 1 and right < length - 1
+        if backward and not ends:  # a plain index, from the query's side
+            return
         yield Guess("shaw", keys, {"form": form, "length": str(length)}, 2.0, listed=not ends, arrays=("index",))

@@ -17,10 +17,10 @@ def steps(exercise: Exercise) -> list[Step]:
     values = exercise.recipe.values
     clip = int(str(values["clip"]))
     right = clip if values["right"] is None else int(str(values["right"]))
-    query = len(at) // 2
+    query, counted = len(at) // 2, "query - key" if values["backward"] else "key - query"
     lines = []
     for key, place in enumerate(index[query].tolist()):
-        distance = int(at[key] - at[query])
+        distance = int(at[query] - at[key]) if values["backward"] else int(at[key] - at[query])
         cut = min(max(distance, -clip), right)
         lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
     q = QUERY[: vector.shape[1]]
@@ -33,7 +33,7 @@ def steps(exercise: Exercise) -> list[Step]:
         rows_table("row", names, vector[: len(names)]),
     ]
     return [
-        Step(f"distances D = key - query, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
+        Step(f"distances D = {counted}, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
         Step("the row of each query and key", [matrix_table(at, index)]),
         Step("a vector for each row", trained),
         Step(

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, Philox, deviation, vectors
+from pecli.encodings.shared.drawn import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, Base, Dim, Seed
 from pecli.errors import BadParameter
@@ -24,12 +24,13 @@ from pecli.numbers.decimals import geometric
 
 def effect(recipe: Recipe) -> Effect:
     """Say the four terms, of which u and v need heads: (q + u).k + (q + v).r."""
-    terms: tuple[Term, ...] = (*PLAIN, Term("query", "vector"))
-    note = "q.k + q.r over sqrt(d), r as it stands: a model projects it first"
+    name = "r_net" if recipe.values["r_net"] is not None else None
+    terms: tuple[Term, ...] = (*PLAIN, Term("query", "vector", projection=name))
     if recipe.values["heads"] is not None:
-        terms = (*terms, Term("u", "key"), Term("v", "vector"))
-        note = "(q + u).k + (q + v).r over sqrt(d), r as it stands: a model projects it first"
-    return Effect(terms=terms, note=note)
+        terms = (*terms, Term("u", "key"), Term("v", "vector", projection=name))
+    sums = "q.k + q.r" if recipe.values["heads"] is None else "(q + u).k + (q + v).r"
+    how = "r as it stands: give r-net= for what projects it" if name is None else "r projected"
+    return Effect(terms=terms, note=f"{sums} over sqrt(d), {how}")
 
 
 CONVENTIONS = {
@@ -50,7 +51,9 @@ CONVENTIONS = {
     """,
     source=Source("Dai et al. 2019", "arXiv:1901.02860", "section 3.3 and the authors' code"),
     facts=Facts(
-        learned=True, relative="distance", parameters="2 * heads * head_dim",
+        learned=True, relative="distance",
+        parameters="2 * heads * head_dim + (r_net and dim * (head_dim and heads * head_dim or dim) or 0)",
+
         cost="n * dim + n * n + 2 * heads * head_dim",
     ),
     users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
@@ -101,6 +104,32 @@ def transformer_xl(
     head_dim: Annotated[
         int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20, names=("d-head",))
     ] = None,
+    r_net: Annotated[
+        str | None,
+        Param(
+            "File of W_kR, which projects the rows: (heads head-dim, dim), or XLNet's r (dim, heads, head-dim).",
+            file=True,
+            names=("linear-pos",),
+        ),
+    ] = None,
+    u: Annotated[
+        Weights,
+        Param(
+            "File of u (heads, head-dim) (default: drawn).",
+            file=True,
+            when=("heads", GIVEN),
+            names=("r-w-bias", "pos-bias-u"),
+        ),
+    ] = None,
+    v: Annotated[
+        Weights,
+        Param(
+            "File of v (heads, head-dim) (default: drawn).",
+            file=True,
+            when=("heads", GIVEN),
+            names=("r-r-bias", "pos-bias-v"),
+        ),
+    ] = None,
     std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
     seed: Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)] = 0,
     generator: Annotated[
@@ -114,7 +143,8 @@ def transformer_xl(
     """
     if span == "local" and local is None:
         raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")
-    bias = _query_vectors(dim, heads, head_dim, float(std), seed)
+    bias, width = _query_vectors(dim, heads, head_dim, float(std), seed, {"u": u, "v": v})
+    matrix, ready = projection("r_net", r_net, width, dim)
     frequencies = geometric(base, Fraction(2, dim), dim // 2)
     half = dim // 2
     columns = (slice(0, half), slice(half, dim)) if order == "sin-cos" else (slice(0, dim, 2), slice(1, dim, 2))
@@ -141,22 +171,27 @@ def transformer_xl(
         first, last = ends(frame)
         return np.clip(first + points.multiples // frame.step, 0, first - last)
 
-    return Relative(index, waves, distances, fixed=bias)
+    fixed = (*(array for array, _ in bias), *matrix)
+    return Relative(index, waves, distances, fixed=fixed, prepare=all_of([*bias, (matrix, ready)]))
 
 
-def _query_vectors(dim: int, heads: int | None, head_dim: int | None, std: float, seed: int) -> tuple[Fixed, ...]:
-    """Return u and v, where there are heads."""
+def _query_vectors(
+    dim: int, heads: int | None, head_dim: int | None, std: float, seed: int, files: dict[str, str | None]
+) -> tuple[list[tuple[Fixed, Callable[[], object]]], int]:
+    """Return u and v and what reads them, where there are heads, and how wide all heads are."""
     if heads is None:
         if head_dim is not None:
             raise BadParameter("head-dim", head_dim, "needs heads=: it is the width of u and v, one row for each head")
-        return ()
+        return [], dim
     if head_dim is None and dim % heads:
         raise BadParameter("heads", heads, f"does not divide dim={dim}: give head-dim=")
     width = dim // heads if head_dim is None else head_dim
-    return tuple(
-        vectors(name, None, heads, width, "normal", std, seed, stream, ("head", "channel"), role="parameter")[0]
-        for stream, name in enumerate("uv")
-    )
+    axes = ("head", "channel")
+    found = [
+        vectors(name, path, heads, width, "normal", std, seed, stream, axes, role="parameter")
+        for stream, (name, path) in enumerate(files.items())
+    ]
+    return found, heads * width
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
