@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick frameworks readers exhaustive check format docs docs-check pictures bench dist clean
+.PHONY: help install dev test quick frameworks readers exhaustive check format docs docs-check docs-site pictures bench dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -74,11 +74,15 @@ format: .venv/.dev ## Format the code
 	$(VENV_PYTHON) -m ruff check --fix .
 	$(VENV_PYTHON) -m ruff format .
 
-docs: .venv/.dev ## Write the man pages and the README's regions from the declarations
-	$(VENV_PYTHON) -m pecli.manual --write
+docs: .venv/.dev ## Write the man pages, and what README and docs show of commands
+	$(VENV_PYTHON) -m pecli.manual --write --pages
 
-docs-check: .venv/.dev ## Fail if the man pages or the README are out of date
-	$(VENV_PYTHON) -m pecli.manual --check
+docs-check: .venv/.dev ## Fail if the man pages, the README or docs are out of date
+	$(VENV_PYTHON) -m pecli.manual --check --pages
+
+docs-site: .venv/.dev ## Build the documentation as static pages in build/site
+	@$(VENV_PYTHON) -m pip install --quiet --group docs
+	$(VENV_PYTHON) -m sphinx -q -W -b html docs build/site
 
 DRAW = $(VENV_PYTHON) -m pecli inspect --quiet
 

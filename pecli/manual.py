@@ -39,9 +39,10 @@ def main(arguments: Sequence[str]) -> int:
     choice = parser.add_mutually_exclusive_group(required=True)
     choice.add_argument("--write", action="store_true", help="write the files")
     choice.add_argument("--check", action="store_true", help="fail, with a diff, if a file is out of date")
-    writing = parser.parse_args(arguments).write
-    stale = 0
-    for path, text in generated():
+    parser.add_argument("--pages", action="store_true", help="also those of docs, whose commands take a while")
+    asked = parser.parse_args(arguments)
+    writing, stale = asked.write, 0
+    for path, text in generated(pages=asked.pages):
         old = path.read_text() if path.exists() else ""
         if old == text:
             continue
@@ -58,8 +59,8 @@ def main(arguments: Sequence[str]) -> int:
     return int(bool(stale))
 
 
-def generated() -> Iterator[tuple[Path, str]]:
-    """Yield every generated file and its text."""
+def generated(*, pages: bool) -> Iterator[tuple[Path, str]]:
+    """Yield every generated file and its text; with `pages` also those of ``docs``."""
     root: Any = typer.main.get_command(make_app())
     yield ROOT / "man" / "pecli.1", page("pecli", 1, "exact positional-encoding tables", top_options(root))
     for name, entry in COMMANDS.items():
@@ -68,7 +69,8 @@ def generated() -> Iterator[tuple[Path, str]]:
         yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, entry.title, options)
     title = "the positional encodings that pecli knows"
     yield ROOT / "man" / "pecli-encodings.7", page("pecli-encodings", 7, title, catalogue_pages())
-    yield ROOT / "README.md", readme((ROOT / "README.md").read_text())
+    for path in (ROOT / "README.md", *(sorted((ROOT / "docs").glob("*.md")) if pages else ())):
+        yield path, regions(path.read_text())
 
 
 def page(name: str, section: int, title: str, options: str) -> str:
@@ -175,16 +177,21 @@ def _line(text: str) -> str:
     return "\\&" + sentences if sentences.startswith((".", "'")) else sentences
 
 
-def readme(text: str) -> str:
-    """Return the README with its regions made anew: ``catalogue``, ``commands``, and ``run`` of commands."""
+def regions(text: str) -> str:
+    """Return a page with its regions made anew: ``catalogue``, ``commands``, and ``run`` of the commands in it.
 
-    def region(match: re.Match[str]) -> str:
-        kind, argument = match["kind"], match["argument"].strip()
-        body = {"catalogue": readme_catalogue, "commands": readme_commands}.get(kind, lambda: readme_run(argument))()
-        return f"<!-- begin:{kind}{match['argument']}-->\n{body}\n<!-- end -->"
+    The commands of one page run in one folder, in their order.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "examples").symlink_to(ROOT / "examples")
 
-    pattern = r"<!-- begin:(?P<kind>catalogue|commands|run)(?P<argument>.*?)-->\n.*?<!-- end -->"
-    return re.sub(pattern, region, text, flags=re.DOTALL)
+        def region(match: re.Match[str]) -> str:
+            kind, old = match["kind"], match["body"]
+            made = {"catalogue": readme_catalogue, "commands": readme_commands}.get(kind, lambda: console(old, folder))
+            return f"<!-- begin:{kind} -->\n{made()}\n<!-- end -->"
+
+        pattern = r"<!-- begin:(?P<kind>catalogue|commands|run) -->\n(?P<body>.*?)<!-- end -->"
+        return re.sub(pattern, region, text, flags=re.DOTALL)
 
 
 def readme_catalogue() -> str:
@@ -201,22 +208,20 @@ def readme_commands() -> str:
     return "\n".join(f"- `pecli {name}`: {entry.title}" for name, entry in COMMANDS.items())
 
 
-def readme_run(commands: str) -> str:
-    """Return commands, joined by ``&&``, with what they print, as a console shows it."""
+def console(old: str, folder: str) -> str:
+    """Return a console with its commands, the lines that begin with ``$``, and what they print in this folder."""
     lines = ["```console"]
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "examples").symlink_to(ROOT / "examples")
-        for command in commands.split(" && "):
-            shell = f'pecli() {{ "{sys.executable}" -m pecli "$@"; }}; {command}'
-            drop = ("NO_COLOR", "FORCE_COLOR", "TERM", "GITHUB_ACTIONS", "PY_COLORS")
-            env = {k: v for k, v in os.environ.items() if k not in drop}
-            done = subprocess.run(  # noqa: S602 - the commands stand in the README
-                shell, shell=True, cwd=folder, capture_output=True, text=True, check=False,
-                env={**env, "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
-            )  # fmt: skip
-            if done.returncode not in (0, 1):
-                raise RuntimeError(f"the README's command failed: {command}\n{done.stderr}")
-            lines += [f"$ {command}", *(line.rstrip() for line in done.stdout.strip("\n").splitlines())]
+    for command in re.findall(r"^\$ (.*)$", old, flags=re.MULTILINE):
+        shell = f'pecli() {{ "{sys.executable}" -m pecli "$@"; }}; {command}'
+        drop = ("NO_COLOR", "FORCE_COLOR", "TERM", "GITHUB_ACTIONS", "PY_COLORS")
+        env = {k: v for k, v in os.environ.items() if k not in drop}
+        done = subprocess.run(  # noqa: S602 - the commands stand in the documents
+            shell, shell=True, cwd=folder, capture_output=True, text=True, check=False,
+            env={**env, "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"a document's command failed: {command}\n{done.stderr}")
+        lines += [f"$ {command}", *(line.rstrip() for line in done.stdout.strip("\n").splitlines())]
     return "\n".join([*lines, "```"])
 
 

@@ -15,7 +15,7 @@ PAGES = sorted(ROOT.glob("man/*.[17]"))
 
 
 def test_generated_files_are_what_the_declarations_make():
-    assert manual.main(["--check"]) == 0
+    assert manual.main(["--check", "--pages"]) == 0
 
 
 def test_there_is_a_page_for_every_command():
@@ -55,6 +55,27 @@ def test_what_the_readme_links_to_is_there():
     assert links
     for link in links:
         assert link.startswith("http") or (ROOT / link).exists(), link
+
+
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
+def test_the_links_of_a_page_lead_somewhere_and_its_commands_are_run(page):
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert link.startswith("http") or (page.parent / link).exists(), link
+    for name in re.findall(r"```\{toctree\}.*?\n\n(.*?)```", text, re.DOTALL):
+        assert all((page.parent / f"{n}.md").exists() or n == "catalogue/index" for n in name.split())
+    assert "```console" not in re.sub(r"<!-- begin:.*?<!-- end -->", "", text, flags=re.DOTALL)
 
 
 def test_the_public_names_are_few_and_documented():

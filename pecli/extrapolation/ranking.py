@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from pecli.declare.encoding import Encoding, Family
@@ -113,7 +114,8 @@ def _ranked(purpose: str, encoding: Encoding, train: int | None, test: int | Non
     if judged.fits and trained:
         reasons.append(f"{trained:,} trained values")
     if judged.fits and encoding.users:
-        reasons.append(f"in {', '.join(encoding.users.split(', ')[:USERS])}")
+        users = re.sub(r" \(.*?\)", "", encoding.users)  # what is said of one has commas of its own
+        reasons.append(f"in {', '.join(users.split(', ')[:USERS])}")
     return Ranked(encoding, recipe.short, judged.fits, word, reach, trained, tuple(reasons))
 
 
