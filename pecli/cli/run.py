@@ -16,6 +16,7 @@ from typer import Abort, TyperException
 
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
+from pecli.numbers.printing import ask_precision
 from pecli.numbers.text import shorten
 from pecli.process import die, was_interrupted
 
@@ -31,6 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     as ``cat`` does: a shell then sees 141, or 130, 143 and 129.
     """
     _open_streams()
+    ask_precision(None)  # what an earlier run in this process asked for
     try:
         # taken anywhere: the one who meets a bug repeats the command and adds it
         words = _meant(_without_plugins([word for word in arguments if word != "--debug"]))
