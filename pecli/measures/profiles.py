@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.measures.floats import floats
 from pecli.measures.samples import Floats, Sample
 
 MOST_HEADS = 256
@@ -95,8 +96,6 @@ class Profile:
 
 def strays(sample: Sample, profile: Profile) -> tuple[int, int]:
     """Return how many values of a whole bias are not those of the profile at their distance, and how many there are."""
-    from pecli.measures.floats import floats
-
     lane = sample.lanes[0]
     if profile.form in ("distance", "row"):
         return 0, profile.values.size
@@ -168,8 +167,6 @@ def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
 def _of_cube(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     heads, queries, keys = shape
     lane = sample.lanes[0]
-    from pecli.measures.floats import floats
-
     per_head = math.prod(lane.shape[: lane.lead]) // heads
     picked = sorted({0, 1, queries // 2, queries - 2, queries - 1} & set(range(queries)))
     rows = np.empty((heads, len(picked), keys))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, is_stack, lane_of, unstacked
 from pecli.numbers.rounding import nearest
 from pecli.records import dataclass
@@ -104,8 +105,6 @@ def _planes(lane: Lane, rows: int) -> list[Plane]:
 
 def planes_of(lane: Lane, start: int, stop: int) -> list[Plane]:
     """Return some rows of a lane; complex values as two planes."""
-    from pecli.measures.floats import floats
-
     raw = lane.read(start, stop)
     if raw.dtype.kind == "c":
         parts = (("re", raw.real), ("im", raw.imag))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
-from pecli.measures.lanes import pair_lanes
+from pecli.measures.floats import floats
+from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.numbers.positions import Positions
 from pecli.numbers.types import DTYPES, real_type
 from pecli.sources.sources import NamedSource
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.table import Table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Misfit = tuple[bool, bool, float]
 EXACT: Misfit = (False, False, 0.0)
@@ -123,8 +124,6 @@ def length_of(table: Tabular, family: Family) -> int:
 
 def positions_of(table: Tabular) -> Positions | None:
     """Return the positions that a file gives to its rows; a list only where they are not evenly spaced."""
-    import numpy as np
-
     axes = table.arrays[0]
     rows = axes.shape[axes.lead - 1] if axes.lead else 0
     with contextlib.suppress(PecliError):
@@ -171,11 +170,6 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
     First whether no name is the same, then whether arrays are missing, then the largest difference of the first rows,
     infinite for other shapes.
     """
-    import numpy as np
-
-    from pecli.measures.floats import floats
-    from pecli.measures.lanes import same_layout
-
     pairs, left, right = pair_lanes(made, other)
     strange = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
     if right or not pairs:
