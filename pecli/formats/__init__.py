@@ -67,27 +67,19 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     raise UnknownName("suffix", _suffix(path), known)
 
 
-def check(
-    table: Tabular,
-    format: Format,  # noqa: A002
-    path: str | os.PathLike[str],
-    *,
-    compress: bool = False,
-    wide: bool = False,
-    clobber: bool = True,
-) -> None:
+def check(table: Tabular, form: Format, path: str | os.PathLike[str]) -> None:
     """Raise whatever can be refused before a byte is written.
 
     Raises
     ------
     BadParameter
-        If the format cannot hold the table or has no use for an option.
-    WriteFailed, WouldOverwrite
+        If the format cannot hold the table.
+    WriteFailed
         If the place cannot be written, or has not the space.
     MissingPackage
         If the format's package is not installed.
     """
-    _checked(table, format, os.fspath(path), WriteOptions(compress=compress, wide=wide), clobber)
+    _checked(table, form, os.fspath(path), WriteOptions(), clobber=True)
 
 
 def write_table(
@@ -147,7 +139,7 @@ def write_table(
         threads = 1
     report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
     options = WriteOptions(threads, compress, wide, report)
-    draft = _checked(table, format_for(path, format), path, options, clobber)
+    draft = _checked(table, format_for(path, format), path, options, clobber=clobber)
     with open_output(path, clobber=clobber, need=_needed(draft)) as output:
         draft.write(output)
         return output.bytes
@@ -212,7 +204,7 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(os.fspath(path))[1]
 
 
-def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, clobber: bool) -> Draft:
+def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, *, clobber: bool) -> Draft:
     from pecli.formats.common.safe import check_place
 
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):

@@ -65,7 +65,7 @@ def exp(x: Doubled) -> Doubled:
     r, error = two_sum(hi - count * c1, -count * c2)
     rest = Doubled(*quick_two_sum(r, error + (lo - count * c3)))
     number = count.astype(np.int64)
-    power = Doubled(table.hi[number % _PARTS], table.lo[number % _PARTS])
+    power = table[number % _PARTS]
     value = add(power, multiply(power, _expm1(rest)))
     exponent = number // _PARTS
     with np.errstate(over="ignore", under="ignore"):
@@ -98,7 +98,7 @@ def _log_of(m: Doubled, exponent: Floats) -> Doubled:
     p, e = two_prod(m.hi, r)
     z, rest = two_sum(p - 1.0, e)  # p is near 1: the difference is exact
     near = _log_near_one(Doubled(*quick_two_sum(z, rest + m.lo * r)))
-    whole = add(multiply(doubled(exponent), ln2), Doubled(logs.hi[index], logs.lo[index]))
+    whole = add(multiply(doubled(exponent), ln2), logs[index])
     return add(whole, near)
 
 
@@ -128,7 +128,7 @@ def _expm1(r: Doubled) -> Doubled:
         high = high * x + c
     total = doubled(high * x)
     for index in range(len(factors.hi) - 1, 0, -1):
-        total = add(Doubled(factors.hi[index], factors.lo[index]), total)
+        total = add(factors[index], total)
         total = multiply(total, r)
     return add(r, multiply(r, total))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pecli.numbers.doubled import Doubled, from_decimal, multiply
 from pecli.numbers.elementary import exp
 from pecli.numbers.points import Points
-from pecli.numbers.rounding import halve, narrow
+from pecli.numbers.rounding import both_ends, halve, narrow
 from pecli.records import dataclass
 
 Floats = NDArray[np.float64]
@@ -87,8 +87,8 @@ class Exponentials:
     def doubled(self, rows: slice | Integers = slice(None), columns: Any = slice(None)) -> Doubled:
         """Return values to 2^-92: whole rows, or one column of each row where there is one for each."""
         q, r = self.places[rows], self.rest[rows]
-        a = Doubled(self.coarse.hi[q, columns], self.coarse.lo[q, columns])
-        b = Doubled(self.fine.hi[r, columns], self.fine.lo[r, columns])
+        a = self.coarse[q, columns]
+        b = self.fine[r, columns]
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             found, plain = multiply(a, b), a.hi * b.hi
         # near infinity the halves of a product overflow before it does
@@ -145,14 +145,9 @@ def _store(value: Floats, dtype: str, out: NDArray[Any]) -> Integers:
     if dtype != "float32" and value.min() > _TINY:
         found, doubtful = halve(value.astype(np.float32), dtype)
         places = np.flatnonzero(doubtful)
-        found.reshape(-1)[places], differ = _both_ends(value.reshape(-1)[places], dtype)
+        unsure = value.reshape(-1)[places]
+        found.reshape(-1)[places], differ = both_ends(unsure * (1 - MARGIN), unsure * (1 + MARGIN), dtype)
         out[...] = found
         return places[differ]
-    out[...], differ = _both_ends(value, dtype)
+    out[...], differ = both_ends(value * (1 - MARGIN), value * (1 + MARGIN), dtype)
     return differ
-
-
-def _both_ends(value: Floats, dtype: str) -> tuple[NDArray[Any], Integers]:
-    """Return candidates rounded, and the flat places of those that their error may round otherwise."""
-    low = narrow(value * (1 - MARGIN), None, dtype)
-    return low, np.flatnonzero(low != narrow(value * (1 + MARGIN), None, dtype))

@@ -47,7 +47,7 @@ class Points:
 
     def by(self, factors: Doubled) -> Doubled:
         """Return (n, m) products of the multiples with m factors."""
-        return multiply(self._doubled(), Doubled(factors.hi[None, :], factors.lo[None, :]))
+        return multiply(self._doubled(), factors[None, :])
 
     def beyond(self, centre: Fraction) -> Points:
         """Return the distances from a centre, exactly."""

@@ -198,13 +198,13 @@ def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any]
         found, doubtful = halve(single, dtype)
         doubtful |= np.abs(single) < SMALL
         places = np.flatnonzero(doubtful)
-        below, differ = _both_ends(values.reshape(-1)[places], error, dtype)
-        found.reshape(-1)[places] = below
+        unsure = values.reshape(-1)[places]
+        found.reshape(-1)[places], differ = both_ends(unsure - error, unsure + error, dtype)
         return found, places[differ]
-    return _both_ends(values, error, dtype)
+    return both_ends(values - error, values + error, dtype)
 
 
-def _both_ends(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any], Places]:
-    above = narrow(values + error, None, dtype)
-    below = narrow(values - error, None, dtype)
-    return below, np.flatnonzero(below != above)
+def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Places]:
+    """Return the least of what values may be, rounded, and the flat places of those whose most rounds otherwise."""
+    below = narrow(least, None, dtype)
+    return below, np.flatnonzero(below != narrow(most, None, dtype))

@@ -22,7 +22,7 @@ from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.text import shorten
 from pecli.sources.kinds import is_pattern
-from pecli.tables.selection import Selection
+from pecli.tables.selection import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def open_path(text: str) -> Tabular:
         name = match[1]
     if os.path.isdir(path) or is_pattern(path):
         table: Tabular = _joined(path)
-        table = Selection(table, [name]) if name else table
+        table = View(table, [table.array(name)]) if name else table
     elif mark and not name and match:
         table = open_table(path)
     else:

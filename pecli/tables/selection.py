@@ -1,4 +1,4 @@
-"""Some arrays of a table, or arrays in memory, seen as a table."""
+"""A table seen in another way, or arrays in memory as one."""
 
 from __future__ import annotations
 
@@ -32,13 +32,6 @@ class View(Tabular):
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the source's positions."""
         return self.source.position(start, stop)
-
-
-class Selection(View):
-    """Some of a table's arrays, by their names."""
-
-    def __init__(self, table: Tabular, names: Sequence[str]) -> None:
-        super().__init__(table, [table.array(name) for name in names])
 
 
 class InMemory(Tabular):

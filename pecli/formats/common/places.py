@@ -10,6 +10,7 @@ from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.pump import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.numbers.types import raw_bytes
 from pecli.records import dataclass
+from pecli.tables.selection import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,12 +110,13 @@ class DimensionScale:
     values: Callable[[int, int], NDArray[Any] | None]
 
 
-class Numbered(Tabular):
+class Numbered(View):
     """A table with one array more for each scale, under the name of the axis that it numbers."""
 
     def __init__(self, table: Tabular, scales: Mapping[str, DimensionScale]) -> None:
-        self.table, self.scales, self.recipe, self.metadata = table, scales, table.recipe, table.metadata
-        self.arrays = (*table.arrays, *(Array(name, (s.size,), s.dtype, (name,)) for name, s in scales.items()))
+        more = [Array(name, (s.size,), s.dtype, (name,)) for name, s in scales.items()]
+        super().__init__(table, [*table.arrays, *more])
+        self.scales, self.recipe = scales, table.recipe
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
@@ -122,7 +124,7 @@ class Numbered(Tabular):
         for name in rest.keys() & self.scales.keys():
             rest.pop(name)[...] = self.scales[name].values(start, stop)
         if rest:
-            self.table.fill(start, stop, rest)
+            self.source.fill(start, stop, rest)
 
     def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
         """Return the groups, scales apart and last: a few bytes behind each block, threads would queue for the file."""
@@ -132,10 +134,6 @@ class Numbered(Tabular):
             for group in super(Numbered, self).groups(names)
         ]
         return [part for part in parts if part]
-
-    def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
-        return self.table.position(start, stop)
 
 
 def numbered(table: Tabular) -> tuple[int, str] | None:

@@ -93,7 +93,7 @@ def _describe(table: Numbered, places: Places, file: h5py.File, datasets: Mappin
             file.attrs[plain(key)] = plain(value)
     for name in table.scales:
         datasets[name].make_scale(plain(name))
-    for array in table.table.arrays:
+    for array in table.source.arrays:
         for axis, label in enumerate(array.axes):
             dimension = datasets[array.name].dims[axis]
             dimension.label = label
