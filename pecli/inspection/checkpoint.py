@@ -6,25 +6,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.formats import open_table
+from pecli.formats.common.stored import StoredTable
 from pecli.inspection.config_report import ConfigReport, report
 from pecli.inspection.stacks import compare_stacks
+from pecli.measures.floats import floats
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.numbers.printing import figure
 from pecli.sources.configs import of_layer
 from pecli.tables.table import Table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.formats.common.stored import StoredTable
 
 CONFIG = "config.json"
 FREQUENCIES, VECTORS, BIASES = "frequencies", "a vector for each position", "a number for each distance"
@@ -129,20 +128,13 @@ def _judged(what: str, table: StoredTable, name: str, reading: ConfigReading) ->
     return None, "trained: no config gives its values"
 
 
-def _values(table: StoredTable, name: str) -> NDArray[Any]:
-    import numpy as np
-
-    values = table.read(name)
-    if table.array(name).dtype == "bfloat16":
-        return (values.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    return values.astype(np.float64)
+def _values(table: StoredTable, name: str) -> NDArray[np.float64]:
+    return floats(table.read(name), table.array(name).dtype).astype(np.float64)
 
 
 def _frequencies(
-    stored: NDArray[Any], dtype: str, reading: ConfigReading, layers: list[LayerReading]
+    stored: NDArray[np.float64], dtype: str, reading: ConfigReading, layers: list[LayerReading]
 ) -> tuple[bool | None, str]:
-    import numpy as np
-
     nearest = None
     for layer in layers:
         recipe = _resolved(reading, layer)
@@ -161,8 +153,6 @@ def _frequencies(
 def _vectors(
     table: StoredTable, name: str, reading: ConfigReading, layers: list[LayerReading]
 ) -> tuple[bool | None, str]:
-    import numpy as np
-
     shape = tuple(side for side in table.array(name).shape if side != 1)
     for layer in layers:
         recipe = _resolved(reading, layer)

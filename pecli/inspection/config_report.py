@@ -73,9 +73,9 @@ def report(reading: ConfigReading) -> ConfigReport:
 
     Layers of one recipe stand together, by all their names.
     """
-    names: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    names: dict[object, list[str]] = {}
     for name, layer in reading.layers.items():
-        names.setdefault((layer.encoding, tuple(sorted(layer.params.items()))), []).append(name)
+        names.setdefault(layer.identity, []).append(name)
     layers = tuple(_layer(reading, ", ".join(group), group[0]) for group in names.values())
     return ConfigReport(
         reading.path, reading.model_type, reading.stack, reading.version, layers, reading.used, reading.ignored,
@@ -85,26 +85,22 @@ def report(reading: ConfigReading) -> ConfigReport:
 
 def _layer(reading: ConfigReading, name: str, key: str) -> LayerReport:
     layer = reading.layers[key]
+    magnitude, notes = 1.0, layer.notes
+    frequencies: tuple[Frequency, ...] = ()
     try:
         recipe = of_layer(reading, layer, {}).recipe
     except BadRecipe as error:  # a parameter that no config has, such as the grid of an image
-        given = ",".join(f"{option}={value}" for option, value in layer.params.items())
-        return LayerReport(
-            name, layer.encoding, f"{layer.encoding}:{given}", layer.layout, layer.pairing, layer.length, layer.first,
-            1.0, (), (*layer.notes, str(error)),
-        )  # fmt: skip
-    if recipe.open_parameters:  # what the whole table decides is, for a model, the length it declares
-        length = layer.length or 1
+        text = f"{layer.encoding}:" + ",".join(f"{option}={value}" for option, value in layer.params.items())
+        notes = (*notes, str(error))
+    else:
+        length = layer.length or 1  # what the whole table decides is, for a model, the length it declares
         recipe = recipe.resolve(length=length, last=length - 1, whole=True)
-    plan = recipe.plan
-    frequencies: tuple[Frequency, ...] = ()
-    magnitude = 1.0
-    if isinstance(plan, Waves):
-        magnitude = float(plan.magnitude)
-        frequencies = frequencies_of(plan, layer.length)
+        text, plan = recipe.short, recipe.plan
+        if isinstance(plan, Waves):
+            magnitude, frequencies = float(plan.magnitude), frequencies_of(plan, layer.length)
     return LayerReport(
-        name, recipe.encoding.name, recipe.short, layer.layout, layer.pairing, layer.length, layer.first, magnitude,
-        frequencies, layer.notes,
+        name, layer.encoding, text, layer.layout, layer.pairing, layer.length, layer.first, magnitude, frequencies,
+        notes,
     )  # fmt: skip
 
 

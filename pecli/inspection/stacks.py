@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
@@ -18,9 +20,6 @@ from pecli.models.stack import TRANSFORMERS
 from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
 from pecli.tables.table import Table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DEFAULT_LENGTH = 4096  # where the config declares none
 SAMPLES = 64  # positions at which tables are compared, beside the first ones
@@ -117,14 +116,10 @@ def _compared(data: Mapping[str, Any], path: str, layer_type: str | None) -> dic
         refusal = readings[TRANSFORMERS]
         raise refusal if isinstance(refusal, PecliError) else BadFile(path, "is read by no stack")
     layers = {layer_type: first.select(layer_type)} if layer_type else dict(first.layers)
-    found: dict[str, tuple[StackRow, ...]] = {}
-    seen = set()
+    kinds: dict[object, str] = {}
     for name, layer in layers.items():
-        identity = (layer.encoding, tuple(sorted(layer.params.items())))
-        if identity not in seen and layer.encoding != "none":
-            seen.add(identity)
-            found[name] = _rows(layer, name, readings)
-    return found
+        kinds.setdefault(layer.identity, name)
+    return {kind: _rows(layers[kind], kind, readings) for kind in kinds.values() if layers[kind].encoding != "none"}
 
 
 def _rows(layer: LayerReading, kind: str, readings: Mapping[str, ConfigReading | PecliError]) -> tuple[StackRow, ...]:
@@ -154,20 +149,15 @@ def _resolved(encoding: str, params: Mapping[str, str], length: int) -> Recipe:
 def _row(reading: StackReading, own: Recipe | None, length: int) -> StackRow:
     stack, rules = stack_of(reading.stack), reading.differences
     row = StackRow(
-        reading.stack,
-        reading.version,
-        reading.run,
-        keys=tuple(rule.key for rule in rules),
-        departures=tuple(rule.text for rule in rules),
-        sources=tuple(rule.source for rule in rules),
+        reading.stack, reading.version, reading.run, keys=tuple(rule.key for rule in rules),
+        departures=tuple(rule.text for rule in rules), sources=tuple(rule.source for rule in rules),
         remedies=tuple(remedy for rule in rules for remedy in rule.remedies),
         remarks=tuple(said(rule, reading.stack, reading.version, stack) for rule in reading.remarks),
-    )
+    )  # fmt: skip
     if reading.params is None:
         return replace(row, trouble=f"{rules[-1].text}: {rules[-1].error}", known=rules[-1].error != "not known")
     try:
-        recipe = _resolved(reading.encoding, reading.params, length)
-        return _beside(row, recipe, own, length)
+        return _beside(row, _resolved(reading.encoding, reading.params, length), own, length)
     except PecliError as error:
         return replace(row, trouble=str(error))
 
@@ -185,26 +175,21 @@ def _beside(row: StackRow, recipe: Recipe, own: Recipe | None, length: int) -> S
     if len(plan.frequencies) != len(base.frequencies):
         trouble = f"turns {len(plan.frequencies)} pairs where transformers turns {len(base.frequencies)}"
         return replace(row, magnitude=magnitude, trouble=trouble)
-    pairs = list(zip(plan.frequencies, base.frequencies, strict=True))
+    pairs = zip(plan.frequencies, base.frequencies, strict=True)
     relative = max((abs(float((a - b) / b)) for a, b in pairs if b), default=0.0)
-    same = all(a == b for a, b in pairs) and plan.magnitude == base.magnitude
+    same = plan.frequencies == base.frequencies and plan.magnitude == base.magnitude
     values = 0.0 if same else _difference(recipe, own, length)
     return replace(row, equal=same, frequencies=relative, magnitude=magnitude, values=values)
 
 
 def _difference(recipe: Recipe, own: Recipe, length: int) -> float:
     """Return the largest difference of a cos or sin at positions over the whole length."""
-    import numpy as np
-
     over_all = np.linspace(0, length - 1, SAMPLES).astype(int)
     spread = np.unique(np.concatenate([np.arange(min(length, SAMPLES)), over_all]))
-    first, second = (_values(r, "+".join(map(str, spread))) for r in (recipe, own))
-    return max(float(np.abs(a - b).max()) for a, b in zip(first, second, strict=True))
-
-
-def _values(recipe: Recipe, positions: str) -> list[NDArray[Any]]:
-    table = Table.make(recipe, positions=positions, dtype="float64")
-    return [table.read(array.name) for array in table.arrays]
+    positions = "+".join(map(str, spread))
+    mine, theirs = (Table.make(one, positions=positions, dtype="float64") for one in (recipe, own))
+    names = zip(mine.arrays, theirs.arrays, strict=True)
+    return max(float(np.abs(mine.read(a.name) - theirs.read(b.name)).max()) for a, b in names)
 
 
 def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -88,6 +89,11 @@ class LayerReading:
     notes: tuple[str, ...] = ()
     double: bool = False
     written: Written = field(default=Written(), repr=False)
+
+    @property
+    def identity(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """What tells its table from others: the encoding, and the parameters whatever their order."""
+        return self.encoding, tuple(sorted(self.params.items()))
 
     def of(self, encoding: str) -> LayerReading | None:
         """Return the reading as this encoding, if the keys describe one."""
@@ -181,7 +187,7 @@ class ConfigReading:
         speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         if encoding is not None and not fitting:
             return self._as(next(iter(speaking.values())), encoding)
-        found = list({(one.encoding, tuple(sorted(one.params.items()))): one for one in speaking.values()}.values())
+        found = list({one.identity: one for one in speaking.values()}.values())
         if len(found) > 1:
             names = ", ".join(speaking)
             raise BadFile(self.path, f"has layers with different tables: choose one with --layer-type ({names})")
@@ -194,19 +200,15 @@ class ConfigReading:
 
         words = ["pecli generate", layer.encoding, "--config", self.path]
         same = [name for name, one in self.layers.items() if one is layer]
-        if same and len({(one.encoding, *sorted(one.params.items())) for one in self.layers.values()}) > 1:
+        if same and len({one.identity for one in self.layers.values()}) > 1:
             words += ["--layer-type", same[0]]
-        given: list[dict[str, str]] = [{}]
-        if "grid" in find(layer.encoding).parameters and "grid" not in layer.params:
-            given = [{"grid": grid} for grid in GRIDS]
-        for one in given:
-            try:
-                rows = Recipe.bind(layer.encoding, **one, **layer.params).rows
-            except BadParameter:
-                continue
-            words += [word for name, text in one.items() for word in (f"--{name}", text)]
-            words += ["--len", "512"] if layer.length is None and rows is None else []
-            break
+        wanted = "grid" in find(layer.encoding).parameters and "grid" not in layer.params
+        for given in [{"grid": grid} for grid in GRIDS] if wanted else [dict[str, str]()]:
+            with suppress(BadParameter):
+                rows = Recipe.bind(layer.encoding, **given, **layer.params).rows
+                words += [word for name, text in given.items() for word in (f"--{name}", text)]
+                words += ["--len", "512"] if layer.length is None and rows is None else []
+                break
         return " ".join(words)
 
     def _named(self, layer_type: str) -> LayerReading:
