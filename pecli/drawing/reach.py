@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pecli.drawing.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, some_of
+from pecli.extrapolation.coverage import Coverage
 from pecli.extrapolation.extrapolation import Extrapolation
 from pecli.extrapolation.reach import BiasReach
 from pecli.extrapolation.scalings import Scaled
@@ -75,25 +76,17 @@ def _weights(curve: Curve, reach: BiasReach) -> list[float]:
 
 def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Chart]:
     made = [(s.scaling, s.reach) for s in scalings if s.reach is not None]
-    new = report.test - report.train
-    inside = [
-        Trace(name, [p.index for p in reach.pairs], [1 - p.outside / new for p in reach.pairs]) for name, reach in made
-    ]
-    slower = [
-        Trace(name, [p.index for p in r.pairs], [p.frequency / p.trained if p.trained else 1.0 for p in r.pairs])
-        for name, r in made
-    ]
     pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
+
+    def by_pair(title: str, up: Axis, figure: Callable[[Coverage], float]) -> LineChart:
+        lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
+        return LineChart(title, pair, up, lines)
+
+    seen, ratio = Axis("share", low=0, high=1), Axis("frequency over that in training", log=True)
+    new, title = report.test - report.train, f"New phases that training saw, {report.source} to {report.test}"
     return [
-        LineChart(
-            f"New phases that training saw, {report.source} to {report.test}",
-            pair,
-            Axis("share", low=0, high=1),
-            inside,
-        ),
-        LineChart(
-            "How much slower a scaling makes a pair", pair, Axis("frequency over that in training", log=True), slower
-        ),
+        by_pair(title, seen, lambda p: 1 - p.outside / new),
+        by_pair("How much slower a scaling makes a pair", ratio, lambda p: p.frequency / p.trained if p.trained else 1),
         _score("Score against distance by scaling", report, [(name, reach.score) for name, reach in made]),
     ]
 
@@ -108,11 +101,8 @@ def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
     series.append(_binned("the best possible", probe.positions, probe.floor, bin_size))
     mark = Mark(settings.train, f"trained to {settings.train}")
     title = f"Loss by position of small models on a toy language ({len(settings.seeds)} seeds)"
-    return [
-        LineChart(
-            title, Axis("position (tokens)", low=0.0, high=settings.test), Axis("loss (nats)", low=0.0), series, (mark,)
-        )
-    ]
+    where, loss = Axis("position (tokens)", low=0.0, high=settings.test), Axis("loss (nats)", low=0.0)
+    return [LineChart(title, where, loss, series, (mark,))]
 
 
 def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Trace:

@@ -26,14 +26,11 @@ def with_extras(
     beyond = family.option("beyond")
     if beyond and keys.get(beyond):
         notes.use(beyond, "base that grows with every doubling of the model's own length")
-        layers = {name: replace(one, params=_doubling(one)) for name, one in layers.items()}
+        for name, one in layers.items():  # the base follows the length that is asked for
+            params = {**one.params, "scaling": "ntk-doubling", "max-position": str(one.length)}
+            layers[name] = replace(one, params=params)
     _faults(keys, family, notes)
     return layers
-
-
-def _doubling(one: LayerReading) -> dict[str, str]:
-    """Return the parameters of a table whose base follows the length that is asked for."""
-    return {**one.params, "scaling": "ntk-doubling", "max-position": str(one.length)}
 
 
 def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -> LayerReading:
@@ -55,14 +52,12 @@ def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -
         rule = f"they must add up to {pairs}, the pairs that rotate"
         raise keys.bad(f"has mrope_section {shown(given)}, which adds up to {sum(sections)}: {rule}")
     text = "+".join(map(str, sections))
-    fits = sum(sections) == pairs
-    also = {"mrope": {**one.params, "sections": text, "section-order": order}} if fits else {}
-    note = (
-        f"multimodal: position streams share these frequencies in sections {text} ({order}); text alone is this table"
-    )
-    if not fits:
-        note += f"; these sections do not fit {pairs} pairs"
-    return replace(one, also={**one.also, **also}, notes=(*one.notes, note))
+    note = f"multimodal: position streams share these frequencies in sections {text} ({order})"
+    note += "; text alone is this table"
+    if sum(sections) != pairs:
+        return replace(one, notes=(*one.notes, f"{note}; these sections do not fit {pairs} pairs"))
+    mrope = {**one.params, "sections": text, "section-order": order}
+    return replace(one, also={**one.also, "mrope": mrope}, notes=(*one.notes, note))
 
 
 def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
@@ -100,7 +101,7 @@ def rotary_family(name: str) -> ModelFamily | None:
         return None
     words = text.split()
     if words[0].startswith("like="):
-        options = _options(words[1:])
+        options = options_of(words[1:])
         kin = rotary_family(words[0].removeprefix("like="))
         assert kin is not None
         names = ",".join(filter(None, (kin.option("names"), options.get("names"))))
@@ -108,23 +109,14 @@ def rotary_family(name: str) -> ModelFamily | None:
     theta, width, heads, head, length, depth, share, layout, pairs, *rest = words
     number = share.removeprefix("=")
     return ModelFamily(
-        name=name,
-        theta=None if theta == "-" else Decimal(theta),
-        width=_integer(width),
-        heads=_integer(heads),
-        head=head,
-        length=_integer(length),
-        depth=_integer(depth),
-        partial=Decimal(number) if number[0].isdigit() else None,
-        honours=share != "-",
-        forced=share.startswith("="),
-        layout=layout,
-        pairs=pairs,
-        options=_options(rest),
-    )
+        name, None if theta == "-" else Decimal(theta), _integer(width), _integer(heads), head, _integer(length),
+        _integer(depth), Decimal(number) if number[0].isdigit() else None, honours=share != "-",
+        forced=share.startswith("="), layout=layout, pairs=pairs, options=options_of(rest),
+    )  # fmt: skip
 
 
-def _options(words: list[str]) -> dict[str, str]:
+def options_of(words: Iterable[str]) -> dict[str, str]:
+    """Return words such as "a=1" as a mapping."""
     return dict(word.split("=", 1) for word in words)
 
 

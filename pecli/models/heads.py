@@ -52,15 +52,11 @@ def _special(keys: Keys, spec: str, kind: str, notes: Notes) -> int:
     overrides, listed = keys.get("per_layer_config"), keys.get("layer_types")
     if isinstance(overrides, dict) and isinstance(listed, list) and kind in listed:
         notes.use("per_layer_config", f"width of the heads of {kind} layers")
-        one = overrides.get(str(listed.index(kind))) or {}
-        return number_or(one.get("head_dim"), keys.needed("head_dim", 256))
+        width = (overrides.get(str(listed.index(kind))) or {}).get("head_dim")
+        common = keys.needed("head_dim", 256)
+        return width if isinstance(width, int) and not isinstance(width, bool) else common
     notes.use(name, f"width of the heads of {kind} layers")
     return keys.needed(name, int(default))
-
-
-def number_or(value: Any, default: int) -> int:
-    """Return a whole number, or the default for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def _named(keys: Keys, item: str, notes: Notes) -> int:
@@ -99,9 +95,8 @@ def rotating(head: int, share: Any, keys: Keys) -> int:
         raise keys.bad(f"has partial_rotary_factor {shown(share)}: it rotates {wide} of the {head} columns of a head")
     width = int(head * float(value))
     if width < 1:
-        raise keys.bad(
-            f"has partial_rotary_factor {shown(share)}, which leaves no column of a head of {head} to rotate"
-        )
+        rule = f"which leaves no column of a head of {head} to rotate"
+        raise keys.bad(f"has partial_rotary_factor {shown(share)}, {rule}")
     return width
 
 

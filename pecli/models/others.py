@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from pecli.models.families import lines
+from pecli.models.families import lines, options_of
 from pecli.models.images import measured
 from pecli.models.keys import LARGEST, Keys, number, shown
 from pecli.models.notes import Notes
@@ -57,7 +57,7 @@ def _specs(model_type: str, keys: Keys) -> Iterator[dict[str, str]]:
         if text is None:
             continue
         encoding, *words = text.split()
-        options = {"encoding": encoding, **dict(word.split("=", 1) for word in words)}
+        options = {"encoding": encoding, **options_of(words)}
         if "when" in options:
             yield options
         else:
