@@ -90,9 +90,8 @@ def _frequencies(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
     count = len(plan.frequencies)
     lines = [f"w_{p.index} = {keys['base']}^(-{2 * p.index}/{2 * count}) = {short(p.frequency)}" for p in pairs]
     if count > len(pairs):
-        lines.append(
-            f".. to w_{count - 1} = {short(float(plan.frequencies[-1]))}; the first {len(pairs)} are worked out here"
-        )
+        last = short(float(plan.frequencies[-1]))
+        lines.append(f".. to w_{count - 1} = {last}; the first {len(pairs)} are worked out here")
     return Step("a frequency for each pair, in radians per position", lines)
 
 
@@ -108,18 +107,12 @@ def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step
     rows_of: list[list[str | float]] = []
     for p in pairs:
         plain = base ** (-p.index / count)
-        rows_of.append(
-            [p.index, plain, p.frequency, p.frequency / plain, 2 * np.pi / p.frequency if p.frequency else "never"]
-        )
-    return Step(
-        f"a frequency for each pair, in radians per position, scaled by {keys['scaling']}",
-        [
-            SmallTable(
-                ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"], rows_of, None
-            ),
-            f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest",
-        ],
-    )
+        turn = 2 * np.pi / p.frequency if p.frequency else "never"
+        rows_of.append([p.index, plain, p.frequency, p.frequency / plain, turn])
+    heads = ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"]
+    more = f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest"
+    title = f"a frequency for each pair, in radians per position, scaled by {keys['scaling']}"
+    return Step(title, [SmallTable(heads, rows_of, None), more])
 
 
 def _angles(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
@@ -128,10 +121,9 @@ def _angles(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
         if plan.axes:
             lines.append(f"position {text_of(p)} has the coordinates {', '.join(map(short, where))}")
         for pair in pairs:
-            angle = short(where[pair.axis] * pair.frequency)
-            lines.append(
-                f"position {text_of(p)}, pair {pair.cos}: {short(where[pair.axis])} x {short(pair.frequency)} = {angle}"
-            )
+            place, w = where[pair.axis], pair.frequency
+            product = f"{short(place)} x {short(w)} = {short(place * w)}"
+            lines.append(f"position {text_of(p)}, pair {pair.cos}: {product}")
     return Step("angles, position times frequency" if not plan.axes else "angles", lines)
 
 
