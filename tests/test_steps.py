@@ -344,3 +344,13 @@ def test_steps_are_numbered_from_1_and_once(encoding):
     titles = [step.title for step in work_through(Recipe.parse(encoding.example)).steps]
     assert [title.partition(":")[0] for title in titles] == [f"Step {number + 1}" for number in range(len(titles))]
     assert not any(title.count("Step ") > 1 for title in titles)
+
+
+@pytest.mark.parametrize("encoding", [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()])
+def test_one_position_is_worked_out_or_refused_in_a_sentence(encoding):
+    try:
+        shown = board(encoding.example, "1")
+    except PecliError as error:
+        assert str(error)
+    else:
+        assert "Step 1: " in shown
