@@ -144,6 +144,8 @@ class Comparison:
             if not unequal:
                 return f"same: {compared:,} values are equal to the bit"
             return f"same within the tolerance ({self.tolerance}): {unequal:,} of {compared:,} values are not equal"
+        if not compared:
+            return "different: they have nothing in common to compare"
         if not beyond:
             return f"different: what both have is the same in {compared:,} values"
         share = f"{beyond:,} of {compared:,} values ({_share(beyond, compared)})"

@@ -210,9 +210,10 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
     from pecli.identification.identification import identify
 
     where = places(found.arrays)
+    unsaid = where or ([UNKNOWN] if found.arrays else [])
     identity = identify(mine)
     if identity.recipe is None or _far_fetched(identity):
-        return where or [UNKNOWN]
+        return unsaid
     recipes = [Table.parse(recipe) for recipe in (identity.recipe, *identity.aliases)]
     own = [one for one in recipes if table is not None and one.source.encoding is table.source.encoding]
     for made in (*own, *recipes):
@@ -221,10 +222,10 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
         if again.complete and not (left.unequal and where):  # a recipe of some arrays explains nothing in the others
             break
     else:
-        return where or [UNKNOWN]
+        return unsaid
     against = [] if table is None else _against(made, table)
     if table is not None and not against and found.complete:  # the expected recipe itself, which these values are not
-        return where or [UNKNOWN]
+        return unsaid
     said = [*against, Finding("identity", f"these values are {made.recipe} ({identity.confidence})")]
     return [*said, rest(left)] if left.unequal else said
 

@@ -1,0 +1,325 @@
+"""Every sentence of compare: printed where it is true, and not in a case beside; a new one without a row fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pecli import Table
+from pecli.cli.compare.view import comparison_view
+from pecli.comparison.results import Tolerance
+from pecli.diagnosis.diagnosis import compare
+from pecli.sources.alignment import open_beside
+from pecli.sources.sources import read_source
+
+from .sentences import said, sentences
+from .test_findings import CASES as FOUND
+from .test_findings import ROPE, SINES, YARN, arrays, changed, put
+from .unknown_tables import bf16, torch_frequencies
+
+LLAMA = "rope:dim=64,len=200,scaling=llama3,factor=8,original-max=8192,base=500000"
+ALIBI = "alibi:heads=8,len=9"
+LISTED = "rope:dim=8,len=40,scaling=longrope,original-max=64,short-factor=1+1+1+2,long-factor=2+2+2+2"
+HALF = "rope:dim=16,len=120,layout=half"
+CONCAT = "rope:dim=16,len=120,layout=concat"
+
+
+def turned(recipe, factor):
+    table = arrays(recipe)
+    n, m = table["cos"].shape
+    angle = np.arange(n)[:, None] * 10000.0 ** (-np.arange(m) / m) * factor
+    return {"cos": np.cos(angle).astype("f4"), "sin": np.sin(angle).astype("f4")}
+
+
+def turned_yarn(factor, power=1):
+    table = Table.parse(f"{YARN},dtype=float64")
+    angle = np.arange(300)[:, None] * np.array([float(w) for w in table.plan.frequencies]) * factor
+    size = float(table.plan.magnitude) ** power
+    return {"cos": (np.cos(angle) * size).astype("f4"), "sin": (np.sin(angle) * size).astype("f4")}
+
+
+def framework(rows, base=10000.0, change=lambda w: w):
+    angle = (np.arange(rows, dtype="f4")[:, None] * change(torch_frequencies(base, 16))).astype("f8")
+    return {"cos": np.cos(angle).astype("f4"), "sin": np.sin(angle).astype("f4")}
+
+
+def bits(p):
+    return (p.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def some_columns(p):
+    p[5:9, 2:5] = 9
+    return p
+
+
+def halves_of(p, factor):
+    return np.concatenate([p[:, :8] * np.float32(factor), p[:, 8:]], 1)
+
+
+CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items()} | {
+    "a file with a recipe": (SINES, {**arrays(f"{SINES},base=500000")}, {"as": "file"}),
+    "within a tolerance": (SINES, changed(SINES, pe=lambda p: p + np.float32(1e-6)), {"atol": 1e-5}),
+    "beyond a tolerance": (SINES, changed(SINES, pe=put((7, 3), 9)), {"atol": 1e-5}),
+    "as printed": (SINES, changed(SINES, pe=lambda p: p.round(3)), {"digits": 3}),
+    "fewer rows": (SINES, changed(SINES, pe=lambda p: p[:100]), {}),
+    "no common name": (ROPE, {"re": arrays(ROPE)["cos"], "im": arrays(ROPE)["sin"]}, {}),
+    "another rank": (SINES, {"pe": arrays(SINES)["pe"].reshape(12, 10, 32)[:7]}, {}),
+    "all but one": (SINES, changed(SINES, pe=lambda p: put((0, 0), p[0, 0])(p + np.float32(2))), {}),
+    "a part": (SINES, changed(SINES, pe=some_columns), {}),
+    "scattered": (
+        SINES,
+        changed(SINES, pe=lambda p: put((slice(3, 90, 7), 4), 9)(put((slice(5, 90, 9), 6), 9)(p))),
+        {},
+    ),
+    "a column": (SINES, changed(SINES, pe=put((slice(None), 5), 9)), {}),
+    "a row": (SINES, changed(SINES, pe=put(7, 9)), {}),
+    "some rows": (SINES, changed(SINES, pe=put(slice(7, 11), 9)), {}),
+    "one NaN": (SINES, changed(SINES, pe=put((7, 3), np.nan)), {}),
+    "columns exchanged": (SINES, changed(SINES, pe=lambda p: p[:, [0, 3, 2, 1, *range(4, 32)]]), {}),
+    "columns permuted": (SINES, changed(SINES, pe=lambda p: p[:, np.random.default_rng(1).permutation(32)]), {}),
+    "columns of two": (
+        "retnet:dim=8,len=40,heads=2",
+        changed("retnet:dim=8,len=40,heads=2", cos=lambda p: p[:, [1, 0, 2, 3]], sin=lambda p: p[:, [1, 0, 2, 3]]),
+        {},
+    ),
+    "columns backwards": (SINES, changed(SINES, pe=lambda p: p[:, ::-1]), {}),
+    "degrees": (ROPE, turned(ROPE, 180 / np.pi), {}),
+    "degrees back": (ROPE, turned(ROPE, np.pi / 180), {}),
+    "turns": (ROPE, turned(ROPE, 2 * np.pi), {}),
+    "turns back": (ROPE, turned(ROPE, 1 / (2 * np.pi)), {}),
+    "exponent of d - 2": (ROPE, arrays(f"{ROPE},base={10000.0 ** (16 / 14):.12g}"), {}),
+    "exponent twice": (ROPE, arrays(f"{ROPE},base=1e8"), {}),
+    "another ramp": (YARN, arrays(f"{YARN},ramp=rotations"), {}),
+    "not truncated": (YARN, arrays(f"{YARN},truncate=false"), {}),
+    "linear unasked": (ROPE, arrays(f"{ROPE},scaling=linear,factor=4"), {}),
+    "linear beside": (YARN, turned_yarn(0.25), {}),
+    "scaling and base missing": (LLAMA, arrays("rope:dim=64,len=200"), {}),
+    "factor twice": (LLAMA, arrays(LLAMA.replace("factor=8", "factor=64")), {}),
+    "another scaling": (YARN, arrays("rope:dim=64,len=300,scaling=linear,factor=4"), {}),
+    "no magnitude": (YARN, turned_yarn(1, 0), {}),
+    "no magnitude in float32": (
+        YARN,
+        {k: v / np.float32(1.1386294) for k, v in arrays(f"{YARN},arithmetic=float32").items()},
+        {},
+    ),
+    "no magnitude of its own": (f"{YARN},attention-factor=1.25", turned_yarn(1, 0), {}),
+    "no magnitude of a list": (f"{LISTED},attention-factor=1.25", arrays(f"{LISTED},attention-factor=1"), {}),
+    "a magnitude": (ROPE, {k: v * np.float32(1.25) for k, v in arrays(ROPE).items()}, {}),
+    "magnitude twice": (YARN, turned_yarn(1, 2), {}),
+    "missing row": (SINES, changed(SINES, pe=lambda p: np.delete(p, 17, 0)), {}),
+    "doubled row": (SINES, changed(SINES, pe=lambda p: np.insert(p, 17, p[16], 0)[:120]), {}),
+    "zeros": (SINES, changed(SINES, pe=put(slice(90, None), 0)), {}),
+    "NaN from": (SINES, changed(SINES, pe=put(slice(90, None), np.nan)), {}),
+    "last row on": (SINES, changed(SINES, pe=lambda p: p[np.minimum(np.arange(120), 89)]), {}),
+    "from row 0 again": (SINES, changed(SINES, pe=lambda p: p[np.arange(120) % 90]), {}),
+    "shifted left": (SINES, changed(SINES, pe=lambda p: np.roll(p, -1, 1)), {}),
+    "rows up": (
+        "learned:dim=8,max-len=50,len=50",
+        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: np.roll(p, -1, 0)),
+        {},
+    ),
+    "rows down": (
+        "learned:dim=8,max-len=50,len=50",
+        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: np.roll(p, 1, 0)),
+        {},
+    ),
+    "bytes": (SINES, changed(SINES, pe=lambda p: p.byteswap()), {}),
+    "sign of all": (SINES, changed(SINES, pe=np.negative), {}),
+    "sign of some": (SINES, changed(SINES, pe=lambda p: p * np.where(np.arange(32) % 2, 1, -1).astype("f4")), {}),
+    "sign under a mask": (
+        f"{ALIBI},mask=causal",
+        changed(f"{ALIBI},mask=causal", bias=lambda p: np.where(np.isinf(p), p, -p)),
+        {},
+    ),
+    "first half doubled": (CONCAT, changed(CONCAT, cos_sin=lambda p: halves_of(p, 2)), {}),
+    "second half negated": (CONCAT, changed(CONCAT, cos_sin=lambda p: -halves_of(p, -1)), {}),
+    "halves swapped": (CONCAT, changed(CONCAT, cos_sin=lambda p: np.roll(p, 8, 1)), {"as": "plain"}),
+    "halves for neighbours": (SINES, arrays(f"{SINES},order=sin-cos"), {"as": "plain"}),
+    "neighbours for halves": (
+        CONCAT,
+        changed(CONCAT, cos_sin=lambda p: p.reshape(120, 2, 8).swapaxes(1, 2).reshape(120, 16)),
+        {"as": "plain"},
+    ),
+    "layout": (HALF, arrays("rope:dim=16,len=120,layout=interleaved"), {}),
+    "bfloat16": (SINES, changed(SINES, pe=bf16), {}),
+    "cut": (SINES, changed(SINES, pe=bits), {}),
+    "float16": (SINES, changed(SINES, pe=lambda p: p.astype("f2").astype("f4")), {}),
+    "float16, bfloat16": (SINES, changed(SINES, pe=lambda p: bf16(p.astype("f2").astype("f4"))), {}),
+    "float32": (
+        f"{SINES},dtype=float64",
+        changed(f"{SINES},dtype=float64", pe=lambda p: p.astype("f4").astype("f8")),
+        {},
+    ),
+    "decimals": (SINES, changed(SINES, pe=lambda p: p.round(3)), {}),
+    "transposed": (SINES, changed(SINES, pe=lambda p: p.T), {}),
+    "queries for keys": (f"{ALIBI},mask=causal", changed(f"{ALIBI},mask=causal", bias=lambda p: p.swapaxes(1, 2)), {}),
+    "heads backwards": (ALIBI, changed(ALIBI, bias=lambda p: p[::-1]), {}),
+    "sorted": (
+        "alibi:heads=6,len=9",
+        changed(
+            "alibi:heads=6,len=9",
+            bias=lambda p: p[[0, 4, 1, 5, 2, 3]][np.argsort(-np.abs(p[[0, 4, 1, 5, 2, 3]])[:, 0, 8])],
+        ),
+        {},
+    ),
+    "in float32": ("rope:dim=16,len=300", framework(300), {}),
+    "in float32, long": ("rope:dim=16", framework(3000), {}),
+    "frequencies in bfloat16, long": ("rope:dim=16", framework(1500, change=bf16), {}),
+    "exact for bfloat16": (f"{ROPE},arithmetic=bfloat16", arrays(ROPE), {}),
+    "in float32, short": ("rope:dim=16,len=20", framework(4), {}),
+    "an odd base in float32": ("rope:dim=16,len=300", framework(300, 12345.0), {}),
+    "in bfloat16": (ROPE, arrays(f"{ROPE},arithmetic=bfloat16"), {}),
+    "another base in float32": ("rope:dim=16,len=300,base=500000", framework(300), {}),
+    "base and bfloat16": (ROPE, {k: bf16(v) for k, v in arrays(f"{ROPE},base=500000").items()}, {}),
+    "no recipe, another base": (SINES, arrays(f"{SINES},base=500000"), {"as": "plain"}),
+}
+
+
+def printed(case, folder):
+    """What compare prints of a case."""
+    expected, mine, how = CASES[case]
+    np.savez(folder / "mine.npz", **mine)
+    if how.get("as") == "plain":
+        np.savez(folder / "right.npz", **arrays(expected))
+        expected = str(folder / "right.npz")
+    a, b = open_beside(read_source(str(folder / "mine.npz")), read_source(expected), 128)
+    tolerance = Tolerance.printed(how["digits"]) if "digits" in how else Tolerance(atol=how.get("atol", 0.0))
+    items = comparison_view(("mine", a), ("expected", b), compare(a, b, tolerance))
+    return "\n".join(map(str, items))
+
+
+ROWS = {  # a sentence, where it is printed and true, where it must not be
+    ", by at most {}": ("exchanged and one value", "exchanged"),
+    ", the first at row {}": ("one NaN", "one value"),
+    "all but {}": ("all but one", "sum"),
+    "and phases were computed in {}": ("another base in float32", "base"),
+    "and the values are rounded to {}": ("base and bfloat16", "base"),
+    "as printed with {} decimals": ("as printed", "within a tolerance"),
+    "by more than {}": ("beyond a tolerance", "one value"),
+    "column {} differs, in {} of {} rows": ("a column", "scattered"),
+    "columns {} and {}{} are exchanged": ("columns exchanged", "columns permuted"),
+    "cos and sin are exchanged": ("halves swapped", "halves for neighbours"),
+    "cos and sin are exchanged:": ("halves swapped", "exchanged"),
+    "cosine of rows: smallest {}, mean {}": ("one value", "equal"),
+    "degrees instead of radians: cos and sin were taken of the angle times 180/pi": ("degrees", "degrees back"),
+    "degrees instead of radians: cos and sin were taken of the angle times pi/180": ("degrees back", "degrees"),
+    "turns instead of radians: cos and sin were taken of the angle over 2 pi": ("turns back", "turns"),
+    "turns instead of radians: cos and sin were taken of the angle times 2 pi": ("turns", "turns back"),
+    "different: what both have is the same in {} values": ("fewer rows", "missing row"),
+    "different: they have nothing in common to compare": ("another rank", "fewer rows"),
+    "different: {} differ": ("one value", "within a tolerance"),
+    "equal after swapping interleaved for halves": ("layout", "halves swapped"),
+    "equal after swapping interleaved for halves:": ("layout", "halves swapped"),
+    "every second column": ("sign of some", "second half negated"),
+    "every second column from the first": ("sign of some", "second half negated"),
+    "every value is {} times what was expected": ("size", "first half doubled"),
+    "exponent 4i/d where 2i/d was expected": ("exponent twice", "exponent"),
+    "exponent i/d where 2i/d was expected": ("exponent", "exponent twice"),
+    "exponent over d - 2 where d was expected": ("exponent of d - 2", "base"),
+    "linear factor {} applied beside scaling {}: every angle is {} times too small":
+        ("linear beside", "linear unasked"),
+    "linear factor {} where none was expected": ("linear unasked", "linear beside"),
+    "magnitude applied twice ({})": ("magnitude twice", "no magnitude"),
+    "magnitude missing ({})": ("no magnitude of a list", "magnitude twice"),
+    "magnitude {} where {} was expected": ("a magnitude", "size"),
+    "no array of one name: {}; compare one with path::name": ("no common name", "an array less"),
+    "no fault that is known explains the difference, and no formula was found that gives these values":
+        ("nothing known", "another rank"),
+    "of the first {} rows": ("frequencies in bfloat16, long", "in bfloat16"),
+    "of {} columns": ("a part", "some rows"),
+    "one row differs, {}, in {}": ("a row", "some rows"),
+    "one value differs, at {}: {} where {} was expected": ("one value", "a part"),
+    "only the {} has {}": ("an array less", "fewer rows"),
+    "permuted columns{}: {}": ("columns permuted", "columns exchanged"),
+    "phases were computed in {} arithmetic": ("exact for bfloat16", "in bfloat16"),
+    "phases{} were computed in {} ({})": ("in float32", "exact for bfloat16"),
+    "positions start at {} where {} was expected": ("start", "rows up"),
+    "row {} is missing": ("missing row", "doubled row"),
+    "row {} is there twice": ("doubled row", "missing row"),
+    "rows {} and up": ("zeros", "some rows"),
+    "rows {} to {} differ, in {}": ("some rows", "a row"),
+    "same within the tolerance ({}): {} of {} values are not equal": ("within a tolerance", "beyond a tolerance"),
+    "same: {} values are equal to the bit": ("equal", "within a tolerance"),
+    "scaling {} and the base are missing: base 10000, unscaled": ("scaling and base missing", "no scaling"),
+    "scaling {} is missing: the frequencies are unscaled": ("no scaling", "scaling and base missing"),
+    "scaling {} where {} was expected": ("another scaling", "no scaling"),
+    "shifted by {} to the {}": ("shifted left", "rows up"),
+    "shifted by {}: row 0 holds what was expected at row {}": ("rows up", "rows down"),
+    "shifted down by {}": ("rows down", "rows up"),
+    "that leaves {} unexplained{}, the first at {}": ("exchanged and one value", "exchanged"),
+    "the columns run backwards": ("columns backwards", "reversed"),
+    "the expected values": ("float16", "base and bfloat16"),
+    "the expected values are those of {}": ("no recipe, another base", "base"),
+    "the first half": ("first half doubled", "second half negated"),
+    "the second half": ("second half negated", "first half doubled"),
+    "the heads run backwards": ("heads backwards", "reversed"),
+    "the magnitude is missing": ("no magnitude", "magnitude twice"),
+    "the sign of {} is changed": ("sign of all", "size"),
+    "the sign of {} is changed{}": ("sign of some", "first half doubled"),
+    "the slopes are sorted, the {} first": ("sorted", "heads backwards"),
+    "the two halves": ("halves swapped", "exchanged and one value"),
+    "the {} bytes of every value stand the other way round": ("bytes", "sign of all"),
+    "the {} run backwards": ("reversed", "rows up"),
+    "these values are {} ({})": ("encoding", "another type"),
+    "type {} against {}, compared as numbers": ("another type", "float32"),
+    "ulp of {}: {}": ("one value", "equal"),
+    "up to {}": ("one value", "equal"),
+    "where {} was expected": ("base", "exchanged"),
+    "yarn with ramp=rotations": ("another ramp", "no magnitude"),
+    "yarn with truncate=false": ("not truncated", "no magnitude"),
+    "{} and {} are exchanged": ("exchanged", "same"),
+    "{} are NaN": ("NaN from", "zeros"),
+    "{} are exchanged": ("queries for keys", "same"),
+    "{} are zero": ("zeros", "NaN from"),
+    "{} cut, not rounded, to bfloat16": ("cut", "bfloat16"),
+    "{} factor applied twice ({} where {} was expected)": ("factor twice", "another scaling"),
+    "{} holds the values of {}{}": ("same", "exchanged"),
+    "{} is added to every value": ("sum", "size"),
+    "{} is {} times what was expected{}": ("first half doubled", "sum"),
+    "{} of {} rows differ, in {}, the first at {}, the last at {}": ("scattered", "a part"),
+    "{} of {} values": ("exchanged and one value", "equal"),
+    "{} of {} values ({})": ("one value", "within a tolerance"),
+    "{} on the left alone, {} on the right alone, {} on both{}": ("one NaN", "one value"),
+    "{} repeat row {}": ("last row on", "from row 0 again"),
+    "{} repeat: row {} is row 0 again": ("from row 0 again", "last row on"),
+    "{} rounded to bfloat16": ("bfloat16", "cut"),
+    "{} rounded to float16": ("float16", "bfloat16"),
+    "{} rounded to float16, then to bfloat16": ("float16, bfloat16", "bfloat16"),
+    "{} rounded to float32": ("float32", "float16"),
+    "{} rounded to {} decimals": ("decimals", "float16"),
+    "{} where {} was expected": ("encoding", "exchanged"),
+    "{} {} where {} was expected": ("base", "exchanged"),
+    "{}, that of infinity is not": ("sign under a mask", "sign of all"),
+    "{}: as {} {} where {} was expected": ("exponent", "base"),
+    "{}: first wrong at position {}": ("in bfloat16", "in float32, short"),
+    "{}: neighbours stand where two halves were expected": ("neighbours for halves", "halves for neighbours"),
+    "{}: no value is off by more than its rounding": ("in float32, short", "in float32"),
+    "{}: shape {} against {}": ("fewer rows", "doubled row"),
+    "{}: these shapes have nothing in common to compare": ("another rank", "fewer rows"),
+    "{}: two halves stand where neighbours were expected": ("halves for neighbours", "neighbours for halves"),
+    "{}: {} are swapped": ("halves swapped", "exchanged"),
+    "{}: {}{} is {} against {}": ("one value", "equal"),
+    "{}layout {} where {} was expected": ("layout", "halves for neighbours"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """What compare prints of every case that a row names."""
+    folder, named = tmp_path_factory.mktemp("sentences"), {case for row in ROWS.values() for case in row}
+    return {case: printed(case, folder) for case in named}
+
+
+def test_every_sentence_has_a_row():
+    found = sentences(
+        "diagnosis/*.py", "comparison/*.py", "declare/changes.py", "cli/compare/view.py", "encodings/**/mistakes.py"
+    )
+    found |= sentences("encodings/**/*.py", inside=("Change", "instead"))
+    assert found == {*ROWS}
+
+
+@pytest.mark.parametrize("sentence", ROWS)
+def test_a_sentence_is_printed_where_it_is_true_alone(sentence, texts):
+    true, near = ROWS[sentence]
+    assert said(sentence, texts[true]), texts[true]
+    assert not said(sentence, texts[near]), texts[near]
