@@ -86,5 +86,5 @@ def test_it_runs_in_a_browser(recipe, tmp_path):
     )  # fmt: skip
     shown = done.stdout
     assert 'aria-label="' in shown.split('id="map"')[1][:400], done.stderr[-2000:]
-    assert re.search(r'id="shown">(position|query) 0<', shown)
+    assert re.search(r'id="shown">(position|query) 1<', shown)
     assert ("pair 1" in shown) == (not recipe.startswith("alibi"))

@@ -50,12 +50,14 @@ def _scaled(table: Tabular) -> list[dict[str, Any]]:
     """Return the table with each scaling of its encoding that lengths alone can make."""
     if not isinstance(table, Table) or table.positions.count < LONGER:
         return []
-    recipe, rows = table.source, min(table.positions.count, ROWS)
+    rows = min(table.positions.count, ROWS)
     found = []
-    for scaling in scalings_of(recipe):
+    for scaling in scalings_of(table.source):
         try:
-            other = scaled_recipe(recipe, scaling, rows // LONGER, rows)
-            made = Table.make(other, positions=table.positions, dtype=table.arrays[0].dtype)
+            scaled = scaled_recipe(table.source, scaling, rows // LONGER, rows).resolve(
+                length=rows, last=rows - 1, whole=True
+            )
+            made = Table(scaled, table.extent, table.request)  # the same positions, type and layout
         except PecliError:  # it needs more than lengths
             continue
         found.append(_variant(made, scaling))
