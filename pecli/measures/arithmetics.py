@@ -23,6 +23,8 @@ ENOUGH = 0.9  # share of values that must be equal to the bit
 BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
 SPREAD = 12.0  # roundings of an angle in float32
 CLOSE = 0.995  # share that must be equal or next to it, where the mathematical library's own cosine shows
+ROUNDED = {"bfloat16": 2.0**-24, "float16": 2.0**-24, "float32": 2.0**-50, "float64": 2.0**-50}
+"""What a calculation before the last rounding adds: narrow values come from float32 ones."""
 ORDER = ("bfloat16", "float16", "float32", "float64")
 
 

@@ -31,6 +31,7 @@ COMMON_BASES = tuple(map(Decimal, USUAL_BASES))
 USUAL_BASE = Decimal(10000)
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
+SHIFTED = 2.5  # digits that a shift counts for: a base that fits with it by chance is one or two digits shorter
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
 
@@ -178,7 +179,7 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
             frequencies = np.exp(-exponents)
             if measured.fits(frequencies, float(step)):
                 own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
-                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (0.5 if keys else 0)
+                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (SHIFTED if keys else 0)
                 yield Spectrum(own, step, frequencies, cost)
 
 
