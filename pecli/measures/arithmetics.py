@@ -215,6 +215,7 @@ def _bounded(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> fl
 def spacing(values: Floats, kind: str) -> Floats:
     """Return one unit in the last place of values of a type."""
     bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}[kind]
+    smallest = 2.0**-14 if kind == "float16" else 1e-30  # of full precision
     with np.errstate(invalid="ignore"):
-        found: Floats = np.ldexp(1.0, np.frexp(np.maximum(np.abs(values), 1e-30))[1] - 1 - bits)
+        found: Floats = np.ldexp(1.0, np.frexp(np.maximum(np.abs(values), smallest))[1] - 1 - bits)
     return found

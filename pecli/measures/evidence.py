@@ -121,13 +121,18 @@ class Evidence:
         return profile_of(self.whole) if alone else None
 
     @cached_property
-    def matrix(self) -> Floats | None:
-        """The one array as (rows, columns), all finite; None where there are several."""
+    def rows(self) -> Floats | None:
+        """The one array as (rows, columns), whatever stands in it; None where there are several."""
         if len(self.sample.planes) != 1 or self.window is not None:
             return None
         values = squeezed(self.sample.planes[0].values)
         values = values[:, None] if values.ndim == 1 else values
-        return values if values.ndim == 2 and len(values) > 0 and np.isfinite(values).all() else None
+        return values if values.ndim == 2 and len(values) > 0 else None
+
+    @cached_property
+    def matrix(self) -> Floats | None:
+        """The same where all values are finite."""
+        return self.rows if self.rows is not None and np.isfinite(self.rows).all() else None
 
     @cached_property
     def lone(self) -> tuple[Lone, ...]:

@@ -159,12 +159,7 @@ def shift_keys(shift: float) -> dict[str, str]:
 def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) -> Iterator[Spectrum]:
     i = np.arange(len(measured.steps), dtype=np.float64)
     seen: set[tuple[Decimal, Fraction]] = set()
-    for width in (1.0, 3.0, 0.3):
-        spread = min(width * line.slope_error * half, 0.7)
-        if line.slope * half > LARGEST_LOG:
-            return
-        middle = math.exp(line.slope * half)
-        base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
+    for width, base in _bases(measured, line, half, i):
         if not 1e-6 <= base <= 1e30:
             continue
         exponents = i / half * math.log(float(base))
@@ -181,6 +176,21 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
                 own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
                 cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (SHIFTED if keys else 0)
                 yield Spectrum(own, step, frequencies, cost)
+
+
+def _bases(measured: Measured, line: Line, half: float, i: Floats) -> Iterator[tuple[float, Decimal]]:
+    """Yield short bases, and how many errors wide they were looked for: near the line, and where all pairs allow."""
+    if line.slope * half > LARGEST_LOG:
+        return
+    middle = math.exp(line.slope * half)
+    for width in (1.0, 3.0, 0.3):
+        spread = min(width * line.slope_error * half, 0.7)
+        yield width, shortest(middle * math.exp(-spread), middle * math.exp(spread))
+    errors = np.minimum(measured.errors, 1.0)
+    low = float(np.max(-(measured.logs[1:] + errors[1:]) * half / i[1:]))
+    high = float(np.min(-(measured.logs[1:] - errors[1:]) * half / i[1:]))
+    if low <= high < LARGEST_LOG:
+        yield 1.0, shortest(math.exp(low), math.exp(high))
 
 
 def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
