@@ -17,6 +17,7 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
 from pecli.measures.spectra import LARGEST_LOG
+from pecli.measures.waves import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -84,14 +85,24 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
             continue
         w = frequencies[:m]
         positions = start + step * (np.arange(len(reading.first)) + reading.rows.start)
-        early = np.outer(positions[:EARLY], w)
         for swapped in (False, True):
             cos, sin = (reading.second, reading.first) if swapped else (reading.first, reading.second)
-            gaps = (np.abs(cos[:EARLY] - size * np.cos(early)), np.abs(sin[:EARLY] - size * np.sin(early)))
-            if sum(float(gap.max()) for gap in gaps) < NEAR * size:
+            if any(_near(cos, sin, positions, used, size) for used in _held(w, guess.level)):
                 how = find_arithmetic(positions, w, size, cos, sin, evidence.sample.grain)
                 return Workings(reading, swapped, how, start, step)
     return None
+
+
+def _held(w: Floats, level: str) -> tuple[Floats, ...]:
+    """Return frequencies, and how a narrow type holds them."""
+    return (w, rounded(w, level)) if level in NARROW else (w,)
+
+
+def _near(cos: Floats, sin: Floats, positions: Floats, w: Floats, size: float) -> bool:
+    """Whether the first rows are those of an angle, and not its sines taken for cosines."""
+    angles = np.outer(positions[:EARLY], w)
+    gaps = (np.abs(cos[:EARLY] - size * np.cos(angles)), np.abs(sin[:EARLY] - size * np.sin(angles)))
+    return sum(float(gap.max()) for gap in gaps) < NEAR * size
 
 
 def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str] | None]]:
@@ -116,7 +127,7 @@ def ends_of(guess: Guess, found: Workings) -> tuple[str, str] | None:
 
 
 def _text(low: float, high: float) -> tuple[str, str]:
-    return f"{low:.9g}", f"{high:.9g}"
+    return f"{low:.12g}", f"{high:.12g}"
 
 
 def _powers(guess: Guess, found: Workings) -> tuple[float, Floats | None]:

@@ -28,11 +28,12 @@ ROWS = 256  # at the beginning and at the end of a table
 NUDGE = 2.0**-20  # relative change of a number whose effect is measured
 STEPS = 5  # of Newton's method: it starts where angles are right to a fraction of a turn
 FAR = 0.25  # share of the largest value: what is farther off is spoiled, or not yet placed
+OUTLYING = 6.0  # half units, or usual differences, beyond which a value is spoiled
 SETTLED = 1e-15
 ANY = ("base", "temperature")  # numbers that are chosen with many digits
 WIDTHS = (1.0, 4.0)  # standard errors, times three, in which a number is looked for where roundings add up
 TELLING = 5  # digits of a number that somebody would have chosen
-MARGIN = 0.98  # of a range, whose ends are computed to some digits
+MARGINS = (0.9999, 0.98, 0.5, 0.2)  # of a range, whose ends are computed to some digits
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,11 @@ def refitted(guess: Guess, evidence: Evidence) -> Iterator[Guess]:
                 yield replace(with_number(guess, name, value), cost=guess.cost + extra)
 
 
-def fit_number(guess: Guess, name: str, evidence: Evidence) -> Fit | None:
-    """Return where one number of a guess may lie; None where the values do not depend on it."""
+def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str, float] = ROUNDED) -> Fit | None:
+    """Return where one number of a guess may lie; None where the values do not depend on it.
+
+    `rounded` is what steps before the last rounding may add to half a unit, relative, by grain.
+    """
     given = number_of(guess, name)
     assert given is not None
     value = float(given)
@@ -109,7 +113,7 @@ def fit_number(guess: Guess, name: str, evidence: Evidence) -> Fit | None:
             return None
         if told is None:
             return None
-        rest, slope, half = told
+        rest, slope, half, size = told
         total = float(slope @ slope)
         mean = float(slope @ rest) / total
         error = float(np.sqrt(((rest - slope * mean) ** 2).mean() / total)) + SETTLED
@@ -118,13 +122,17 @@ def fit_number(guess: Guess, name: str, evidence: Evidence) -> Fit | None:
         if abs(mean) <= max(error, SETTLED):
             break
         value *= float(np.exp(mean))
+    half = half + rounded.get(evidence.sample.grain, 0.0) * size
+    away = np.abs(rest - slope * mean)
+    kept = away <= OUTLYING * np.maximum(half, np.median(away))
+    rest, slope, half = rest[kept], slope[kept], half[kept]
     ends = (rest - half) / slope, (rest + half) / slope
     low, high = float(np.minimum(*ends).max()), float(np.maximum(*ends).min())
     return Fit(value, low, high, mean, error)
 
 
-def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Floats, Floats, Floats] | None:
-    """Return differences from a recipe's values, their change with the number's logarithm, and half a unit, each (k,).
+def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Return differences from a recipe's values, their change with the number's logarithm, half a unit, sizes: (k,).
 
     Of values that say something, and are not spoiled.
     """
@@ -138,9 +146,10 @@ def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Fl
         good = np.isfinite(rest) & np.isfinite(slope) & (slope != 0)
         good &= np.abs(rest) <= FAR * max(float(np.abs(mine[np.isfinite(mine)]).max(initial=0.0)), 1e-300)
     rest, slope = rest[good], slope[good]
-    half = spacing(theirs[good], evidence.sample.grain) / 2 + ROUNDED[evidence.sample.grain] * np.abs(theirs[good])
     telling = np.abs(slope) > 1e-6 * np.abs(slope).max(initial=0.0)
-    return (rest[telling], slope[telling], half[telling]) if telling.any() else None
+    size = np.abs(theirs[good][telling])
+    half = spacing(size, evidence.sample.grain) / 2
+    return (rest[telling], slope[telling], half, size) if telling.any() else None
 
 
 def _laid(guess: Guess, evidence: Evidence) -> tuple[Floats, Floats] | None:
@@ -167,12 +176,13 @@ def ranges_of(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
             whole = guess.keys.get(name, "")
             ends = [_whole_end(guess, name, int(whole), side, evidence) for side in (-1, 1)] if whole.isdigit() else []
         else:
-            fit = fit_number(guess, name, evidence) if value > 0 else None
+            fit = fit_number(guess, name, evidence, {}) if value > 0 else None
             ends = [] if fit is None or fit.low > fit.high else [
                 _end(guess, name, value, fit.value * float(np.exp(e)), evidence) for e in (fit.low, fit.high)
             ]  # fmt: skip
-        if ends and ends[0] != ends[1]:
-            found[name] = (f"{ends[0]:.9g}", f"{ends[1]:.9g}")
+        low, high = (f"{end:.12g}" for end in ends) if ends else ("", "")
+        if low != high:
+            found[name] = (low, high)
     return found
 
 
@@ -198,13 +208,21 @@ def _whole_end(guess: Guess, name: str, value: int, side: int, evidence: Evidenc
 
 def _end(guess: Guess, name: str, value: Decimal, end: float, evidence: Evidence) -> float:
     """Return how far a number may be moved to one side: as far as was computed, less where that is not so."""
-    away = end - float(value)
-    for _ in range(4):
-        away *= MARGIN
-        if _same(with_number(guess, name, float(value) + away), evidence):
-            return float(value) + away
-        away /= 2
+    for share in MARGINS:
+        there = float(value) + share * (end - float(value))
+        if _same(with_number(guess, name, there), evidence):
+            return there
     return float(value)
+
+
+def near_ranges(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
+    """Return from where to where the first fitted number gives nearly the same values."""
+    name = guess.free[0] if guess.free else ""
+    fit = fit_number(guess, name, evidence) if name and number_of(guess, name) else None
+    if fit is None:
+        return {}
+    low, high = next(iter(fit.intervals())) if fit.low <= fit.high else list(fit.intervals())[-1]
+    return {name: (f"{low:.12g}", f"{high:.12g}")}
 
 
 def wide(value: str, ends: tuple[str, str]) -> bool:
@@ -215,6 +233,6 @@ def wide(value: str, ends: tuple[str, str]) -> bool:
     return chosen - unit >= low or chosen + unit <= high
 
 
-def said(ranges: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+def said(ranges: Mapping[str, tuple[str, str]], words: str = "gives these values") -> tuple[str, ...]:
     """Say what ranges leave."""
-    return tuple(f"{name}: any from {low} to {high} gives these values" for name, (low, high) in ranges.items())
+    return tuple(f"{name}: any from {low} to {high} {words}" for name, (low, high) in ranges.items())

@@ -49,7 +49,7 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
     found, told = _identified(table, positions)
     turned = _turned(table) if found.confidence == "unknown" and positions is None else None
     if turned is not None:
-        other, _ = _identified(turned, None)
+        other, _ = _identified(turned, None, plainly=True)
         if other.recipe:
             return replace(other, notes=("rows and columns are exchanged", *other.notes))
     return replace(found, notes=told) if found.recipe is None else found
@@ -65,8 +65,13 @@ def _turned(table: Tabular) -> Tabular | None:
     return InMemory({a.name: np.ascontiguousarray(values[a.name].T) for a in arrays}) if arrays else None
 
 
-def _identified(table: Tabular, positions: NDArray[Any] | None) -> tuple[Identification, tuple[str, ...]]:
-    """Return what a table is as it stands, and its statistics where that is unknown."""
+def _identified(
+    table: Tabular, positions: NDArray[Any] | None, *, plainly: bool = False
+) -> tuple[Identification, tuple[str, ...]]:
+    """Return what a table is as it stands, and its statistics where that is unknown.
+
+    `plainly`: by all its rows together, at equal distance.
+    """
     best, told = UNKNOWN, ()
     parts = list(_parts(table))
     for names, beside in parts:
@@ -74,7 +79,9 @@ def _identified(table: Tabular, positions: NDArray[Any] | None) -> tuple[Identif
         if not sample.planes or not all(plane.values.size for plane in sample.planes):
             continue
         known = sample.positions if positions is None else positions
-        if evenly_spaced(known):
+        if plainly:
+            found = _by(Evidence(sample, beside))
+        elif evenly_spaced(known):
             found = identify_evidence(Evidence(sample, beside))
             if found.confidence == "unknown":
                 found = identify_scattered(Evidence(sample, beside), None)
@@ -83,7 +90,7 @@ def _identified(table: Tabular, positions: NDArray[Any] | None) -> tuple[Identif
         if ORDER.index(found.confidence) > ORDER.index(best.confidence):
             part = len(parts) > 1 and len(names) == 1
             best = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
-        if best.confidence == "sure":
+        if best.confidence == "sure" or (best.recipe and best.equal == 1.0):
             break
         told = told or statistics_of(sample)
     return best, told

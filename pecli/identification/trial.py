@@ -15,6 +15,7 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Filled, Lane, lane_of, regrouped
 from pecli.measures.samples import Floats
+from pecli.measures.waves import NARROW
 from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.table import Table
 
@@ -90,7 +91,7 @@ def try_guess(guess: Guess, evidence: Evidence) -> Trial | None:
             if guess.partition:
                 return Trial(guess, table.recipe or "", [], 0.0)
             pairs = pairs_of(guess, table, evidence)
-            if pairs is None or not all(_screened(a, b, evidence.window) for a, b in pairs):
+            if pairs is None or not (guess.level in NARROW or all(_screened(a, b, evidence.window) for a, b in pairs)):
                 return None
             number = _stand_in(*pairs[0]) if len(pairs) == 1 else None
             if number is not None:

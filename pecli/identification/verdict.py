@@ -12,7 +12,7 @@ from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
 from pecli.identification.computed import ends_of, explained, refined
-from pecli.identification.fitting import chosen, ranges_of, said, wide
+from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide
 from pecli.identification.places import differences
 from pecli.identification.trial import Trial, make
 from pecli.measures.evidence import Evidence
@@ -99,7 +99,7 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
         return _over_all(trial, "exact", evidence)
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
-        return _likely(trial, trial.residual, trial.equal, "exact", note)
+        return _likely(trial, trial.residual, trial.equal, "exact", note, near_ranges(trial.guess, evidence))
     if trial.near < NEARLY or trial.guess.listed or not trial.allowed:
         return UNKNOWN
     note = WAYS[sample.grain]
@@ -107,7 +107,7 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
         tolerance = Tolerance(atol=trial.allowed)
         arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
         note = f"{note}, but {differences(arrays)}"
-    return _likely(trial, trial.residual, trial.equal, sample.grain, note)
+    return _likely(trial, trial.residual, trial.equal, sample.grain, note, near_ranges(trial.guess, evidence))
 
 
 WAYS = {
@@ -116,9 +116,11 @@ WAYS = {
 }
 
 
-def _likely(trial: Trial, residual: float, equal: float, arithmetic: str, note: str) -> Identification:
-    notes = (*trial.notes, note)
-    return Identification(trial.recipe, "likely", residual, equal, arithmetic, notes, guess=trial.guess)
+def _likely(
+    trial: Trial, residual: float, equal: float, arithmetic: str, note: str, ranges: Mapping[str, tuple[str, str]]
+) -> Identification:
+    notes = (*trial.notes, note, *said(ranges, "is as near"))
+    return Identification(trial.recipe, "likely", residual, equal, arithmetic, notes, ranges=ranges, guess=trial.guess)
 
 
 def _trained(trial: Trial, evidence: Evidence) -> Identification:
@@ -137,7 +139,7 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
-        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays))
+        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays), near_ranges(trial.guess, evidence))
     ranges = ranges_of(trial.guess, evidence)
     notes = (*trial.notes, *said(ranges))
     open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, lone_parts
 from pecli.measures.profiles import Profile, profile_of
-from pecli.measures.readings import Reading, pairs_of, readings, squeezed
+from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, sides_of
 from pecli.measures.spectra import Measured
@@ -222,7 +222,7 @@ class Evidence:
                 ("half", np.s_[:, : width // 2], np.s_[:, width // 2 :]),
                 ("interleaved", np.s_[:, 0::2], np.s_[:, 1::2]),
             ):
-                if all(np.array_equal(part[a], part[b]) for part in (cos, sin)):
+                if all(twice(part, a, b) for part in (cos, sin)):
                     found.insert(0, (layout, width, cos[a], sin[a]))
         return tuple(found)
 

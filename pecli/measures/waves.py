@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Rule = Callable[[Measured], Iterator[Spectrum]]
 """What frequencies may be, of those that were measured."""
 
+LEAST_ROWS = 8  # that show frequencies of a narrow arithmetic
 NARROW = ("float16", "bfloat16")
 MOST_RULES = 12  # of one arithmetic that are placed: the cheapest
 LEAST_TELLING = 0.2  # share of the values that must say something
@@ -133,7 +134,8 @@ def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, arou
         if turning == 0 or not moving[:turning].all():
             continue  # pairs that rest come last, if any
         for level in LEVELS:
-            if level == "float64" and grain != "float64":
+            few = around or len(reading.first) < LEAST_ROWS
+            if (level == "float64" and grain != "float64") or (level in NARROW and few):
                 continue
             found = False
             spectra = _around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule)
@@ -208,7 +210,7 @@ def _placed(
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
     chain = lines.first * step
-    best = position_of(w, phases, errors, chain, level if used is None else "float32")
+    best = position_of(w, phases, errors, chain, level if used is None else "float32", far=used is None)
     if best is None:
         return None
     position, spread = best

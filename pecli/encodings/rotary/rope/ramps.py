@@ -191,7 +191,7 @@ def _factors(slowing: Slowing) -> list[Decimal]:
     last, error = slowing.ratio[-1], slowing.errors[-1]
     seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
     found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and seen != 1 else []
-    found += [Decimal(f) for f in (2, 4, 8, 16, 32, 40, 64, 128) if 1 < 1.001 / last < f and f not in found]
+    found += [Decimal(f) for f in ("2", "4", "8", "16", "32", "40", "64", "128", "2.5") if 1 < 1.001 / last < float(f) and Decimal(f) not in found]
     return found
 
 
