@@ -135,9 +135,8 @@ def rotary(rng: Rng) -> Case:
     n, start = length(rng, d), pick(rng, 0, 0, 0, 0, 1, 7, 100, 4096)
     if how in ("cut", "twice"):
         dtype, size = "float32", 1.0
-    if how == "float16":
-        start = min(start, 7)  # a half counts no further than 2048
-        n = min(n, 1000)
+    if how in ("bfloat16", "bfloat16 positions", "float16"):
+        start = min(start, 100)  # beyond 256 a bfloat16 position stands for several, and few rows are left
     if how != "exact" and dtype == "float64":
         dtype = "float32"
     if layout == "complex" and dtype in ("float16", "bfloat16"):
@@ -163,6 +162,8 @@ def sinusoid(rng: Rng) -> Case:
     n, start, step = length(rng, d), pick(rng, 0, 0, 0, 2, 1000), pick(rng, 1, 1, 1, 1, 0.5, 10)
     size = pick(rng, 1.0, 1.0, 1.0, math.sqrt(d), 0.02)
     dtype = "float32" if how != "exact" and dtype == "float64" else dtype
+    if how in ("bfloat16", "bfloat16 positions", "float16"):
+        start, step = min(start, 2), min(step, 1)
     w, p = u.powers(base, d / 2 - shift, d // 2), start + step * np.arange(n)
 
     def table(pair: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -204,6 +205,7 @@ def bias(rng: Rng) -> Case:
     kind = pick(
         rng, "alibi", "causal", "number", "slopes", "distance", "key", "last", "tril", "log", "power", "gaussian", "sandwich"
     )
+    heads = max(heads, 2) if kind == "slopes" else heads  # one number is any slope
     top, dtype, d = pick(rng, 8.0, 8.0, 8.0, 4.0, 16.0), pick(rng, *TYPES), u.distances(n)
     m, size = u.alibi_slopes(heads, top), np.abs(d).astype(np.float64)
     a, b = np.round(rng.uniform(0.1, 2, heads), 2), np.round(rng.uniform(0.1, 1.9, heads), 2)

@@ -176,7 +176,12 @@ def _by(evidence: Evidence) -> Identification:
 
 def _likely(trials: list[Trial]) -> list[Trial]:
     """Return the few trials that are worth a closer look."""
-    found = sorted(trials, key=lambda t: (t.guess.listed, -t.intact, LEVEL.index(t.guess.level), t.guess.cost))
+
+    def merit(trial: Trial) -> tuple[bool, float, float, int, float]:
+        level = LEVEL.index(trial.guess.level)
+        return trial.guess.listed, -round(trial.intact, 1), -round(trial.equal, 1), level, trial.guess.cost
+
+    found = sorted(trials, key=merit)
     return _different(found)[:MOST_VERDICTS]
 
 

@@ -97,6 +97,8 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
     if trial.intact >= INTACT and trial.units > SPOILED and not trial.guess.listed:
         return _over_all(trial, "exact", evidence)
+    if evidence.window is not None and trial.equal > NEARLY and not trial.guess.listed:
+        return _over_all(trial, "exact", evidence)
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
         return _likely(trial, trial.residual, trial.equal, "exact", note, near_ranges(trial.guess, evidence))
@@ -168,7 +170,7 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     if wrong:
         notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
     ranges = {"base": ends} if ends else {}
-    notes = (*notes, *said(ranges))
+    notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and _long(chosen(guess, "base"))
     confidence = "likely" if wrong or open_ else "sure"
     return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.lanes import Lane, lane_of
-from pecli.measures.parts import Lone, lone_parts
+from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, sides_of
 from pecli.measures.spectra import Measured
 from pecli.measures.waves import Rule, Wave, explain, in_series
+from pecli.numbers.shortest import shortest
+from pecli.numbers.text import number_text
 
 USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
@@ -207,6 +209,13 @@ class Evidence:
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.resolution, self.sample.grain):
                 found[wave.spectrum.keys.get("base", "10000")] = None
+        if not found and len(line[0]) > 3:
+            fastest = fastest_steps(np.concatenate([p[:, moving] for p in line], axis=1), self.resolution)
+            columns = sum(p.shape[1] for p in self.points)
+            for half in {columns / 2 / len(sides.lengths), np.ceil(moving.sum() / (3 - len(self.points)))}:
+                for log, error in fastest:
+                    spread = error * half
+                    found[number_text(shortest(np.exp(log * half - spread), np.exp(log * half + spread)))] = None
         return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
 
     @cached_property

@@ -86,6 +86,25 @@ def _curvature(values: Floats, resolution: float) -> tuple[Floats, Floats]:
         return steps, 8 * resolution / np.maximum(np.sin(steps), 1e-9) / np.sqrt(energy)
 
 
+def fastest_steps(values: Floats, resolution: float) -> list[tuple[float, float]]:
+    """Return the logarithm by which the second fastest of cosines and sines is slower than the fastest, and its error.
+
+    Of columns in any order; nothing where that cannot be told.
+    """
+    steps, errors = _curvature(values, resolution)
+    told = np.isfinite(steps) & (steps > SURE) & (errors < TELLING * steps)
+    order = np.argsort(-steps[told])
+    steps, errors = steps[told][order], errors[told][order] / steps[told][order]
+    slower = np.flatnonzero(steps < steps[0] * (1 - 8 * (errors + errors[0]))) if len(steps) else []
+    if not len(slower):
+        return []
+    k = int(slower[0])
+    same = slice(k, k + 2)  # its sine and cosine: the better one
+    best = k + int(errors[same].argmin())
+    first = int(errors[:k].argmin())
+    return [(float(np.log(steps[first] / steps[best])), float(2 * (errors[first] + errors[best])))]
+
+
 def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured, Floats]]:
     """Yield the fast columns' steps and first angles, as cosines and as sines: the next row gives the other part."""
     steps, _ = _curvature(values, resolution)
@@ -119,7 +138,7 @@ def _steps(values: Floats, part: str, resolution: float) -> Measured | None:
     slopes = np.abs(np.sin(angles) if part == "cos" else np.cos(angles))
     for i in np.flatnonzero(~(steps >= SURE)):
         far = np.flatnonzero(angles[:, i] > FAR)
-        last = (int(far[0]) if len(far) else rows - 1) - 1
+        last = max((int(far[0]) if len(far) else rows - 1) - 1, 0)
         error = resolution * abs(values[last + 1, i]) / max(slopes[last, i], 1e-300) / (last + 1)
         steps[i], errors[i] = angles[last, i] / (last + 1), error
     told = np.isfinite(steps) & (steps > 0) & (errors < TELLING * steps)

@@ -22,10 +22,13 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     values = evidence.rows
     if values is None or len(values) < 3:
         return
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         steps = np.diff(values, axis=0)
+        told = steps[np.isfinite(steps).all(axis=1)]
+        if not len(told):
+            return
         size = evidence.resolution * (np.abs(values[1:]) + np.abs(values[:-1]))
-        even = (np.abs(steps - np.nanmedian(steps, axis=0)) <= LOOSE * size + 1e-300).all(axis=1)
+        even = (np.abs(steps - np.median(told, axis=0)) <= LOOSE * size + 1e-300).all(axis=1)
     run = longest_run(even)
     first, values = run.start, values[run.start : run.stop + 1]
     if len(values) < 3 or 2 * len(values) < len(steps):

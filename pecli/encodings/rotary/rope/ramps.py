@@ -133,7 +133,7 @@ def slowings(measured: Measured) -> Iterator[Slowing]:
                 continue
             middle = math.exp(line.slope * measured.half)
             base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
-            if base in seen or digits(base) > SHORT or not 1 < base <= LARGEST_BASE:
+            if base in seen or not 1 < base <= LARGEST_BASE:
                 continue
             seen.add(base)
             plain = np.exp(-i / measured.half * math.log(float(base)))

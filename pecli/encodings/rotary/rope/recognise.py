@@ -51,8 +51,9 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     if evidence.frequencies is not None:
         notes = ("these are the frequencies of its pairs",)
         for spectrum in _of_level(evidence.frequencies):
-            if spectrum.step == 1:
-                keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys}
+            linear = {} if spectrum.step == 1 else {"scaling": "linear", "factor": fraction_text(1 / spectrum.step)}
+            if decimal_exactly(1 / spectrum.step) and not (linear and "scaling" in spectrum.keys):
+                keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys, **linear}
                 table = {"length": "1"}
                 yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), vector=True)
     if evidence.matrix is not None and not evidence.integral:
