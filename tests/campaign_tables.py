@@ -118,7 +118,12 @@ def frequencies(rng: Rng, base: float, d: int) -> tuple[str, np.ndarray, float, 
         case "yarn" | "yarn whole":
             size = 0.1 * math.log(factor) + 1
             scaled = u.yarn(base, d, factor, original, truncate=kind == "yarn")
-            return f"{kind} {factor:g} {original}", scaled, size, chosen | {"original-max": original, "attention-factor": size}
+            return (
+                f"{kind} {factor:g} {original}",
+                scaled,
+                size,
+                chosen | {"original-max": original, "attention-factor": size},
+            )
         case "llama3":
             scaled = u.by_rotations(base, d, factor, original, 1, 4)
             return f"llama3 {factor:g} {original}", scaled, 1.0, chosen | {"original-max": original}
@@ -172,10 +177,18 @@ def sinusoid(rng: Rng) -> Case:
             return np.stack([sin, cos], 2).reshape(n, d)
         return np.concatenate([sin, cos] if order == "sc" else [cos, sin], 1)
 
-    text = f"sinusoidal d={d} base={base:g} {order} shift={shift} n={n} start={start} step={step:g} {size:g} {dtype} {how}"
+    text = (
+        f"sinusoidal d={d} base={base:g} {order} shift={shift} n={n} start={start} step={step:g} {size:g} {dtype} {how}"
+    )
     made, ideal = u.narrow(table(computed(w, p, how)), dtype), table(exact(w, p))
     if rng.random() < 0.06:
-        return Case(f"{text} transposed", {"array": made.T}, {"array": ideal}, {"base": base}, said="rows and columns are exchanged")
+        return Case(
+            f"{text} transposed",
+            {"array": made.T},
+            {"array": ideal},
+            {"base": base},
+            said="rows and columns are exchanged",
+        )
     other = base ** (d / (d - 2) if shift else (d - 2) / d)
     return Case(text, {"array": made}, {"array": ideal}, {"base": base}, alike=({"base": other},))
 
@@ -203,7 +216,19 @@ def part(rng: Rng) -> Case:
 def bias(rng: Rng) -> Case:
     heads, n = pick(rng, 1, 2, 3, 4, 8, 12, 16, 20), pick(rng, 17, 33, 48, 64, 100)
     kind = pick(
-        rng, "alibi", "causal", "number", "slopes", "distance", "key", "last", "tril", "log", "power", "gaussian", "sandwich"
+        rng,
+        "alibi",
+        "causal",
+        "number",
+        "slopes",
+        "distance",
+        "key",
+        "last",
+        "tril",
+        "log",
+        "power",
+        "gaussian",
+        "sandwich",
     )
     heads = max(heads, 2) if kind == "slopes" else heads  # one number is any slope
     top, dtype, d = pick(rng, 8.0, 8.0, 8.0, 4.0, 16.0), pick(rng, *TYPES), u.distances(n)
@@ -248,7 +273,9 @@ def bias(rng: Rng) -> Case:
 
 def index(rng: Rng) -> Case:
     n = pick(rng, 40, 150, 200)
-    kind = pick(rng, "t5", "t5 causal", "t5 bias", "shaw", "asymmetric", "window", "binary", "binary", "integer", "integer")
+    kind = pick(
+        rng, "t5", "t5 causal", "t5 bias", "shaw", "asymmetric", "window", "binary", "binary", "integer", "integer"
+    )
     d, dtype = u.distances(n), "int64"
     match kind:
         case "shaw" | "asymmetric":
@@ -259,7 +286,8 @@ def index(rng: Rng) -> Case:
             y, x = np.divmod(np.arange(h * w), w)
             table = (y[:, None] - y[None] + h - 1) * (2 * w - 1) + x[:, None] - x[None] + w - 1
         case "binary":
-            n, width, start = length(rng, 8), pick(rng, 9, 13, 16), pick(rng, 0, 0, 3, 1000)
+            n, start = length(rng, 8), pick(rng, 0, 0, 3, 1000)
+            width = int(start + n).bit_length() + pick(rng, 0, 1, 4)
             number = start + np.arange(n)
             number = number ^ number >> 1 if rng.random() < 0.3 else number
             table = (number[:, None] >> np.arange(width)) & 1

@@ -12,19 +12,22 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import ROUNDED, Arithmetic, find_arithmetic, spacing
+from pecli.measures.arithmetics import ROUNDED, Arithmetic, find_arithmetic, nearest, spacing, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
-from pecli.measures.spectra import LARGEST_LOG
 from pecli.measures.waves import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
 EARLY = 4  # rows that tell a cosine from a sine
 NEAR = 0.5  # sum of the largest differences of both in them: the wrong part is off by more
-BITS = {"bfloat16": 8, "float16": 11, "float32": 24}  # of a significand
-SLACKS = (0.5, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
+NUDGE = 2.0**-20  # relative change of a base, whose effect is measured
+NONE = 1e-6  # of a power: that of no base
+FARTHEST = 1.0  # logarithm by which a base may be off
+OUTLYING = 8.0  # half units, or usual differences, beyond which a value is spoiled
+OVERLAP = 0.9  # share of the pairs whose frequencies must allow a base: a value spoiled, and one is off
+SLACKS = (0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,25 @@ class Workings:
     how: Arithmetic
     start: float
     step: float
+
+    @property
+    def parts(self) -> tuple[Floats, Floats]:
+        """Cosines and sines of the reading."""
+        cos, sin = self.reading.first, self.reading.second
+        return (sin, cos) if self.swapped else (cos, sin)
+
+    @property
+    def positions(self) -> Floats:
+        """Positions of the reading's rows."""
+        first = self.reading.rows.start
+        found: Floats = np.arange(first, first + len(self.reading.first), dtype=np.float64) * self.step + self.start
+        return found
+
+    def nearest(self) -> Floats:
+        """Return the frequencies of the same type that do best, pair by pair."""
+        rows = spread_rows(len(self.positions))
+        cos, sin = self.parts
+        return nearest(self.how, self.positions[rows], cos[rows], sin[rows]).used
 
     def over_all(self, evidence: Evidence) -> tuple[int, int, float]:
         """Return how many values of the file the arithmetic does not give, of how many, and their largest error.
@@ -107,60 +129,81 @@ def _near(cos: Floats, sin: Floats, positions: Floats, w: Floats, size: float) -
 
 def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str] | None]]:
     """Yield the guess with the bases that its rounded frequencies may come from, and their range."""
-    log, exponents = _powers(guess, found)
-    if exponents is None:
-        return
-    for low, high in _bounds(found, exponents):
-        other = _with_base(guess, low, high)
-        yield other, _text(low, high)
-    for low, high, all_of_them in _fitted(found, log, exponents):
-        yield _with_base(guess, low, high), _text(low, high) if all_of_them else None
+    for low, high, every in _intervals(guess, found):
+        yield _with_base(guess, low, high), _text(low, high) if every else None
 
 
 def ends_of(guess: Guess, found: Workings) -> tuple[str, str] | None:
     """Return from which base to which the rounded frequencies would be the same; None where that is unknown."""
-    _, exponents = _powers(guess, found)
-    if exponents is None:
-        return None
     base = float(guess.keys.get("base", "10000"))
-    return next((_text(*ends) for ends in _bounds(found, exponents, base)), None)
+    intervals = _intervals(guess, found, base)
+    return next((_text(low, high) for low, high, every in intervals if every and low <= base <= high), None)
+
+
+def _intervals(guess: Guess, found: Workings, base: float | None = None) -> Iterator[tuple[float, float, bool]]:
+    """Yield ends of bases, and whether all values between are as good, the frequencies' first where they show."""
+    given = float(guess.keys.get("base", "10000"))
+    exponents = _exponents(guess, found, given) if "base" in guess.free else None
+    if exponents is None:
+        return
+    if found.how.frequencies in NARROW or found.how.grain not in NARROW:
+        for ends in _bounds(found, exponents, given, base):
+            yield *ends, True
+    yield from _fitted(found, given, exponents)
 
 
 def _text(low: float, high: float) -> tuple[str, str]:
     return f"{low:.12g}", f"{high:.12g}"
 
 
-def _powers(guess: Guess, found: Workings) -> tuple[float, Floats | None]:
-    """Return the logarithm of the base and the exponents of its powers; None where frequencies are no powers."""
+def _exponents(guess: Guess, found: Workings, base: float) -> Floats | None:
+    """Return by which power of the base each frequency falls, those of pairs that rest 0; None where all rest."""
+    other = replace(guess, keys={**guess.keys, "base": number_text(Decimal(repr(base * (1 + NUDGE))))})
+    try:
+        plan = make(other, "float64").plan
+    except PecliError:
+        return None
     exact = found.how.exact
-    log = float(np.log(float(guess.keys.get("base", "10000"))))
-    if "base" not in guess.free or len(exact) < 2 or not log or not (exact > 0).all() or exact[1] == exact[0]:
-        return log, None
-    exponents = -np.log(exact / exact[0]) / log
-    halves = 2 / exponents[1]
-    if abs(halves - round(halves)) > 1e-6 * halves or np.ptp(np.diff(exponents)) > 1e-9:
-        return log, None  # no powers of the base over half a width: another scaling's
-    return log, exponents
+    moved = np.array([float(w) for w in plan.frequencies])[: len(exact)] if isinstance(plan, Waves) else exact
+    told = (exact > 0) & (moved > 0)
+    exponents = np.zeros(len(exact))
+    exponents[told] = -np.log(moved[told] / exact[told]) / np.log1p(NUDGE)
+    exponents[np.abs(exponents) < NONE] = 0.0
+    return exponents if exponents.any() else None
 
 
-def _bounds(found: Workings, exponents: Floats, base: float | None = None) -> Iterator[tuple[float, float]]:
+def _bounds(
+    found: Workings, exponents: Floats, given: float, base: float | None = None
+) -> Iterator[tuple[float, float]]:
     """Yield bases from which to which rounded frequencies are as they are, exactly or within a power's errors.
 
-    If a base is given, those that hold it.
+    If a base is asked for, those that hold it.
     """
-    top, some = found.how.exact[0], exponents > 0
-    for used, kind in ((_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)):
-        if used is None or kind not in BITS or (used <= 0).any():
+    exact, some = found.how.exact, exponents > 0
+    shown = [(_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)]
+    if found.how.frequencies in NARROW and base is None:
+        shown.append((found.nearest(), found.how.frequencies))
+    for used, kind in shown:
+        if used is None or kind == "float64" or (used[some] <= 0).any():
             continue
-        unit = np.ldexp(1.0, np.frexp(used)[1] - BITS[kind])
+        unit = spacing(used, kind)
         for slack in SLACKS[: 1 if kind == "bfloat16" else None]:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                low = (top / (used[some] + slack * unit[some])) ** (1 / exponents[some])
-                high = (top / (used[some] - slack * unit[some])) ** (1 / exponents[some])
-            ends = float(np.nanmax(low, initial=1e-6)), float(np.nanmin(high, initial=1e30))
+                low = given * (exact[some] / (used[some] + slack * unit[some])) ** (1 / exponents[some])
+                high = given * (exact[some] / (used[some] - slack * unit[some])) ** (1 / exponents[some])
+            ends = _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
             if ends[0] <= (ends[1] if base is None else base) <= ends[1]:
                 yield ends
                 break
+
+
+def _most(low: Floats, high: Floats) -> tuple[float, float]:
+    """Return where most of some intervals overlap, nearly all of them at least; an empty one else."""
+    inside = ((low[:, None] <= low) & (low <= high[:, None])).sum(axis=0)  # of how many each lower end is part
+    best = int(inside.argmax())
+    if inside[best] < OVERLAP * len(low):
+        return 1.0, 0.0
+    return float(low[best]), float(high[(low <= low[best]) & (low[best] <= high)].min())
 
 
 def _with_base(guess: Guess, low: float, high: float) -> Guess:
@@ -172,21 +215,21 @@ def _with_base(guess: Guess, low: float, high: float) -> Guess:
     )
 
 
-def _fitted(found: Workings, log: float, exponents: Floats) -> Iterator[tuple[float, float, bool]]:
+def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[float, float, bool]]:
     """Yield ends of the bases that fit all values: what every value allows (True), then what all do on average.
 
-    By Newton's method on the logarithm.  An angle p w changes by -e p w with it, e the exponent of the pair; early
+    By Newton's method on its logarithm.  An angle p w changes by -e p w with it, e the exponent of the pair; early
     rows come first, whose angles are right to a fraction of a turn.
     """
-    reading, how = found.reading, found.how
-    parts = (reading.second, reading.first) if found.swapped else (reading.first, reading.second)
-    positions = found.start + found.step * (np.arange(len(parts[0]), dtype=np.float64) + reading.rows.start)
+    how = found.how
+    parts, positions = found.parts, found.positions
     half = [spacing(part, how.grain) / 2 + ROUNDED[how.grain] * np.abs(part) for part in parts]
     if how.way == "cut":  # towards zero: the middle of what is cut to a value lies half a unit beyond it
-        parts = tuple(part + np.copysign(spacing(part, how.grain) / 2, part) for part in parts)
-    error = 1.0
+        up = [np.copysign(spacing(part, how.grain) / 2, part) for part in parts]
+        parts = parts[0] + up[0], parts[1] + up[1]
+    log, error, turned = 0.0, 1.0, 0.0 if how.name == "float64" else 2 * 2.0**-24  # roundings of an angle, of its size
     for rows in (*(2**k for k in range(4, 13) if 2**k < len(parts[0])), len(parts[0]), len(parts[0])):
-        angles = np.outer(positions[:rows], how.exact[0] * np.exp(-exponents * log))
+        angles = np.outer(positions[:rows], how.exact * np.exp(-exponents * log))
         turn = -angles * exponents
         made = how.magnitude * np.cos(angles), how.magnitude * np.sin(angles)
         slopes = -made[1] * turn, made[0] * turn
@@ -198,14 +241,16 @@ def _fitted(found: Workings, log: float, exponents: Floats) -> Iterator[tuple[fl
     low, high = -np.inf, np.inf
     with np.errstate(divide="ignore", invalid="ignore"):
         for rest, slope, unit in zip(rests, slopes, half, strict=True):
-            ends = (rest - unit) / slope, (rest + unit) / slope
+            loose = unit + turned * np.abs(slope / np.where(exponents == 0, 1, exponents))
+            kept = np.abs(rest) <= OUTLYING * np.maximum(loose, np.median(np.abs(rest)))
+            ends = np.where(kept, (rest - loose) / slope, np.nan), np.where(kept, (rest + loose) / slope, np.nan)
             low = max(low, float(np.nanmax(np.minimum(*ends))))
             high = min(high, float(np.nanmin(np.maximum(*ends))))
     log -= change
     soft = [(change - width * error, change + width * error, False) for width in (2.0, 8.0)]
-    for start, stop, every in ((low, high, how.name == "float64"), *soft):
-        if start <= stop and log + stop < LARGEST_LOG:
-            yield float(np.exp(log + start)), float(np.exp(log + stop)), every
+    for start, stop, every in ((low, high, how.name not in NARROW), *soft):
+        if start <= stop and abs(log) + abs(stop) + abs(start) < FARTHEST:
+            yield base * float(np.exp(log + start)), base * float(np.exp(log + stop)), every
 
 
 def _second_row(found: Workings) -> Floats | None:
@@ -213,6 +258,5 @@ def _second_row(found: Workings) -> Floats | None:
     at = (1 - found.start) / found.step - found.reading.rows.start
     if at != int(at) or not 0 <= at < len(found.reading.first):
         return None
-    parts = found.reading.first[int(at)], found.reading.second[int(at)]
-    cos, sin = parts[::-1] if found.swapped else parts
-    return rounded(np.arctan2(sin, cos), "bfloat16")
+    cos, sin = found.parts
+    return rounded(np.arctan2(sin[int(at)], cos[int(at)]), "bfloat16")

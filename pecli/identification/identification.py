@@ -72,7 +72,8 @@ def _identified(
 
     `plainly`: by all its rows together, at equal distance.
     """
-    best, told = UNKNOWN, ()
+    best = UNKNOWN
+    told: tuple[str, ...] = ()
     parts = list(_parts(table))
     for names, beside in parts:
         sample = take(table, names=names)

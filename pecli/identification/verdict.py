@@ -141,7 +141,9 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
-        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays), near_ranges(trial.guess, evidence))
+        return _likely(
+            trial, figures.max_abs, equal, arithmetic, differences(arrays), near_ranges(trial.guess, evidence)
+        )
     ranges = ranges_of(trial.guess, evidence)
     notes = (*trial.notes, *said(ranges))
     open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items())

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.measures.phase_lines import first_row
 from pecli.measures.placing import position_of
@@ -114,7 +115,7 @@ def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured
         return
     for _ in range(2):  # the second time with the step that all rows give
         other = (x[:-1] * np.cos(steps) - x[1:]) / np.sin(steps)
-        turning = x[:-1] + 1j * other
+        turning: NDArray[np.complex128] = np.asarray(x[:-1] + 1j * other)
         size = np.abs(turning)
         if np.abs(size - 1).max() > 0.5:
             return

@@ -200,7 +200,13 @@ def underflowed(wave: Wave) -> bool:
 
 
 def _placed(
-    resolution: float, reading: Reading, rhythm: Rhythm, lines: Lines, spectrum: Spectrum, level: str, used: Floats | None
+    resolution: float,
+    reading: Reading,
+    rhythm: Rhythm,
+    lines: Lines,
+    spectrum: Spectrum,
+    level: str,
+    used: Floats | None,
 ) -> Wave | None:
     """Find the first position for a rule, whose frequencies may have been rounded to a narrow type."""
     moving = ~lines.resting

@@ -98,7 +98,9 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     notes = ("cos and sin are exchanged",) if exchanged else ()
     inverse = 1 / spectrum.step
     slow = table is None or (
-        spectrum.step < 1 and decimal_exactly(inverse) and digits(as_decimal(inverse)) <= digits(as_decimal(spectrum.step))
+        spectrum.step < 1
+        and decimal_exactly(inverse)
+        and digits(as_decimal(inverse)) <= digits(as_decimal(spectrum.step))
     )
     for more, cost in _magnitudes(wave, keys):
         own, total = {**keys, **more}, spectrum.cost + cost

@@ -104,7 +104,11 @@ def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
     for common in COMMON_BASES:
         ratio = (middle / float(common)) ** exponent
         factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
-        if not 1 < factor <= LARGEST_FACTOR or digits(factor) > 3 or digits(common) + digits(factor) + GAIN > digits(base):
+        if (
+            not 1 < factor <= LARGEST_FACTOR
+            or digits(factor) > 3
+            or digits(common) + digits(factor) + GAIN > digits(base)
+        ):
             continue
         grown = float(common) * float(factor) ** (1 / exponent)
         i = np.arange(len(measured.steps))

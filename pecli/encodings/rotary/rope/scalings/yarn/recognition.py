@@ -9,7 +9,16 @@ from functools import partial
 
 import numpy as np
 
-from pecli.encodings.rotary.rope.ramps import NICE, TURN, Floats, PairSize, Slowing, Suspected, nice_length, rotation_ramps
+from pecli.encodings.rotary.rope.ramps import (
+    NICE,
+    TURN,
+    Floats,
+    PairSize,
+    Slowing,
+    Suspected,
+    nice_length,
+    rotation_ramps,
+)
 from pecli.encodings.rotary.rope.scaling import PlainSeries
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
 from pecli.measures.spectra import LARGEST_LOG, SHORT, Measured, Spectrum
