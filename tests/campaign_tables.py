@@ -305,8 +305,8 @@ def index(rng: Rng) -> Case:
         weights = rng.standard_normal((pick(rng, 1, 4), buckets)).astype(np.float32)
         return Case(f"t5 bias {buckets} {reach}", {"bias": weights[:, table]}, {"index": table}, said="trained")
     made = table.astype(dtype) if dtype in ("int64", "uint8") else u.narrow(table.astype(np.float64), dtype)
-    return Case(f"{kind} n={n} {dtype} {table.shape}", {"array" if table.shape[0] != table.shape[-1] else "index": made},
-                {"array": table})  # fmt: skip
+    name = "array" if table.shape[0] != table.shape[-1] else "index"
+    return Case(f"{kind} n={n} {dtype} {table.shape}", {name: made}, {"array": table})
 
 
 def grid(rng: Rng) -> Case:

@@ -168,7 +168,7 @@ class Regrouped(Lane):
         return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Filled(Lane):
     """A lane in which a number stands for minus infinity."""
 
@@ -177,7 +177,7 @@ class Filled(Lane):
     @classmethod
     def of(cls, lane: Lane, number: float) -> Lane:
         """Return the lane with a number for minus infinity."""
-        return cls(lane.table, lane.array, lane.name, lane.shape, lane.lead, lane.first, number)
+        return cls(**{**vars(lane), "number": number})
 
     def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows into `out`."""

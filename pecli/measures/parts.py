@@ -96,7 +96,9 @@ def fastest_steps(values: Floats, resolution: float) -> list[tuple[float, float]
     told = np.isfinite(steps) & (steps > SURE) & (errors < TELLING * steps)
     order = np.argsort(-steps[told])
     steps, errors = steps[told][order], errors[told][order] / steps[told][order]
-    slower = np.flatnonzero(steps < steps[0] * (1 - 8 * (errors + errors[0]))) if len(steps) else []
+    if not len(steps):
+        return []
+    slower = np.flatnonzero(steps < steps[0] * (1 - 8 * (errors + errors[0])))
     if not len(slower):
         return []
     k = int(slower[0])

@@ -29,7 +29,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             return
         size = evidence.resolution * (np.abs(values[1:]) + np.abs(values[:-1]))
         even = (np.abs(steps - np.median(told, axis=0)) <= LOOSE * size + 1e-300).all(axis=1)
-    run = longest_run(even)
+    run = longest_run(np.asarray(even))
     first, values = run.start, values[run.start : run.stop + 1]
     if len(values) < 3 or 2 * len(values) < len(steps):
         return
