@@ -222,7 +222,8 @@ def near_ranges(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
     if fit is None:
         return {}
     low, high = next(iter(fit.intervals())) if fit.low <= fit.high else list(fit.intervals())[-1]
-    return {name: (f"{low:.12g}", f"{high:.12g}")}
+    ends = f"{low:.12g}", f"{high:.12g}"
+    return {name: ends} if ends[0] != ends[1] else {}
 
 
 def wide(value: str, ends: tuple[str, str]) -> bool:

@@ -93,7 +93,8 @@ def _identified(
             best = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
         if best.confidence == "sure" or (best.recipe and best.equal == 1.0):
             break
-        told = told or statistics_of(sample)
+        if best.recipe is None:
+            told = told or statistics_of(sample)
     return best, told
 
 
