@@ -97,7 +97,7 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
         plan = make(guess, "float64").plan
     except PecliError:
         return None
-    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or "positions" in guess.table:
+    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or "positions" in guess.table or guess.arrays:
         return None
     frequencies, size = np.array([float(w) for w in plan.frequencies]), float(plan.magnitude)
     start, step = float(guess.table.get("start", 0)), float(guess.table.get("step", 1))

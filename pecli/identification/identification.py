@@ -163,9 +163,9 @@ def _by(evidence: Evidence) -> Identification:
     """Return the best verdict on what the encodings suggest: exact, else of an arithmetic, else nearly so."""
     guesses = list(guesses_of(evidence))
     vectors = [identify_vector(guess, evidence) for guess in guesses if guess.vector]
-    if any(found.recipe for found in vectors):
-        return max(vectors, key=lambda found: found.equal or 0.0)
     trials = [t for guess in guesses if not guess.vector and (t := try_guess(guess, evidence)) is not None]
+    if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
+        return max(vectors, key=lambda found: found.equal or 0.0)
     if not any(t.equal == 1.0 for t in trials):
         again = [g for t in _likely(trials) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
