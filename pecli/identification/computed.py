@@ -127,23 +127,24 @@ def _near(cos: Floats, sin: Floats, positions: Floats, w: Floats, size: float) -
     return sum(float(gap.max()) for gap in gaps) < NEAR * size
 
 
-def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str] | None]]:
-    """Yield the guess with the bases that its rounded frequencies may come from, and their range."""
+def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str], bool]]:
+    """Yield the guess with the bases that its values may come from, their range, and whether all in it are as good."""
     for low, high, every in _intervals(guess, found):
-        yield _with_base(guess, low, high), _text(low, high) if every else None
+        yield _with_base(guess, low, high), _text(low, high), every
 
 
-def ends_of(guess: Guess, found: Workings) -> tuple[str, str] | None:
-    """Return from which base to which the rounded frequencies would be the same; None where that is unknown."""
+def ends_of(guess: Guess, found: Workings) -> tuple[tuple[str, str] | None, bool]:
+    """Return from which base to which the values would be the same, and whether all between; None if unknown."""
     base = float(guess.keys.get("base", "10000"))
-    intervals = _intervals(guess, found, base)
-    return next((_text(low, high) for low, high, every in intervals if every and low <= base <= high), None)
+    holding = (((low, high), every) for low, high, every in _intervals(guess, found, base) if low <= base <= high)
+    ends, every = next(holding, (None, True))
+    return _text(*ends) if ends else None, every
 
 
 def _intervals(guess: Guess, found: Workings, base: float | None = None) -> Iterator[tuple[float, float, bool]]:
     """Yield ends of bases, and whether all values between are as good, the frequencies' first where they show."""
     given = float(guess.keys.get("base", "10000"))
-    exponents = _exponents(guess, found, given) if "base" in guess.free else None
+    exponents = exponents_of(guess, found.how.exact, given) if "base" in guess.free else None
     if exponents is None:
         return
     if found.how.frequencies in NARROW or found.how.grain not in NARROW:
@@ -156,14 +157,13 @@ def _text(low: float, high: float) -> tuple[str, str]:
     return f"{low:.12g}", f"{high:.12g}"
 
 
-def _exponents(guess: Guess, found: Workings, base: float) -> Floats | None:
+def exponents_of(guess: Guess, exact: Floats, base: float) -> Floats | None:
     """Return by which power of the base each frequency falls, those of pairs that rest 0; None where all rest."""
     other = replace(guess, keys={**guess.keys, "base": number_text(Decimal(repr(base * (1 + NUDGE))))})
     try:
         plan = make(other, "float64").plan
     except PecliError:
         return None
-    exact = found.how.exact
     moved = np.array([float(w) for w in plan.frequencies])[: len(exact)] if isinstance(plan, Waves) else exact
     told = (exact > 0) & (moved > 0)
     exponents = np.zeros(len(exact))
@@ -179,22 +179,27 @@ def _bounds(
 
     If a base is asked for, those that hold it.
     """
-    exact, some = found.how.exact, exponents > 0
     shown = [(_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)]
     if found.how.frequencies in NARROW and base is None:
         shown.append((found.nearest(), found.how.frequencies))
     for used, kind in shown:
-        if used is None or kind == "float64" or (used[some] <= 0).any():
+        if used is None or kind == "float64":
             continue
         unit = spacing(used, kind)
         for slack in SLACKS[: 1 if kind == "bfloat16" else None]:
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                low = given * (exact[some] / (used[some] + slack * unit[some])) ** (1 / exponents[some])
-                high = given * (exact[some] / (used[some] - slack * unit[some])) ** (1 / exponents[some])
-            ends = _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
+            ends = between(given, found.how.exact, exponents, used, slack * unit)
             if ends[0] <= (ends[1] if base is None else base) <= ends[1]:
                 yield ends
                 break
+
+
+def between(base: float, exact: Floats, exponents: Floats, used: Floats, loose: Floats) -> tuple[float, float]:
+    """Return from which base to which frequencies are as shown, to so much; an empty interval where they disagree."""
+    some = exponents > 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        low = base * (exact[some] / (used[some] + loose[some])) ** (1 / exponents[some])
+        high = base * (exact[some] / (used[some] - loose[some])) ** (1 / exponents[some])
+    return _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
 
 
 def _most(low: Floats, high: Floats) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import identify_vector
-from pecli.identification.verdict import UNKNOWN, Identification, verdict, verdict_of_arithmetic
+from pecli.identification.verdict import DIGIT, UNKNOWN, Identification, verdict, verdict_of_arithmetic
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
@@ -201,7 +201,7 @@ def _rank(found: Identification) -> tuple[bool, float, float, int]:
     """Return what makes one verdict better than another: how many values, how few digits, and how sure."""
     cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
     equal = float(sure == 2) if found.equal is None else found.equal
-    return sure > 0, equal, -cost, sure
+    return sure > 0, equal - DIGIT * (equal < 1) * cost, -cost, sure
 
 
 def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:

@@ -11,7 +11,7 @@ from pecli.comparison.compare import compare_lanes
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
-from pecli.identification.computed import ends_of, explained, refined
+from pecli.identification.computed import Workings, ends_of, explained, refined
 from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide
 from pecli.identification.places import differences
 from pecli.identification.trial import Trial, make
@@ -25,6 +25,7 @@ from pecli.numbers.types import real_type
 INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others are spoiled
 SPOILED = 8.0  # units by which a spoiled value is off at least; other numbers of a recipe leave less
 NEARLY = 0.9  # share of equal values that rounded parameters leave
+DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
 
@@ -151,17 +152,21 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
     return Identification(trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, ranges=ranges, guess=trial.guess)
 
 
+Explanation = tuple[Guess, Workings, tuple[str, str] | None, bool]
+"""A guess, how its values were computed, the ends of its base, and whether all between give the same values."""
+
+
 def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     """Return what a guess is worth whose values were computed with roundings: unknown if none explains them."""
     best = explained(trial.guess, evidence)
     if best is None:
         return UNKNOWN
-    found = [(trial.guess, best, ends_of(trial.guess, best))]
-    for other, ends in refined(trial.guess, best):
+    found: list[Explanation] = [(trial.guess, best, *ends_of(trial.guess, best))]
+    for other, span, all_of_it in refined(trial.guess, best):
         how = explained(other, evidence)
         if how is not None:
-            found.append((other, how, ends))
-    guess, best, ends = max(found, key=lambda f: (f[1].how.equal, -f[0].cost, f[2] is not None))
+            found.append((other, how, span, all_of_it))
+    guess, best, ends, every = max(found, key=_merit)
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
     if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
@@ -171,11 +176,18 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     name, equal = best.how.name, 1 - wrong / max(count, 1)
     if wrong:
         notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
+    ends = ends if every or wrong else None
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and _long(chosen(guess, "base"))
     confidence = "likely" if wrong or open_ else "sure"
     return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)
+
+
+def _merit(found: Explanation) -> tuple[float, float]:
+    """Return what makes one explanation better: how many values it gives, a few for each digit, and fewer digits."""
+    guess, workings, *_ = found
+    return workings.how.equal - DIGIT * (workings.how.equal < 1) * guess.cost, -guess.cost
 
 
 def _long(number: str) -> bool:

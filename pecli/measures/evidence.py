@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, sides_of
-from pecli.measures.spectra import Measured
+from pecli.measures.spectra import SAFETY, Measured
 from pecli.measures.waves import Rule, Wave, explain, in_series
 from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
@@ -150,7 +151,8 @@ class Evidence:
             return None
         steps = values.reshape(-1)
         falls = steps[0] <= 1 and (steps > 0).all() and (np.diff(steps) < 0).all()
-        return Measured(steps, 2 * self.resolution * steps, float(len(steps))) if falls else None
+        half = spacing(steps, self.sample.grain) / 2 / SAFETY  # a bound, where measured steps have a deviation
+        return Measured(steps, half, float(len(steps))) if falls else None
 
     @cached_property
     def square(self) -> Floats | None:

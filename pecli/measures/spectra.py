@@ -32,6 +32,7 @@ USUAL_BASE = Decimal(10000)
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
 SHIFTED = 2.5  # digits that a shift counts for: a base that fits with it by chance is one or two digits shorter
+MISFIT = 2.0  # errors by which pairs may lie off the line that is nearest to all: another one may be within them
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
 
@@ -142,7 +143,7 @@ def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iter
             yield Spectrum({}, step, np.ones(1), cost)
         return
     line = fit_line(measured.logs, measured.errors, 0, m)
-    if line.misfit > 1.0 or line.slope < -line.slope_error:
+    if line.misfit > MISFIT or line.slope < -line.slope_error:
         return
     for shift in shifts:
         half = measured.half - shift
