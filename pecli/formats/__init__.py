@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
@@ -19,7 +20,7 @@ from pecli.formats.common.format import Draft, Format, WriteOptions
 if TYPE_CHECKING:
     from pecli.formats.common.input import InputFile
     from pecli.formats.common.safe import Need
-    from pecli.formats.common.stored import StoredTable as StoredTable
+    from pecli.formats.common.stored import StoredTable
 
 
 def _found() -> Iterator[Format]:
@@ -27,13 +28,11 @@ def _found() -> Iterator[Format]:
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         declared = getattr(import_module(module.name), "FORMAT", None)
         if declared is not None:
-            yield declared
+            yield replace(declared, home=module.name)
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in sorted(_found(), key=lambda f: f.place)})
 """Every format by its name."""
-
-__all__ = ["FORMATS", "Format", "StoredTable", "check", "format_for", "open_table", "write_table"]
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -253,11 +252,3 @@ def split_path(path: str) -> tuple[str, str | None]:
         path, _, name = path.partition("::")
         return path, name
     return path, None
-
-
-def __getattr__(name: str) -> Any:
-    if name != "StoredTable":
-        raise AttributeError(f"module 'pecli.formats' has no attribute {name!r}")
-    from pecli.formats.common.stored import StoredTable
-
-    return StoredTable

@@ -6,7 +6,6 @@ The recipe stands as JSON under the key ``pecli`` of the schema's metadata.
 from pecli.formats.common.format import Format
 
 FORMAT = Format(
-    home=__name__,
     name="arrow",
     title="Arrow IPC",
     suffixes=(".arrow", ".feather", ".arrows"),

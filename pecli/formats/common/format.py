@@ -75,8 +75,6 @@ class Format:
         What users write, and what the documents call it.
     suffixes : tuple of str
         File names that mean it.
-    home : str
-        ``__name__`` of the module that declares it.
     reader : Hook
         Of an `InputFile`, the `StoredTable` in it; a function, or "module:function" of one that is loaded when it is
         first wanted.
@@ -94,12 +92,13 @@ class Format:
         The package that reads and writes it, where NumPy is not enough.
     compresses, widens : bool
         Whether it has a use for the options of these names.
+    home : str
+        The module that declares it; whoever finds it fills that in.
     """
 
     name: str
     title: str
     suffixes: tuple[str, ...]
-    home: str
     reader: Hook
     place: int
     writer: Hook = ".write:draft"
@@ -109,6 +108,7 @@ class Format:
     package: str | None = None
     compresses: bool = False
     widens: bool = False
+    home: str = ""
 
     def draft(self, table: Tabular, options: WriteOptions) -> Draft:
         """Return how a table is written; nothing is written yet.

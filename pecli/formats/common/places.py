@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.pump import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
@@ -13,8 +15,6 @@ from pecli.records import dataclass
 from pecli.tables.selection import View
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pecli.formats.common.output import Output
 
 

@@ -6,7 +6,6 @@ Datasets are contiguous, or (compressed) shuffled and deflated.
 from pecli.formats.common.format import COMPLEX, INTEGERS, REALS, Format
 
 FORMAT = Format(
-    home=__name__,
     name="hdf5",
     title="HDF5",
     suffixes=(".h5", ".hdf5"),

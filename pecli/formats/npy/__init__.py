@@ -6,11 +6,5 @@ It holds no recipe.
 from pecli.formats.common.format import Format
 
 FORMAT = Format(
-    home=__name__,
-    name="npy",
-    title="NumPy array",
-    suffixes=(".npy",),
-    reader=".read:NpyTable",
-    place=1,
-    magic=(b"\x93NUMPY",),
+    name="npy", title="NumPy array", suffixes=(".npy",), reader=".read:NpyTable", place=1, magic=(b"\x93NUMPY",)
 )

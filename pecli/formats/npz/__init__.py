@@ -3,7 +3,6 @@
 from pecli.formats.common.format import Format
 
 FORMAT = Format(
-    home=__name__,
     name="npz",
     title="npz",
     suffixes=(".npz",),

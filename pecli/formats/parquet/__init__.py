@@ -7,7 +7,6 @@ key ``pecli`` of the file's metadata.
 from pecli.formats.common.format import Format
 
 FORMAT = Format(
-    home=__name__,
     name="parquet",
     title="Parquet",
     suffixes=(".parquet",),

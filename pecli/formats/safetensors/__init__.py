@@ -6,7 +6,6 @@ The recipe stands as JSON under the key ``pecli`` of ``__metadata__``.
 from pecli.formats.common.format import INTEGERS, REALS, Format
 
 FORMAT = Format(
-    home=__name__,
     name="safetensors",
     title="safetensors",
     suffixes=(".safetensors",),

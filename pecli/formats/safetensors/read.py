@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import KEY, axes_of, parse_object, plain, texts
@@ -11,9 +13,6 @@ from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
 from pecli.formats.safetensors.write import CODES, LENGTH_BYTES
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import storage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 LONGEST_HEADER = 16 << 20  # bytes, some 100,000 tensors; the format's own reader allows 100 million
