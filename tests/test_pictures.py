@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table
-from pecli.drawing.charts import Axis, LineChart, scale_of
-from pecli.drawing.fields import Circles, Heat, palette, rgb, shade
+from pecli.drawing.charts import Axis, Circles, Heat, LineChart, palette, rgb, scale_of, shade
 from pecli.drawing.fields_text import code
 from pecli.drawing.pictures import draw, picture_bytes
 from pecli.drawing.pixels import png, stored

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from pecli.drawing.charts import Axis, scale_of, tick_text
-from pecli.drawing.fields import HIDDEN, SHADES, Circles, Heat, palette, rgb, shade
+from pecli.drawing.charts import HIDDEN, SHADES, Axis, Circles, Heat, palette, rgb, scale_of, shade, tick_text
 from pecli.drawing.pixels import data_address, png
 
 Text = Callable[..., str]

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pecli.drawing.charts import printable, tick_text
-from pecli.drawing.fields import Arrow, Circles, Heat, palette, rgb, shade
+from pecli.drawing.charts import Arrow, Circles, Heat, palette, printable, rgb, shade, tick_text
 
 MARGIN = 9
 LINES = 24  # of a map

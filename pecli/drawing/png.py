@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from pecli.drawing.charts import BarChart, Chart, LineChart
-from pecli.drawing.fields import Circles, Heat, palette
+from pecli.drawing.charts import BarChart, Chart, Circles, Heat, LineChart, palette
 from pecli.drawing.fields_svg import COLOURS
 from pecli.drawing.svg import DASHES
 from pecli.errors import MissingPackage

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from pecli.drawing.charts import BarChart, Chart, Framed, LineChart, Scale, printable, scales, tick_text
-from pecli.drawing.fields import Circles, Heat
+from pecli.drawing.charts import BarChart, Chart, Circles, Framed, Heat, LineChart, Scale, printable, scales, tick_text
 from pecli.drawing.fields_svg import (
     BOTTOM,
     COLOURS,

@@ -11,8 +11,7 @@ import numpy as np
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Tabular
 from pecli.declare.words import PICTURES
-from pecli.drawing.charts import Axis, Chart, LineChart, Trace, some_of
-from pecli.drawing.fields import Arrow, Circles, Heat
+from pecli.drawing.charts import Arrow, Axis, Chart, Circles, Heat, LineChart, Trace, some_of
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.measures.floats import floats
 from pecli.measures.phase_lines import phase_lines

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pecli.drawing.charts import BarChart, Chart, Framed, LineChart, Scale, printable, scales, tick_text
-from pecli.drawing.fields import Circles, Heat
+from pecli.drawing.charts import BarChart, Chart, Circles, Framed, Heat, LineChart, Scale, printable, scales, tick_text
 from pecli.drawing.fields_text import Screen, circles_text, heat_text
 
 GLYPHS = "●○▲△■□◆◇+x*"

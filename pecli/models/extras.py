@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pecli.models.families import ModelFamily
-from pecli.models.keys import Keys, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, number, shown
 from pecli.models.reading import LayerReading
 
 DEEPEST = 1 << 16

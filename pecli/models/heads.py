@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from pecli.models.families import ModelFamily
-from pecli.models.keys import LARGEST, Keys, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import LARGEST, Keys, Notes, number, shown
 from pecli.numbers.text import number_text
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from pecli.models.keys import Keys, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, number, shown
 
 
 def measured(word: str, keys: Keys, notes: Notes) -> str:

@@ -1,14 +1,17 @@
-"""A config's keys, remembering which were read."""
+"""A config's keys, remembering which were read, and what became of each: used, ignored, warned of."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pecli.errors import BadFile
+from pecli.models.reading import Key
 
 LARGEST = 1 << 53  # below it a whole number is a float64
 LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes, of id2label
@@ -136,6 +139,49 @@ class Keys:
         """Return the error for this file."""
         place = self.where.rstrip(".")
         return BadFile(self.path, f"{place} {rule}" if place else rule)
+
+
+@dataclass(eq=False, repr=False)
+class Notes:
+    """Collected while a config is read; the words are for people."""
+
+    used: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+
+    def use(self, name: str, meaning: str) -> None:
+        """Record a key that was read."""
+        self.used.setdefault(name, meaning)
+
+    def ignore(self, name: str, reason: str, told: bool = False) -> None:
+        """Record a key that is present and has no effect; `told` if nobody need be warned of it besides."""
+        self.ignored.setdefault(name, reason)
+        if told:
+            self.told.add(name)
+
+    def warn_of_ignored(self, where: str) -> None:
+        """Warn of every key without effect that no warning names yet."""
+        for name, reason in self.ignored.items():
+            named = re.compile(re.escape(f"{where}{name}") + r"\b(?!\.)|" + re.escape(name) + r"\b(?!\.)")
+            if name not in self.used and name not in self.told and not any(map(named.match, self.warnings)):
+                self.warn(f"{where}{name} has no effect: {reason}")
+
+    def warn(self, text: str) -> None:
+        """Record something that a user must hear of."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def fault(self, text: str) -> None:
+        """Record where the framework departs from what the key says."""
+        if text not in self.faults:
+            self.faults.append(text)
+
+    def keys(self) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
+        """Return used and ignored keys; one that was used for anything counts as used."""
+        ignored = {name: reason for name, reason in self.ignored.items() if name not in self.used}
+        return tuple(Key(*item) for item in self.used.items()), tuple(Key(*item) for item in ignored.items())
 
 
 def number(value: Any) -> Number | None:

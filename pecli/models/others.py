@@ -10,8 +10,7 @@ from typing import Any
 
 from pecli.models.families import lines, options_of
 from pecli.models.images import measured
-from pecli.models.keys import LARGEST, Keys, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import LARGEST, Keys, Notes, number, shown
 from pecli.models.reading import LayerReading
 from pecli.numbers.text import number_text
 

@@ -11,8 +11,7 @@ from pecli.errors import UnknownName
 from pecli.models.families import ModelFamily
 from pecli.models.folding import FOLDS, fold
 from pecli.models.heads import Head, head_of, rotating
-from pecli.models.keys import Keys, Number, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, Number, number, shown
 from pecli.models.reading import LayerReading, Written
 from pecli.models.scaled import Rope
 

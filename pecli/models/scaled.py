@@ -8,8 +8,7 @@ from typing import Any
 from pecli.errors import PecliError
 from pecli.models.families import ModelFamily
 from pecli.models.folding import Folded, Parameters
-from pecli.models.keys import Keys, Number, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, Number, number, shown
 from pecli.numbers.text import join_list, number_text
 
 

@@ -13,8 +13,7 @@ from pecli.models.folding.common import Folded as Folded
 from pecli.models.folding.common import Parameters as Parameters
 from pecli.models.folding.many import flat, kept, pair
 from pecli.models.folding.single import SINGLE
-from pecli.models.keys import Keys
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes
 
 FOLDS: dict[str, Fold] = {"flat": flat, "pair": pair, "kept": kept}
 """The folds of many classes; those of single ones are in SINGLE."""

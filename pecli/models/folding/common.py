@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.models.families import ModelFamily
 from pecli.models.heads import head_of
-from pecli.models.keys import Keys, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, number, shown
 
 Parameters = dict[str, Any]
 WITH_ORIGINAL = tuple(name for name, kind in ROPE_TYPES.items() if kind.original_beside)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pecli.models.families import ModelFamily, load_json, pairs_of
 from pecli.models.folding import common
 from pecli.models.folding.common import FULL, SLIDING, WITH_ORIGINAL, Folded, Parameters, dictionary, kinds_of
-from pecli.models.keys import Keys, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, shown
 
 
 def flat(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:

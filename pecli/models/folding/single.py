@@ -7,8 +7,7 @@ from typing import Any
 from pecli.models.families import ModelFamily
 from pecli.models.folding import common
 from pecli.models.folding.common import FULL, SLIDING, Fold, Folded, Parameters, dictionary, kinds_of
-from pecli.models.keys import Keys, number, shown
-from pecli.models.notes import Notes
+from pecli.models.keys import Keys, Notes, number, shown
 
 REQUIRED = {
     "linear": ("factor",),
