@@ -5,12 +5,13 @@ A fault is said only after it was done to the whole input and gave the values at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.pairing import PAIRINGS, members
+from pecli.application.pairing import PAIRINGS, HeadPairs, members
 from pecli.application.products import Floats
 from pecli.application.weights import HeadRows, PermutedRows
 from pecli.comparison.compare import compare_tables
@@ -39,15 +40,22 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
     """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
     facts = golden.metadata
     said: list[Finding] = []
-    different = [array.name for array in found.arrays if array.figures.beyond]
+    same = [array.name for array in found.arrays if not array.figures.beyond]
     for name in facts.get("rotated", "").split():
         given = name.removesuffix("_rotated")
-        if name not in different or given == name or given not in golden or mine.array(name).dtype not in ULPS:
+        if name not in mine or given == name or given not in golden:
             continue
-        if golden.array(name).bytes > MOST or mine.array(name).shape != golden.array(name).shape:
+        alike = mine.array(name).shape == golden.array(name).shape
+        if mine.array(name).dtype not in ULPS or (alike and name in same):
+            continue
+        if max(table.array(name).bytes for table in (mine, golden)) > MOST:
             continue
         here, x = (widen(t.read(n), t.array(n).dtype) for t, n in ((mine, name), (golden, given)))
-        fault = _fault(here, x, golden, mine.array(name).dtype)
+        if alike:
+            fault = _fault(here, x, golden, mine.array(name).dtype)
+        else:
+            truth = widen(golden.read(name), golden.array(name).dtype)
+            fault = _repeated(here, truth, int(facts["rotary-dim"]), mine.array(name).dtype)
         if fault is not None:
             said.append(Finding("rotation", f"{name}: {fault}"))
     return said
@@ -58,48 +66,84 @@ ULPS = ("float16", "bfloat16", "float32", "float64")
 
 def _fault(here: Floats, x: Floats, golden: Tabular, dtype: str) -> str | None:
     facts = golden.metadata
-    width, pairs = int(facts["rotary-dim"]), facts["pairs"].rpartition(":")[2]
+    width, pairs = int(facts["rotary-dim"]), HeadPairs.parse(facts["pairs"])
     positions = golden.read("positions").astype(np.int64)
+    heads = max(golden.array(n.removesuffix("_rotated")).shape[1] for n in facts["rotated"].split())
     with np.errstate(all="ignore"):
-        for text, values in _candidates(x, facts["applied"], positions, width, pairs):
-            norms = np.maximum(pair_norms(values, width, False), pair_norms(values, width, True))
-            if (np.abs(here - values) <= UNITS * last_place(norms, dtype)).all():
+        for text, values in _candidates(x, facts["applied"], positions, pairs, heads):
+            if _near(here, values, width, dtype):
                 return text
     return None
 
 
-def _candidates(x: Floats, recipe: str, positions: Integers, width: int, pairs: str) -> Iterator[tuple[str, Floats]]:
+def _near(here: Floats, values: Floats, width: int, dtype: str) -> bool:
+    """Tell whether all values are those that a fault gives."""
+    norms = np.maximum(pair_norms(values, width, False), pair_norms(values, width, True))
+    return bool((np.abs(here - values) <= UNITS * last_place(norms, dtype)).all())
+
+
+def _repeated(here: Floats, truth: Floats, width: int, dtype: str) -> str | None:
+    """Return whether keys (b, heads, n, d) stand once for each head of the queries."""
+    if here.ndim != 4 or truth.ndim != 4 or here.shape[1] % truth.shape[1]:
+        return None
+    times = here.shape[1] // truth.shape[1]
+    heads = f"{here.shape[1]} heads where {truth.shape[1]} were expected, the queries'"
+    each, all_in_turn = np.repeat(truth, times, axis=1), np.tile(truth, (1, times, 1, 1))
+    if each.shape == here.shape and _near(here, each, width, dtype):
+        return f"{heads}: each stands {times} times"
+    if each.shape == here.shape and _near(here, all_in_turn, width, dtype):
+        return f"{heads}, and in the order of none of their groups"
+    return None
+
+
+def _candidates(
+    x: Floats, recipe: str, positions: Integers, pairs: HeadPairs, heads: int
+) -> Iterator[tuple[str, Floats]]:
     """Yield what people get, in words, and its values."""
-    other = next(word for word in PAIRINGS if word != pairs)
-    c, s = _points(recipe, positions)
-    size = float(np.sqrt(c.flat[0] ** 2 + s.flat[0] ** 2))
-    yield f"pairs swapped: turned as {other}, and {pairs} was expected", turned(x, c, s, other)
+    name, keys = split_recipe(recipe)
+    c, s = _points(name, keys, positions)
+    width, size = 2 * c.shape[-1], float(np.sqrt(c.flat[0] ** 2 + s.flat[0] ** 2))
+
+    def at(where: Integers) -> Floats:
+        return turned(x, *_points(name, keys, where), pairs)
+
+    for other in (HeadPairs(*ways) for ways in product(PAIRINGS, repeat=2)):
+        if other != pairs:
+            yield f"pairs swapped: turned as {other}, and {pairs} was expected", turned(x, c, s, other)
     yield "the angle has the other sign", turned(x, c, -s, pairs)
     yield "it was not turned at all", x
     for by in (1, -1):
         if positions.min() + by >= 0:
-            there = _points(recipe, positions + by)
-            yield f"positions are off by one: row p has position p {'+' if by > 0 else '-'} 1", turned(x, *there, pairs)
+            yield f"positions are off by one: row p has position p {'+' if by > 0 else '-'} 1", at(positions + by)
     yield "it was turned twice", turned(turned(x, c, s, pairs), c, s, pairs)
     if positions.min() > 0:
-        first = positions - positions[..., :1]
-        yield "positions begin at 0, as those of a first step", turned(x, *_points(recipe, first), pairs)
-    yield "every row has position 0, as at each step of a decoder", turned(x, *_points(recipe, positions * 0), pairs)
+        yield "positions begin at 0, as those of a first step", at(positions - positions[..., :1])
+    yield "every row has position 0, as at each step of a decoder", at(positions * 0)
+    if x.ndim == 4 and heads != x.shape[1]:
+        counted = at(_counted(positions, x.shape, heads))
+        yield f"positions count {heads} heads, the queries', where it has {x.shape[1]}", counted
     if abs(size - 1) > 1e-6:
         yield f"the magnitude {figure(size)} is missing", turned(x, c / size, s / size, pairs)
         yield f"the magnitude {figure(size)} is squared", turned(x, c * size, s * size, pairs)
-    name, keys = split_recipe(recipe)
     for rotary in sorted({x.shape[-1], x.shape[-1] // 2, x.shape[-1] // 4} - {width}):
         try:
-            there = _points(f"{name}:dim={rotary},base={keys.get('base', '10000')}", positions)
+            there = _points(name, {**keys, "dim": str(rotary), "rotary-dim": str(rotary)}, positions)
         except PecliError:
             continue
         yield f"{rotary} columns were turned, and {width} were expected", turned(x, *there, pairs)
 
 
-def _points(recipe: str, positions: Integers) -> tuple[Floats, Floats]:
-    """Return cos and sin of positions (n,) or (b, n), with an axis for heads after the batch."""
-    name, keys = split_recipe(recipe)
+def _counted(positions: Integers, shape: tuple[int, ...], heads: int) -> Integers:
+    """Return the positions (b, h, n) of vectors that lie as (b, n, h) in memory, counted as if they had more heads."""
+    batches, own, length = shape[:3]
+    number = np.arange(batches * length * own).reshape(batches, length, own).transpose(0, 2, 1)
+    batch, place = np.divmod(number // heads, length)
+    return positions[place] if positions.ndim == 1 else positions[batch, place]
+
+
+def _points(name: str, given: Mapping[str, str], positions: Integers) -> tuple[Floats, Floats]:
+    """Return cos and sin of positions (n,), (b, n) or (b, h, n), with an axis for heads after the batch."""
+    keys = dict(given)
     take_table_keys(name, keys)
     distinct, rows = np.unique(positions, return_inverse=True)
     where = Positions.listed(distinct.tolist())
@@ -109,11 +153,11 @@ def _points(recipe: str, positions: Integers) -> tuple[Floats, Floats]:
     return (cos[:, None], sin[:, None]) if positions.ndim == 2 else (cos, sin)
 
 
-def turned(x: Floats, c: Floats, s: Floats, pairs: str) -> Floats:
+def turned(x: Floats, c: Floats, s: Floats, pairs: HeadPairs) -> Floats:
     """Return vectors (.., n, d) turned by c and s (.., n, pairs)."""
     out, width = x.copy(), 2 * c.shape[-1]
-    a, b = members(x, width, pairs)
-    first, second = members(out, width, pairs)
+    a, b = members(x, width, pairs.taken)
+    first, second = members(out, width, pairs.given)
     first[...], second[...] = a * c - b * s, a * s + b * c
     return out
 
