@@ -206,6 +206,38 @@ def test_an_addition_by_hand():
     np.testing.assert_allclose(found, [[1.0414709848, 1.0403023059, 0.1099998333, 1.2999500004]], atol=1e-10)
 
 
+def test_the_additions_by_hand_of_the_guides_come_out(tmp_path, pecli):
+    """[0.2, 0.5, 0.1] + [0.1, 0.0, 0.3], and token 2345 of an embedding matrix at position 1: E[2345] + P[1]."""
+    tokens = np.zeros((2400, 3))
+    tokens[2345] = [0.5, -0.3, 0.8]
+    np.save(tmp_path / "word.npy", [[0.2, 0.5, 0.1]])
+    np.save(tmp_path / "place.npy", [[0.1, 0.0, 0.3]])
+    np.save(tmp_path / "E.npy", tokens)
+    np.save(tmp_path / "P.npy", [[0, 0, 0], [-0.1, 0.2, -0.05], [1, 1, 1]])
+    for arguments, expected in (
+        (("place.npy", "word.npy"), [0.3, 0.5, 0.4]),
+        (("P.npy", "E.npy::[2345:2346]", "--start", "1"), [0.4, -0.1, 0.75]),
+        (("P.npy", "E.npy::[2345:2346]", "--positions", "1"), [0.4, -0.1, 0.75]),
+        (("P.npy::[1:2]", "E.npy::[2345:2346]"), [0.4, -0.1, 0.75]),
+    ):
+        done = pecli("apply", *arguments, "-o", "x.npy")
+        assert done.returncode == 0, done.stderr
+        np.testing.assert_allclose(np.load(tmp_path / "x.npy"), [expected], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("wish", [{"start": "2"}, {"positions": np.array([[2, 3, 4], [9, 2, 2]])}])
+def test_rows_of_a_file_are_added_at_the_positions_that_are_given(wish, tmp_path):
+    rows, x = RNG.normal(size=(10, 4)), RNG.normal(size=(2, 3, 4))
+    np.save(tmp_path / "p.npy", rows)
+    expected = x + rows[wish.get("positions", np.array([[2, 3, 4]]))]
+    for arithmetic in ("exact", "float32"):
+        found = applied(str(tmp_path / "p.npy"), x, **wish, arithmetic=arithmetic).read("q")
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15 if arithmetic == "exact" else 1e-6)
+    pe = applied("sinusoidal:dim=4", x * 0, **wish).read("q")
+    at = wish.get("positions", np.array([[2, 3, 4]] * 2))
+    np.testing.assert_allclose(pe[..., 0], np.sin(at), rtol=1e-15)
+
+
 def test_a_number_may_multiply_embeddings_first():
     x = RNG.normal(size=(3, 4))
     found = applied("integer:dim=4,max-len=3", x, scale=Decimal("0.5")).read("q")
@@ -249,6 +281,37 @@ def test_refusals_leave_nothing(refuses, tmp_path):
     refuses("apply", "rope:dim=8", "-o", "o.npy", "--pairs", "half", says="needs inputs")
     refuses("apply", "rope:dim=8", "q.npy", "--pairs", "half", says="-o PATH")
     refuses("apply", "rope:dim=8", "--random", "2x3x4", "--pairs", "half", "-o", "o.npz", says="four sides")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("rope:dim=8", "objects.npy", "--pairs", "half"), "Python objects"),
+        (("rope:dim=8", "cut.npy", "--pairs", "half"), "truncated"),
+        (("rope:dim=4", "whole.npy", "--pairs", "half"), ["whole is of type int64"]),
+        (("rope:dim=4", "five.npy", "--pairs", "half"), "--axes"),
+        (("rope:dim=4", "none.npy", "--pairs", "half"), "no vectors"),
+        (("rope:dim=8", "q.npy", "--pairs", "half", "--positions", "1,2"), "must be 3"),
+        (("rope:dim=8", "q.npy", "--pairs", "half", "--axes", "bhsd"), "4 axes"),
+        (("learned:dim=8,max-len=9", "q.npy", "--start", "-1"), ["position=-1", "has positions 0 to 8"]),
+        (("learned:dim=8,max-len=9", "q.npy", "--start", "8"), ["position=10", "larger max-len"]),
+        (("rows.npy", "q.npy", "--start", "8"), ["position=10", "rows 0 to 8"]),
+        (("rows.npy", "q.npy", "--start", "-1"), "position=-1"),
+        (("opt.npy", "q.npy", "--start", "0"), ["vectors of 8", "rows of 4"]),
+        (("rows.npy", "q.npy", "--start", "0.5"), "start"),
+        (("nowhere.npy", "q.npy"), "does not exist"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_written(arguments, says, tmp_path, refuses):
+    np.save(tmp_path / "q.npy", np.zeros((3, 8), np.float32))
+    np.save(tmp_path / "rows.npy", np.zeros((9, 8), np.float32))
+    np.save(tmp_path / "opt.npy", np.zeros((9, 4), np.float32))
+    np.save(tmp_path / "objects.npy", np.array([None, 1], object))
+    np.save(tmp_path / "whole.npy", np.arange(8).reshape(2, 4))
+    np.save(tmp_path / "five.npy", np.zeros((1, 1, 1, 2, 4)))
+    np.save(tmp_path / "none.npy", np.zeros((0, 4)))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "q.npy").read_bytes()[:-20])
+    refuses("apply", *arguments, "-o", "o.npy", says=says)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ RUN, KEPT = 1 << 18, 32
 
 ONE = (Fraction(1), Fraction(1))
 
+Rows = NDArray[np.int64]
 Where = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
@@ -46,8 +47,8 @@ class AddedRows(Tabular):
         Of the output, which has the tensor's name.
     scale : InputScale
         What multiplies the tensor first.
-    where : callable, optional
-        Of vectors, numbered, gives their rows; by default their positions.
+    where : callable or (batches, n) int64 ndarray, optional
+        Of vectors, numbered, gives their rows; or the row of each position of each batch; by default their positions.
     multiplied : bool
         Whether rows are factors.
     causal : bool
@@ -61,7 +62,7 @@ class AddedRows(Tabular):
         dtype: str,
         scale: InputScale | None = None,
         *,
-        where: Where | None = None,
+        where: Where | Rows | None = None,
         multiplied: bool = False,
         causal: bool = False,
     ) -> None:
@@ -73,7 +74,7 @@ class AddedRows(Tabular):
         self.arrays = (tensor.like(tensor.name, dtype),)
         self.recipe, self.metadata = None, {}
         self.factor = self.scale.doubled
-        self.where = where or (lambda vectors: tensor.places(vectors, "s"))
+        self.where = where if callable(where) else partial(tensor.rows, rows=where)
         self.step = max(1, RUN // reals.width)
         self._run = lru_cache(maxsize=KEPT)(self._computed)
 

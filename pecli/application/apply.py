@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 from pecli.application.addition import AddedRows
 from pecli.application.attention import scored
@@ -16,7 +17,7 @@ from pecli.application.rotated import rotated
 from pecli.application.rotation import RotatedTensors, Turned
 from pecli.application.tensors import Tensor
 from pecli.application.turning import ExactTurns, StoredTurns, Turns
-from pecli.application.wishes import Application, Wish, axes_notes, places, the_one
+from pecli.application.wishes import Application, Wish, axes_notes, places, stored_rows, the_one
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Tabular
@@ -117,32 +118,33 @@ def _family_of_arrays(source: NamedSource) -> Family:
 
 def _added(source: NamedSource, tensor: Tensor, wish: Wish) -> Application:
     options, rows = places(source, [tensor], wish)
-    if rows is not None:
-        raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")
     if source.recipe is not None:
         table: Tabular = source.open(**options, dtype="float64")
         assert isinstance(table, Table)
     else:
         table = source.open()
+        rows = stored_rows(table, [tensor], wish)
     if table.arrays[0].dtype in COMPLEX.values():
-        return _times(table, tensor, wish)
+        return _times(table, tensor, wish, rows)
     reals: Reals = rows_of(table) if isinstance(table, Table) else StoredRows(table)
     scale = InputScale.root(tensor.width) if wish.scale == "sqrt" else InputScale.of(Decimal(wish.scale or 1))
     notes, dtype = tuple(axes_notes([tensor])), wish.dtype or tensor.dtype
     if wish.arithmetic == "exact":
-        return Application(AddedRows(reals, tensor, dtype, scale), notes)
-    steps = adding_steps(tensor, table, float(scale.doubled.hi), wish.arithmetic)
-    made = FrameworkRows(AddedRows(reals, tensor, "float64", scale), {tensor.name: steps}, wish.arithmetic, dtype)
+        return Application(AddedRows(reals, tensor, dtype, scale, where=rows), notes)
+    steps = adding_steps(tensor, table, float(scale.doubled.hi), rows, wish.arithmetic)
+    made = FrameworkRows(
+        AddedRows(reals, tensor, "float64", scale, where=rows), {tensor.name: steps}, wish.arithmetic, dtype
+    )
     return Application(made, notes, worst=lambda: made.worst)
 
 
-def _times(table: Tabular, tensor: Tensor, wish: Wish) -> Application:
+def _times(table: Tabular, tensor: Tensor, wish: Wish, rows: Any) -> Application:
     """Return complex numbers, real and imaginary parts in turn, times complex rows: their phases are added."""
     if wish.scale is not None or wish.arithmetic != "exact":
         word = "input-scale" if wish.scale is not None else "arithmetic"
         raise BadParameter(word, wish.scale or wish.arithmetic, "is for rows that are added, and complex ones multiply")
     turns: Turns = ExactTurns(table) if isinstance(table, Table) else StoredTurns(table)
     turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype)]
-    made = RotatedTensors(turns, turned, HeadPairs("interleaved", "interleaved"))
+    made = RotatedTensors(turns, turned, HeadPairs("interleaved", "interleaved"), rows=rows)
     note = "complex rows multiply: the input's columns are real and imaginary parts in turn"
     return Application(made, (note, *axes_notes([tensor])))

@@ -38,6 +38,10 @@ def pair_table(source: NamedSource, queries: int, keys: int, wish: Wish) -> Tabu
         Start or positions, of the keys.
     """
     if source.recipe is None:
+        for name, value in (("start", wish.start), ("positions", wish.positions)):
+            if value is not None:
+                rule = "is for recipes: the file's queries and keys stand where it says"
+                raise BadParameter(name, value if name == "start" else None, rule)
         return source.open()
     if isinstance(wish.positions, np.ndarray):
         raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")

@@ -12,7 +12,7 @@ from pecli.application.addition import AddedRows
 from pecli.application.joined import Joined
 from pecli.application.reals import Reals, StoredRows, rows_of
 from pecli.application.tensors import Tensor
-from pecli.application.wishes import Application, Wish, axes_notes, keys_of, places, roles_note, the_one
+from pecli.application.wishes import Application, Wish, axes_notes, keys_of, places, roles_note, stored_rows, the_one
 from pecli.declare.effect import Effect
 from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Tabular
@@ -42,16 +42,16 @@ def conditioned(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effe
 def _multiplied(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: Effect) -> Application:
     """Return queries with their factors, and keys as they are."""
     options, rows = places(source, tensors, wish)
-    if rows is not None:
-        raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")
+    table = source.open(**options, dtype="float64") if source.recipe is not None else source.open()
+    if not isinstance(table, Table):
+        rows = stored_rows(table, tensors, wish)
     parts: list[tuple[str, Tabular, str]] = []
     for tensor in tensors:
         if tensor in keys_of(tensors):
             parts.append((tensor.name, tensor.lane.table, tensor.lane.array.name))
             continue
-        table = source.open(**options, dtype="float64") if source.recipe is not None else source.open()
         reals: Reals = rows_of(table) if isinstance(table, Table) else StoredRows(table)
-        made = AddedRows(reals, tensor, wish.dtype or tensor.dtype, multiplied=True)
+        made = AddedRows(reals, tensor, wish.dtype or tensor.dtype, multiplied=True, where=rows)
         parts.append((tensor.name, made, tensor.name))
     return Application(Joined(parts), (effect.note, roles_note(tensors), *axes_notes(tensors)))
 

@@ -100,9 +100,7 @@ def turning_steps(
 
     def steps(start: int, stop: int) -> Floats:
         numbers = np.arange(start, stop, dtype=np.int64)
-        where = tensor.places(numbers, "s")
-        if rows is not None:
-            where = rows[tensor.places(numbers, "b") % len(rows), where]
+        where = tensor.rows(numbers, rows)
         low = int(where.min())
         held = table.read_rows(["cos", "sin"], low, int(where.max()) + 1)
         cos, sin = (widen(held[name], table.array(name).dtype)[where - low] for name in ("cos", "sin"))
@@ -122,13 +120,13 @@ def turning_steps(
 
 
 def adding_steps(
-    tensor: Tensor, table: Tabular, factor: float, arithmetic: str
+    tensor: Tensor, table: Tabular, factor: float, rows: Integers | None, arithmetic: str
 ) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
     """Return how a framework adds a table's rows (n, width) to a tensor that a factor multiplies first."""
     name = table.arrays[0].name
 
     def steps(start: int, stop: int) -> Floats:
-        where = tensor.places(np.arange(start, stop, dtype=np.int64), "s")
+        where = tensor.rows(np.arange(start, stop, dtype=np.int64), rows)
         low = int(where.min())
         held = widen(table.read_rows([name], low, int(where.max()) + 1)[name], table.array(name).dtype)[where - low]
         given = rounded(tensor.read(start, stop), arithmetic)

@@ -17,7 +17,7 @@ from pecli.application.rotation import RotatedTensors, Turned
 from pecli.application.scaling import ScaledTurns
 from pecli.application.tensors import Tensor
 from pecli.application.turning import ExactTurns, StoredTurns, Turns
-from pecli.application.wishes import Application, Wish, axes_notes, keys_of, longest, places, roles_note
+from pecli.application.wishes import Application, Wish, axes_notes, keys_of, places, roles_note, stored_rows
 from pecli.declare.effect import Effect
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
@@ -117,28 +117,7 @@ def _table(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> tuple[
     table = convert(source.open(), layout="split")
     if not {"cos", "sin"} <= {array.name for array in table.arrays}:
         raise BadRecipe(f"{shorten(source.text)} holds {', '.join(table.keys())}: cos and sin are needed to turn pairs")
-    return table, _stored_rows(table, tensors, wish)
-
-
-def _stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArray[np.int64] | None:
-    """Return which rows of a file the positions have: those that it says have them, or else of that number."""
-    length = longest(tensors)
-    if wish.positions is None and wish.start is None:
-        return None
-    if isinstance(wish.positions, np.ndarray):
-        wanted = wish.positions
-    elif wish.positions is not None:
-        wanted = wish.positions.numbers(0, length)[None]
-    else:
-        wanted = np.arange(length, dtype=np.int64)[None] + int(str(wish.start))
-    known = table.position(0, table.arrays[0].rows)
-    if known is None:
-        return np.asarray(wanted, np.int64)
-    place = np.searchsorted(known, wanted)
-    if (place >= len(known)).any() or (known[np.minimum(place, len(known) - 1)] != wanted).any():
-        rule = f"has positions that the file lacks: it has {known[0]} to {known[-1]}"
-        raise BadParameter("positions", None, rule)
-    return np.asarray(place, np.int64)
+    return table, stored_rows(table, tensors, wish)
 
 
 def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:

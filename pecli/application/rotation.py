@@ -161,7 +161,7 @@ class RotatedTensors(Tabular):
     ) -> None:
         """Turn blocks of vectors that have the same rows of the table; `out` begins with vector `first`."""
         tensor = one.tensor
-        points, size = self._points(self._rows_of(tensor, np.arange(blocks[0].start, blocks[0].stop, dtype=np.int64)))
+        points, size = self._points(tensor.rows(np.arange(blocks[0].start, blocks[0].stop, dtype=np.int64), self.rows))
         shape = len(points), tensor.width
         held = own.get(f"vectors {tensor.dtype}", shape[0] * shape[1], storage(tensor.dtype).type).reshape(shape)
         z = own.get("pairs", points.size, np.complex128).reshape(points.shape)
@@ -207,14 +207,9 @@ class RotatedTensors(Tabular):
         if not doubts:
             return
         vectors, pairs, second, x, y = map(np.concatenate, zip(*doubts, strict=True))
-        rotation = Rotation(self.turns, self._rows_of(one.tensor, vectors), pairs, second == 1, self.back)
+        rotation = Rotation(self.turns, one.tensor.rows(vectors, self.rows), pairs, second == 1, self.back)
         values = settled(x, y, np.arange(len(x)), rotation, one.dtype)
         out[vectors - start, self.places[1, second, pairs]] = narrow(values, None, one.dtype)
-
-    def _rows_of(self, tensor: Tensor, vectors: Integers) -> Integers:
-        """Return which row of the table each vector (k,) has."""
-        where = tensor.places(vectors, "s")
-        return where if self.rows is None else self.rows[tensor.places(vectors, "b") % len(self.rows), where]
 
     def _points(self, rows: Integers) -> tuple[Points, float]:
         """Return the points of some rows of the table, (n, pairs), and how far from zero they are at most."""

@@ -79,6 +79,11 @@ class Tensor:
         at = self.axes.index(axis)
         return vectors // prod(self.shape[at + 1 : -1]) % self.shape[at]
 
+    def rows(self, vectors: Integers, rows: Integers | None) -> Integers:
+        """Return which row of a table vectors (n,) have: that of their position, or of its batch's row (b, s)."""
+        where = self.places(vectors, "s")
+        return where if rows is None else rows[self.places(vectors, "b") % len(rows), where]
+
     def read(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return vectors `start` to `stop`, (n, width) float64, exactly."""
         return widen(self.lane.read(start, stop).reshape(stop - start, self.width), self.dtype)
@@ -92,8 +97,8 @@ class Tensor:
 LONG = {"b": "batch", "h": "head", "s": "position", "t": "token", "d": "channel", "q": "query", "k": "key"}
 
 
-def tensor_of(table: Tabular, name: str, axes: str | None = None) -> Tensor:
-    """Return an array of a table as a tensor.
+def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | None = None) -> Tensor:
+    """Return an array of a table as a tensor, called so or by its name.
 
     Raises
     ------
@@ -101,7 +106,7 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None) -> Tensor:
         If it holds no floating-point numbers, or the axes do not fit its shape.
     """
     array = table.array(name)
-    shape = array.shape
+    name, shape = called or name, array.shape
     if array.dtype not in DTYPES:
         rule = f"is of type {array.dtype}: give numbers of type {', '.join(DTYPES)}"
         raise BadParameter("input", name, rule)

@@ -14,6 +14,7 @@ from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.numbers.positions import Positions
+from pecli.numbers.text import parse_integer
 from pecli.sources.sources import NamedSource
 
 
@@ -121,6 +122,35 @@ def places(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> tuple[
         raise BadParameter("positions", f"({sides})", f"must have a row for each batch and {length} columns")
     distinct, rows = np.unique(wish.positions, return_inverse=True)
     return {"positions": Positions.listed(distinct.tolist())}, rows.reshape(batches, count)
+
+
+def stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArray[np.int64] | None:
+    """Return which rows of a file the positions of each batch have: those that it says, or else of that number.
+
+    Raises
+    ------
+    BadParameter
+        If it lacks one of them.
+    """
+    length, count = longest(tensors), table.arrays[0].rows
+    if isinstance(wish.positions, np.ndarray):
+        wanted = wish.positions
+    elif wish.positions is not None:
+        wanted = wish.positions.numbers(0, length)[None]
+    else:
+        wanted = np.arange(length, dtype=np.int64)[None] + parse_integer("start", wish.start or "0")
+    known = None if wish.positions is None and wish.start is None else table.position(0, count)
+    if known is None:
+        outside = wanted[(wanted < 0) | (wanted >= count)]
+        if outside.size:
+            rule = f"lies past the table, which has rows 0 to {count - 1}: give a longer one, or other positions"
+            raise BadParameter("position", int(outside[-1]), rule)
+        return None if wish.positions is None and wish.start is None else np.asarray(wanted, np.int64)
+    place = np.searchsorted(known, wanted)
+    if (place >= len(known)).any() or (known[np.minimum(place, len(known) - 1)] != wanted).any():
+        rule = f"has positions that the file lacks: it has {known[0]} to {known[-1]}"
+        raise BadParameter("positions", None, rule)
+    return np.asarray(place, np.int64)
 
 
 def axes_notes(tensors: Sequence[Tensor]) -> list[str]:

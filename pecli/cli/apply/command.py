@@ -206,17 +206,14 @@ def _positions(text: str | None) -> Any:
 
 def _tensors(text: str, axes: str | None) -> list[Tensor]:
     """Return the tensors of a file, named by it where it holds one."""
-    from dataclasses import replace
-
     from pecli.application.tensors import tensor_of
     from pecli.sources.parts import open_path
 
     table = open_path(text)
-    found = [tensor_of(table, array.name, axes) for array in table.arrays]
     path, _, inner = text.partition("::")
-    if len(found) == 1 and not inner:
-        return [replace(found[0], name=Path(path).name.partition(".")[0] or found[0].name)]
-    return found
+    alone = len(table.arrays) == 1 and (not inner or inner.startswith("["))
+    called = Path(path).name.partition(".")[0] if alone else None
+    return [tensor_of(table, array.name, axes, called) for array in table.arrays]
 
 
 def _drawn(options: ApplyOptions) -> list[Tensor] | None:

@@ -112,7 +112,8 @@ def learned(
         drawn = of_rule(uniform(row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread)
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
 
-    remedy = f"the trained matrix ends at position {(max_len or 1) - 1}: give a larger max-len"
+    held = f"the trained matrix has positions {-rows_offset} to {(max_len or 1) - 1}"
+    remedy = f"{held}: give a larger max-len, or rows-offset for rows before 0"
     domain = Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy)
     return Values(dim, at, domain=domain)
 
