@@ -19,7 +19,7 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.doubled import Doubled, add
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import shorten
+from pecli.numbers.text import parse_integer, shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.content import base_of
 from pecli.tables.fill.rounding import round_into
@@ -77,7 +77,7 @@ class ConditionedRows(Tabular):
         self.plan, self.tensor, self.added = plan, tensor, added
         self.dtype = wish.dtype or tensor.dtype
         self.n = tensor.side("s")
-        positions = Positions.arange(self.n, int(wish.start or 0))
+        positions = Positions.arange(self.n, parse_integer("start", wish.start or "0"))
         self.base = base_of(plan, positions, Table.parse)
         width = tensor.width if self.base is None else self.base.arrays[0].shape[1]
         if added and width != tensor.width:
