@@ -105,9 +105,9 @@ def test_the_table_itself_is_as_long_as_asked_where_nothing_is_said():
 @pytest.mark.parametrize(
     ("recipe", "options", "says"),
     [
-        ("learned:dim=4,max-len=8", {"length": 9}, ["position=8", "positions 0 to 7", "--max-len"]),
-        ("learned:dim=4,max-len=8", {"length": 4, "start": -1}, ["position=-1", "--max-len"]),
-        ("learned:dim=4", {"length": 4, "start": 2}, ["--max-len", "part"]),
+        ("learned:dim=4,max-len=8", {"length": 9}, ["position=8", "positions 0 to 7", "max-len"]),
+        ("learned:dim=4,max-len=8", {"length": 4, "start": -1}, ["position=-1", "max-len"]),
+        ("learned:dim=4", {"length": 4, "start": 2}, ["max-len", "part"]),
         ("learned:dim=4,max-len=8", {"positions": "0.5"}, ["whole numbers"]),
         ("learned:dim=5,max-len=8,init=sinusoidal", {"length": 4}, ["dim=5", "4 or 6"]),
         ("learned:dim=4,max-len=8,init=zeros,std=1", {"length": 4}, ["std=1", "init=zeros"]),
