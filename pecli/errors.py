@@ -90,6 +90,8 @@ def _likeness(name: str, known: str) -> tuple[float, float]:
     first, second = name.lower(), known.lower()
     orders = ((second, first), ("".join(sorted(second)), "".join(sorted(first))))
     alike, shuffled = (difflib.SequenceMatcher(None, *pair).ratio() for pair in orders)
+    if f"{first}-".startswith(f"{second}-") and second:
+        return 1.0, shuffled  # more of the same, as "ntk-aware" of "ntk"
     begin = next((n for n in range(4) if first[n : n + 1] != second[n : n + 1]), 4)
     return alike + begin * (1 - alike) / 10, shuffled
 

@@ -1,6 +1,7 @@
 """Words that users type: help, versions, recipes and configs where a name stands; and no option without effect."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from pecli import CATALOGUE
 from pecli.cli.commands import COMMANDS
+from pecli.formats import FORMATS
 
 LLAMA = {
     "model_type": "llama", "hidden_size": 64, "num_attention_heads": 8, "max_position_embeddings": 32,
@@ -32,6 +34,18 @@ def test_a_short_v_prints_the_version(pecli):
 @pytest.mark.parametrize("words", [["list"], ["generate"], ["generate", "alibi"], []], ids=" ".join)
 def test_help_is_a_word_too(pecli, words):
     assert pecli("help", *words).stdout == pecli(*words, "--help").stdout
+
+
+def test_the_first_help_answers_what_is_asked_first(pecli, config, saved):
+    """Which file formats, how to check my cache, how to get Llama's table, how to see a worked example."""
+    shown = " ".join(pecli("--help").stdout.split())
+    assert all(form.removesuffix("5") in shown.lower() for form in FORMATS)
+    examples = re.findall(r"pecli (?:generate|compare|inspect) [^ ]+(?: -[^ ]+(?: [^- ][^ ]*)?| [^ ]+\.json)*", shown)
+    for asked in ("generate config.json -o llama.npz", "compare cache.npy config.json", "inspect rope:dim=4 --steps"):
+        assert f"pecli {asked}" in examples
+        if asked.startswith("compare"):
+            assert pecli("generate", "config.json", "-q", "-o", "cache.npy").returncode == 0
+        assert pecli(*asked.split()).returncode == 0
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -162,6 +176,8 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate rope dim=4", "takes nothing like dim=4: write --dim 4"),
         ("generate a.npy", "is a file, and generate makes tables"),
         ("generate missing.npy", "missing.npy: does not exist"),
+        ("generate rope --dim 4 --len 2 --scaling ntk-aware", "did you mean 'ntk'?"),
+        ("list --encoding rope", "pecli help list lists what it takes"),
         ("generate yarn", "did you mean 'rope:scaling=yarn'?"),
         ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
         ("generate bias", "one of its family, alibi, "),
@@ -204,3 +220,23 @@ def test_quiet_leaves_the_answer(pecli, saved, words):
     assert loud.stdout
     if not words.startswith("list"):
         assert pecli(*words.split(), "-q").stdout == loud.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "rest"),
+    [
+        ("inspect rope:di", ["rope:dim="], ["dim="]),
+        ("inspect rope:dim=4,scaling=ya", ["rope:dim=4,scaling=yarn"], ["yarn"]),
+        ("compare a.npy sinusoi", ["sinusoidal"], ["sinusoidal"]),
+        ("inspect a.n", ["a.npy"], ["a.npy"]),
+        ("inspect a.npy::", ["a.npy::array"], ["array"]),
+        ("inspect a.npy::zz", [], []),
+        ("convert a.npy --layout=com", ["complex"], ["complex"]),
+    ],
+)
+def test_sources_complete_to_files_arrays_keys_and_choices(pecli, saved, typed, offered, rest):
+    fish = {"_PECLI_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    assert pecli(env={**fish, "_TYPER_COMPLETE_ARGS": f"pecli {typed}"}).stdout.split() == offered
+    broken = ["pecli", *re.findall(r"[:=]+|[^:=\s]+", typed)]  # bash makes words of colons and equals signs
+    bash = {"_PECLI_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(broken), "COMP_CWORD": str(len(broken) - 1)}
+    assert pecli(env=bash).stdout.split() == rest

@@ -40,7 +40,7 @@ def test_a_wrong_value_anywhere_in_the_file_is_found(tmp_path):
         ("unique", lambda a: a.__setitem__(199_998, a[3]), "row 199998 is row 3 again"),
         ("relative", lambda a: a.__setitem__((150_000, 2), a[150_000, 2] + 0.01), "at row 1"),
         ("finite", lambda a: a.__setitem__((199_999, 7), np.nan), "in row 199999"),
-        ("bounded", lambda a: a.__setitem__((199_999, 7), 1.6), "reach 1.6 in the second"),
+        ("bounded", lambda a: a.__setitem__((199_999, 7), 1.6), "1.6 in the second"),
     ):
         values, others = good.copy(), sines.copy()
         broken(values)

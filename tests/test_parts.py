@@ -70,6 +70,24 @@ def test_a_partitioned_dataset_and_a_pattern_are_such_tables(tmp_path):
         np.testing.assert_array_equal(open_path(str(tmp_path / source)).read("pe"), Table.parse(text).read("pe"))
 
 
+def test_a_dataset_that_arrow_partitioned_is_one_table_again(pecli, tmp_path):
+    parquet, dataset = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.dataset")
+    text = "sinusoidal:dim=4,len=12"
+    write_table(Table.parse(text), tmp_path / "whole.parquet")
+    table = parquet.read_table(tmp_path / "whole.parquet")
+    for name, part in (("set", [i // 4 for i in range(12)]), ("mixed", [i % 3 for i in range(12)])):
+        parted = table.append_column("part", [part])
+        dataset.write_dataset(parted, tmp_path / name, format="parquet", partitioning=["part"])
+    np.testing.assert_array_equal(open_path(str(tmp_path / "set")).read("pe"), Table.parse(text).read("pe"))
+    assert pecli("compare", "set", text).returncode == 0
+    assert "set: verified, 48 values" in pecli("inspect", "set", "--verify").stdout
+    with pytest.raises(BadFile, match=r"whose positions lie among those of .*: sort them first"):
+        open_path(str(tmp_path / "mixed"))
+    (tmp_path / "set" / "1" / "part-0.parquet").unlink()
+    with pytest.raises(BadFile, match="holds 8 rows of 12: a part is missing"):
+        open_path(str(tmp_path / "set"))
+
+
 @pytest.mark.parametrize(
     ("stray", "words"),
     [

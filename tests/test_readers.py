@@ -84,6 +84,29 @@ def ncdump_hdf5(path):
     return {n: np.array(texts[n].split(","), dtype="f4").reshape(40, 4) for n in ("cos", "sin")}
 
 
+def octave(path, script):
+    """What GNU Octave makes of a file and writes as raw float32, column after column."""
+    if shutil.which("octave-cli") is None:
+        pytest.skip("octave-cli is not installed: Debian's package octave has it")
+    raw = path.with_suffix(".raw")
+    script = f"{script} f = fopen('{raw}', 'w'); fwrite(f, m, 'single'); fclose(f);"
+    subprocess.run(
+        ["octave-cli", "--no-history", "-qf", "--eval", script], check=True, capture_output=True, cwd=path.parent
+    )
+    return np.fromfile(raw, "<f4")
+
+
+def octave_hdf5(path):
+    """Octave's matrices are HDF5's with the axes in the other order, which is the same bytes."""
+    return {n: octave(path, f"s = load('{path.name}'); m = s.{n};").reshape(40, 4) for n in ("cos", "sin")}
+
+
+def octave_csv(path):
+    rows = octave(path, f"m = dlmread('{path.name}', ',', 1, 0)';").reshape(40, 9)
+    assert rows[:, 0].tolist() == list(range(5, 45))
+    return {"cos": rows[:, 1:5], "sin": rows[:, 5:]}
+
+
 def netcdf4_hdf5(path):
     with need("netCDF4").Dataset(path) as file:
         assert file["cos"].dimensions == ("position", "pair")
@@ -168,6 +191,8 @@ READERS = {
     ("h5py", "hdf5"): h5py_hdf5,
     ("h5dump", "hdf5"): h5dump_hdf5,
     ("ncdump", "hdf5"): ncdump_hdf5,
+    ("Octave", "hdf5"): octave_hdf5,
+    ("Octave", "csv"): octave_csv,
     ("netCDF4", "hdf5"): netcdf4_hdf5,
     ("xarray (netcdf4)", "hdf5"): xarray_hdf5("netcdf4"),
     ("xarray (h5netcdf)", "hdf5"): xarray_hdf5("h5netcdf"),

@@ -15,6 +15,7 @@ from pecli.sources.sources import read_source
         ("rope:head-dim=8,theta=500000", "rope:dim=8,base=500000"),
         ("rope:head_dim=8,rope-theta=500000", "rope:dim=8,base=500000"),
         ("RoPE:dim=8", "rope:dim=8"),
+        ("rope:dim=8,scaling=YaRN,factor=2,original-max=9", "rope:dim=8,scaling=yarn,factor=2,original-max=9"),
         ("rotary:dim=8", "rope:dim=8"),
         ("sine:d-model=8", "sinusoidal:dim=8"),
         ("Sinusoidal:hidden-size=8,theta=99", "sinusoidal:dim=8,base=99"),
@@ -42,7 +43,8 @@ def test_other_words_mean_the_same_recipe(typed, meant):
         ("rope:n-heads=8", "give head-dim=, the model's width over that number"),
         ("shaw:d-model=8,clip=2", "give head-dim="),
         ("sinusoidal:head-dim=64", "give dim=, the model's width"),
-        ("rope:dim=8,head-dim=8", "says again what dim says"),
+        ("rope:dim=8,theta=x", "theta=x must be a finite number"),
+        ("rope:dim=8,head-dim=8", "says again what dim= says"),
         ("rope:dim=8,base=500k", "write it out, such as 500000"),
         ("rope:dim=8,base=1M", "write it out, such as 1000000"),
     ],
@@ -73,6 +75,8 @@ def test_every_width_knows_whose_it_is():
 )
 def test_types_by_other_names(word, dtype):
     assert Table.parse(f"sinusoidal:dim=4,len=2,dtype={word}").arrays[0].dtype == dtype
+    if dtype in ("float32", "bfloat16"):
+        assert f"arithmetic={dtype}" in str(Table.parse(f"rope:dim=4,len=2,arithmetic={word}").recipe)
 
 
 def test_counts_of_positions_take_k_and_m():

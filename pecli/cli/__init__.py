@@ -13,11 +13,15 @@ import typer
 from pecli.cli.help import HELP_NAMES, Mode, examples_text
 from pecli.cli.terminal.output import say, wants_colour
 
-EPILOG = "A SOURCE is a file, file::name, - for standard input, or a recipe such as rope:dim=128,base=500000."
+EPILOG = (
+    "A SOURCE is a file, file::name, - for standard input, a model's config.json, or a recipe such as "
+    "rope:dim=128,base=500000. Files are npy, npz, HDF5, Parquet, csv, json, Arrow or safetensors."
+)
 FIRST = (
     "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
-    "pecli compare cache.npy rope:dim=128,base=500000",
-    "pecli help generate",
+    "pecli generate config.json -o llama.npz",
+    "pecli compare cache.npy config.json",
+    "pecli inspect rope:dim=4 --steps",
 )
 
 

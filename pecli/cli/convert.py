@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pecli.cli.completion import source_words
 from pecli.cli.options import (
     TABLE,
     Compress,
@@ -33,7 +34,7 @@ WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
 class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
-    source: Annotated[str, Option("A file, file::name, - or a recipe.", "SOURCE", argument=True)]
+    source: Annotated[str, Option("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)]
     output: Output = None
     format: Format = None
     dtype: Dtype = None

@@ -48,6 +48,8 @@ class Option:
         The part of the help in which a terminal shows it.
     words : iterable of str, or a function that returns one
         What completion offers.
+    complete : callable, optional
+        What it offers instead of a word's beginning.
     names : tuple of str
         The option's names; empty for two dashes and the field's name.
     check : (name, text) -> value, optional
@@ -66,12 +68,13 @@ class Option:
     check: Callable[[str, Any], Any] | None = None
     argument: bool = False
     families: tuple[Family, ...] = ()
+    complete: Callable[[str], list[str]] | None = None
 
     def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
         """Return the parameter from which Typer makes the option."""
         declared: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
-        if self.words:
-            declared["autocompletion"] = self._complete
+        if self.words or self.complete:
+            declared["autocompletion"] = self.complete or self._complete
         if self.argument:
             info = typer.Argument(show_default=False, **declared)
         else:

@@ -129,6 +129,10 @@ def _meant(words: list[str]) -> list[str]:
             os.environ.setdefault(name, "pecli")
         if not os.environ.get("COMP_CWORD", "").isdecimal():
             os.environ["COMP_CWORD"] = "0"
+        if os.environ["_PECLI_COMPLETE"] == "complete_bash":
+            from pecli.cli.completion import take_bash
+
+            take_bash()
     return words
 
 

@@ -133,7 +133,8 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
         value = next((after for before, after in pairwise(words) if before == f"--{word}"), "..")
         return f"it stands in the recipe, {name}:{word}={value}"
     for name in COMMANDS:
-        if name != "generate" and word.replace("-", "_") in declared(_options_of(name)):
+        found = None if name == "generate" else declared(_options_of(name)).get(word.replace("-", "_"))
+        if found is not None and not found[1].argument:
             return f"it is an option of pecli {name}"
     return "it is an option of pecli generate" if table is not None else ""
 

@@ -14,7 +14,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
-from pecli.declare.facts import Facts, Family, Source
+from pecli.declare.facts import Facts, Family, Source, Work
 from pecli.declare.guidance import Guidance
 from pecli.declare.hooks import HookName, Hooks, load
 from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
@@ -51,6 +51,7 @@ class Encoding:
     guidance: Guidance | None = None
     home: str = ""
     unrecognised: str = ""
+    work: Work | None = None
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -97,7 +98,7 @@ class Encoding:
         """
         typed: dict[str, Value] = {}
         for name, value in self._expand(given).items():
-            typed[name] = self.parameters[name].parse(value)
+            typed[name] = self._parsed(name, value, given)
         explicit = list(typed)
         for name, value in self._expand(beneath or {}).items():
             typed.setdefault(name, self.parameters[name].parse(value))
@@ -114,6 +115,15 @@ class Encoding:
                 typed[idle.name] = idle.default
         return {name: typed[name] for name in self.parameters}
 
+    def _parsed(self, name: str, value: object, given: Mapping[str, object]) -> Value:
+        """Return the checked value of a parameter; what is wrong with it is said of the word that was given."""
+        parameter = self.parameters[name]
+        try:
+            return parameter.parse(value)
+        except BadParameter as error:
+            word = next((key for key in given if key.replace("_", "-") in parameter.param.names), None)
+            raise error if word is None else BadParameter(word, error.value, error.rule) from None
+
     def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return what is given by the function's names, presets replaced by what they set."""
         names = {p.key.replace("-", "_"): p.name for p in self.options}
@@ -125,7 +135,7 @@ class Encoding:
             if name is None:
                 raise self._unknown(key, value)
             if name in found:
-                raise BadParameter(key, value, f"says again what {name.replace('_', '-')} says: leave one of them out")
+                raise BadParameter(key, value, f"says again what {name.replace('_', '-')}= says: leave one of them out")
             found[name] = value
         for preset in reversed(self.presets):
             word = found.pop(preset.name, None)
@@ -197,6 +207,7 @@ def encoding(
     use_when: str = "",
     not_when: str = "",
     unrecognised: str = "",
+    work: Work | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as an encoding.
 
@@ -229,6 +240,7 @@ def encoding(
             guidance=Guidance(use_when, not_when) if use_when else None,
             home=function.__module__,
             unrecognised=unrecognised,
+            work=work,
         )
         if word in REGISTRY:
             raise TypeError(f"two encodings are called {word}")

@@ -76,3 +76,26 @@ class Facts:
     parameters: str = "0"
     longest: str = "unlimited"
     cost: str = "n * dim"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an encoding costs a model beyond what is usual in its family; each formula is checked by a test.
+
+    Names in formulas are the encoding's parameters, n (positions), h (heads of the model), width (of the model) and
+    pairs (of a rotary table).
+
+    Parameters
+    ----------
+    kernel : str
+        Values that a kernel holds; empty where it holds the whole table.
+    additions, products : str
+        For n positions in one layer; empty for the family's.
+    every_layer : bool, optional
+        Whether it works in every layer; None for what is usual in the family.
+    """
+
+    kernel: str = ""
+    additions: str = ""
+    products: str = ""
+    every_layer: bool | None = None

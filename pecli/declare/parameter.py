@@ -193,6 +193,7 @@ class Parameter:
             case "flag":
                 return self._flag(given)
             case "choice":
+                given = {choice.lower(): choice for choice in self.choices}.get(str(given).lower(), given)
                 if str(given) not in self.choices:
                     if self.param.number:
                         return self._number(given)

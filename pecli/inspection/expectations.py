@@ -105,7 +105,7 @@ class Bounded(Check):
         """Return how many times larger the second half is."""
         low, high = self.sizes
         where = self._halves()
-        text = f"sizes reach {high:.6g} in {where[1]}, {low:.6g} in {where[0]}"
+        text = f"sizes reach {low:.6g} in {where[0]}, {high:.6g} in {where[1]}"
         return Property(self.name, high <= GROWS * low, text, {"first": low, "second": high})
 
     def _halves(self) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +174,7 @@ def _joined(path: str) -> Tabular:
     _refuse_strangers(path, tables)
     recipe, tables = _in_order(path, tables)
     joined = [array.name for array in tables[0].arrays if _follows(array)]
-    pieces = [(t, 0, next((a.shape[a.lead - 1] for a in t.arrays if a.name in joined), 0)) for t in tables]
+    pieces = [(t, 0, _rows(t)) for t in tables]
     table = Pieces(pieces, joined)
     table.recipe = recipe
     return table
@@ -232,15 +232,51 @@ def _in_order(path: str, tables: Sequence[StoredTable]) -> tuple[str | None, lis
                 path, f"lacks part {', '.join(missing[:8])} of {count}: make it with --shard {missing[0]}/{count}"
             )
         return recipe, [t for _, t in sorted(zip(shards, tables, strict=True), key=lambda pair: pair[0][1])]
-    if recipe is not None and len(tables) > 1:
-        raise BadFile(path, f"holds whole tables and not parts of one, as {tables[0].path}: name one of them")
-    firsts = [_first_position(table) for table in tables]
-    if all(first is not None for first in firsts):
-        order = sorted(range(len(tables)), key=lambda k: firsts[k] or 0)
-        return recipe, [tables[k] for k in order]
-    return recipe, list(tables)
+    spans = [_span(table) for table in tables]
+    known = [span for span in spans if span is not None]
+    if len(known) < len(tables):
+        if recipe is not None and len(tables) > 1:
+            raise BadFile(path, f"holds whole tables and not parts of one, as {tables[0].path}: name one of them")
+        return recipe, list(tables)
+    order = sorted(range(len(tables)), key=lambda k: known[k])
+    if recipe is not None:
+        _check_whole(path, recipe, [(tables[k], *known[k]) for k in order])
+    return recipe, [tables[k] for k in order]
 
 
-def _first_position(table: Tabular) -> float | None:
-    found = table.position(0, 1)
-    return None if found is None else float(found[0])
+def _check_whole(path: str, recipe: str, parts: Sequence[tuple[StoredTable, float, float]]) -> None:
+    """Raise where parts that say the recipe of the whole, as those of a partitioned dataset do, are not the whole."""
+    for (table, begin, last), (other, first, _) in pairwise(parts):
+        if begin == first:
+            raise BadFile(path, f"holds whole tables and not parts of one, as {table.path}: name one of them")
+        if first <= last:
+            raise BadFile(path, f"holds {other.path}, whose positions lie among those of {table.path}: sort them first")
+    rows, wanted = sum(_rows(table) for table, _, _ in parts), split_recipe(recipe)[1].get("len", "")
+    if len(parts) > 1 and wanted.isdecimal() and rows != int(wanted):
+        raise BadFile(path, f"holds {rows} rows of {wanted}: a part is missing, or one too many")
+
+
+def is_dataset(path: str) -> bool:
+    """Whether the files of a folder say the recipe of the whole and hold a part of it each, as partitioned data do."""
+    from pecli.formats import open_table
+
+    files = files_of(path)
+    if len(files) < 2:
+        return False
+    try:
+        with open_table(files[0]) as table:
+            keys = split_recipe(table.recipe)[1] if table.recipe else {}
+            return "shard" not in keys and keys.get("len", "").isdecimal() and _rows(table) < int(keys["len"])
+    except PecliError:
+        return False
+
+
+def _rows(table: Tabular) -> int:
+    return next((array.shape[array.lead - 1] for array in table.arrays if _follows(array)), 0)
+
+
+def _span(table: Tabular) -> tuple[float, float] | None:
+    """Return the first and the last position; None where they are not known."""
+    rows = _rows(table)
+    ends = (table.position(0, 1), table.position(rows - 1, rows)) if rows else (None, None)
+    return None if ends[0] is None or ends[1] is None else (float(ends[0][0]), float(ends[1][0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.cli.completion import source_words
 from pecli.cli.options import (
     TABLE,
     Dtype,
@@ -40,7 +41,9 @@ ARITHMETICS = ("exact", "float32", "bfloat16")
 class ApplyOptions(Writing):
     """What ``apply`` may be given."""
 
-    source: Annotated[str, Option("A recipe, a file or a model's config.json.", "SOURCE", argument=True)]
+    source: Annotated[
+        str, Option("A recipe, a file or a model's config.json.", "SOURCE", argument=True, complete=source_words)
+    ]
     inputs: Annotated[
         tuple[str, ...], Option("Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True)
     ] = ()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli.compare.options import TOLERANCES, CompareOptions
+from pecli.cli.compare.options import OF_COST, TOLERANCES, CompareOptions
 from pecli.cli.options import refuse
 from pecli.cli.terminal.output import print_json
 from pecli.cli.terminal.screen import progress_for, show
@@ -41,6 +41,14 @@ def command(options: CompareOptions) -> int:
     if options.purpose is not None:
         return _ranking(named, options)
     refuse("is for --for PURPOSE: name one, or leave it out", options, "train_len", "test_len", "top")
+    if options.cost:
+        refuse("has no effect with --cost: leave it out", options, *TOLERANCES, "values")
+        if named is None:
+            raise BadParameter("cost", "true", "is for encodings and recipes, and a file is none")
+        from pecli.cli.compare.cost_view import show_costs
+
+        return show_costs(named, options)
+    refuse("is for --cost: give it too, or leave this out", options, *OF_COST)
     if named is not None:
         refuse("is for values: give --values too, or leave it out", options, *TOLERANCES)
         return show_facts(named, json=options.json)
@@ -65,7 +73,7 @@ def _sources(options: CompareOptions) -> list[str]:
         from pecli.encodings import CATALOGUE
 
         return list(CATALOGUE)
-    if not given and options.purpose is not None:
+    if not given and (options.purpose is not None or options.cost):
         from pecli.encodings import CATALOGUE
 
         return list(CATALOGUE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
+from pecli.cli.completion import source_words
 from pecli.cli.options import (
     LONGEST,
     Dtype,
@@ -59,7 +60,9 @@ class ExtrapolateOptions(Writing):
     """What ``extrapolate`` may be given."""
 
     sources: Annotated[
-        tuple[str, ...], Option("Recipes, models' config.json, or files.", "SOURCE...", argument=True)
+        tuple[str, ...], Option(
+            "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words
+        )
     ] = ()  # fmt: skip
     train_len: Annotated[
         int | None,

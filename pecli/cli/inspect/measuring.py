@@ -21,7 +21,7 @@ def check_expectations(table: Tabular, options: InspectOptions) -> int:
     from pecli.inspection.property import as_dicts
 
     assert options.expect is not None
-    words = [word.strip() for word in options.expect.replace("+", ",").split(",")]
+    words = [word.strip() for word in options.expect.replace("+", ",").split(",") if word.strip()]
     with progress_for(sum(array.bytes for array in table.arrays), quiet=options.quiet or options.json) as advance:
         found = expect(table, words, advance)
     good = all(one.holds for one in found)

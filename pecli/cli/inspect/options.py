@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pecli.cli.completion import source_words
 from pecli.cli.options import (
     SCREEN,
     TABLE,
@@ -39,7 +40,12 @@ class InspectOptions:
 
     sources: Annotated[
         tuple[str, ...],
-        Option("A file, file::name[0:9], a folder of parts, -, or a recipe.", "SOURCE...", argument=True),
+        Option(
+            "A file, file::name[0:9], a folder of parts, -, or a recipe.",
+            "SOURCE...",
+            argument=True,
+            complete=source_words,
+        ),
     ]
     identify: Annotated[bool, Option("Find out what a table is from its values alone.", panel=LOOK)] = False
     verify: Annotated[
@@ -67,9 +73,7 @@ class InspectOptions:
         Option("The matrix M with PE(p + K) = M PE(p); with -o to a file.", "K", LOOK, check=whole(1, 1 << 20)),
     ] = None
     sha256: Annotated[bool, Option("Print the hash of the little-endian values.", panel=LOOK)] = False
-    plot: Annotated[
-        str | None, Option("Draw to a file (.svg, .png, .html to play with), or - for the terminal.", "PATH", LOOK)
-    ] = None
+    plot: Annotated[str | None, Option("Draw to a file (.svg, .png), or - for the terminal.", "PATH", LOOK)] = None
     picture: Annotated[
         str | None, Option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", LOOK, PICTURES)
     ] = None

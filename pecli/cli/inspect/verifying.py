@@ -15,6 +15,7 @@ from pecli.errors import BadParameter
 def verify_sources(options: InspectOptions) -> int:
     """Verify one source after the other; return 0 if every value of each is right, else 1."""
     from pecli.sources.kinds import Kind, kind_of
+    from pecli.sources.parts import is_dataset
 
     if any(kind_of(text) is Kind.FOLDER for text in options.sources):
         for name, word in {**options.table, **options.choice}.items():
@@ -23,7 +24,7 @@ def verify_sources(options: InspectOptions) -> int:
     refuse_table(options)
     answers: list[dict[str, Any]] = []
     for text in options.sources:
-        one = _folder if kind_of(text) is Kind.FOLDER else _file
+        one = _folder if kind_of(text) is Kind.FOLDER and not is_dataset(text) else _file
         answer, items = one(text, options)
         answers.append(answer)
         if not options.json:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Frequency, Waves
 from pecli.encodings.shared import reaches
@@ -39,6 +40,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     """,
     source=Source("Jaegle et al. 2021", "arXiv:2103.03206", "section 3.2 and the authors' code"),
     facts=Facts(beyond="ends", longest="prod(grid)", cost="n * (2 * bands + 1)"),
+    work=Work(additions="0"),
     users="Perceiver, Perceiver IO, timm's pixel frequencies",
     example="bands:bands=4,grid=64",
     use_when="for coordinates of a fixed box with frequencies up to a known resolution",

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -37,6 +38,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     """,
     source=Source("Mildenhall et al. 2020", "arXiv:2003.08934", "equation 4; the authors' code has no pi"),
     facts=Facts(beyond="ends", unique=False, relative="rotation", longest="prod(grid)", cost="n * 2 * bands"),
+    work=Work(additions="0"),
     users="NeRF, nerfstudio, coordinate networks",
     example="nerf:bands=4,grid=64",
     use_when="for coordinates of a scene that a network must resolve finely",

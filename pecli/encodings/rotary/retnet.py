@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
@@ -42,6 +43,7 @@ def effect(recipe: Recipe) -> Effect:
     """,
     source=Source("Sun et al. 2023", "arXiv:2307.08621", "section 2 and the authors' torchscale"),
     facts=Facts(relative="rotation", cost="n * dim + heads * n"),
+    work=Work(products="8 * n * h * pairs + heads * n * n"),
     users="RetNet, torchscale",
     example="retnet:dim=4,heads=2,max-len=8",
     use_when="for retention, whose decay needs no softmax",

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
@@ -45,6 +46,7 @@ CONVENTIONS = {
     """,
     source=Source("Press et al. 2021", "arXiv:2108.12409", "section 3 and the authors' get_slopes"),
     facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
+    work=Work(kernel="heads"),
     users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
     use_when="where texts get longer than in training and near tokens matter most",

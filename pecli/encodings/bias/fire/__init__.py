@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, nothing
 from pecli.encodings.shared import reaches
@@ -34,6 +35,7 @@ from pecli.encodings.shared.ratios import Ratios, even_step
         learned=True, bounded=False, relative="no",
         parameters="2 * hidden + (hidden + 1) * heads + 2", cost="(heads + 1) * n * n",
     ),
+    work=Work(kernel="2 * hidden + (hidden + 1) * heads + 2"),
     users="research on length generalisation",
     example="fire:heads=2,threshold=16",
     use_when="where lengths vary widely: distances count as shares of the query's position",

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.declare.reach import Reach
@@ -39,6 +40,7 @@ def effect(recipe: Recipe) -> Effect:
     """,
     source=Source("Chi et al. 2022", "arXiv:2205.09921", "the power kernel with exponent 2; a radial basis function"),
     facts=Facts(relative="distance", cost="heads * n * n"),
+    work=Work(kernel="heads", additions="0", products="heads * n * n"),
     users="teaching; local attention with a soft window",
     example="gaussian:heads=2,sigma=1+4",
     use_when="for attention to a window with soft edges",

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
@@ -28,6 +29,7 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     """,
     source=Source("Chi et al. 2022", "arXiv:2205.09921", "sections 4.2 and 4.3, and the authors' code"),
     facts=Facts(learned=True, bounded=False, relative="distance", parameters="2 * heads", cost="heads * n * n"),
+    work=Work(kernel="2 * heads"),
     users="the authors' GPT-NeoX models",
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
     use_when="as ALiBi, with slopes that are trained",

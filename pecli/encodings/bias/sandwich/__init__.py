@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
@@ -31,6 +32,7 @@ MOST_BASES = 8
     """,
     source=Source("Chi et al. 2023", "arXiv:2212.10356", "equation 5, as NeMo computes it"),
     facts=Facts(relative="distance", cost="heads * n * n"),
+    work=Work(kernel="heads * n"),
     users="NeMo Megatron",
     example="sandwich:heads=2,width=8",
     use_when="as ALiBi, with a bias that grows slowly with the distance",

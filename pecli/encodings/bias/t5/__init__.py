@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
@@ -31,6 +32,7 @@ from pecli.errors import BadParameter
     facts=Facts(
         learned=True, relative="distance", multi_scale=False, parameters="buckets * heads", cost="(heads + 1) * n * n"
     ),
+    work=Work(kernel="buckets * heads"),
     users="T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3",
     example="t5:heads=2,buckets=8,max-distance=16",
     use_when="for encoders and decoders that train a number for each range of distances",

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.encodings.shared import reaches
@@ -55,6 +56,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         parameters="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads",
         cost="heads * n * n + n * n",
     ),
+    work=Work(kernel="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads"),
     users="Swin, Swin v2, BEiT, Data2Vec vision",
     example="window:grid=3x4,heads=2",
     use_when="for attention within the windows of an image, as in Swin",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
@@ -38,6 +39,7 @@ def effect(recipe: Recipe) -> Effect:
     """,
     source=Source("a form of the guides", "P_cond(i, x) = f(x) P(i)", "with a sigmoid gate for f"),
     facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
+    work=Work(additions="n * (channels + dim)", products="n * (channels + dim)"),
     users="research; gated positions",
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
     use_when="in research, where content decides how much position counts",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -35,6 +36,11 @@ def effect(recipe: Recipe) -> Effect:
         multi_scale=False,
         parameters="channels * (grid and kernel * kernel or kernel) + channels",
         cost="n * channels",
+    ),
+    work=Work(
+        kernel="channels * (grid and kernel * kernel or kernel) + channels",
+        additions="n * channels * ((grid and kernel * kernel or kernel) + 1)",
+        products="n * channels * (grid and kernel * kernel or kernel)",
     ),
     users="CPVT, Twins, Conformer-like stems",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Values
 from pecli.encodings.recipe import Recipe
@@ -34,6 +35,7 @@ def effect(recipe: Recipe) -> Effect:
         Source("Chiang and Cholak 2022", "arXiv:2202.12172", "log-n scaling, as Qwen's code computes it"),
     ),
     facts=Facts(bounded=False, unique=False, multi_scale=False, cost="n"),
+    work=Work(additions="0", products="n * width", every_layer=True),
     users="Llama 4, Ministral 3, Mistral 4, Qwen (log-n)",
     example="query-scale:length=16,beta=1",
     use_when="beside a rotary encoding, against attention that spreads over long contexts",

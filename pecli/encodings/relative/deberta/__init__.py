@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
@@ -76,6 +77,9 @@ def effect(recipe: Recipe) -> Effect:
         learned=True, relative="distance", multi_scale=False,
         parameters="2 * buckets * dim + (pos_key_proj and dim * dim + dim or 0) "
         "+ (pos_query_proj and dim * dim + dim or 0)", cost="2 * buckets * dim + n * n",
+    ),
+    work=Work(
+        kernel="2 * buckets * dim", additions="2 * n * n * width", products="2 * n * n * width", every_layer=True
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
@@ -50,6 +51,10 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
         parameters="2 * dim * (sum(grid) - 1)", cost="2 * dim * (sum(grid) - 1) + sum(grid) ** 2 - 2 * prod(grid)",
+    ),
+    work=Work(
+        kernel="2 * dim * (sum(grid) - 1)", additions="h * n * (sum(grid) * (dim - 1) + 2 * n)",
+        products="h * n * sum(grid) * dim", every_layer=True,
     ),
     users="SAM, ViTDet, MViTv2",
     example="decomposed:grid=3x4,dim=2",

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pecli.declare.changes import other_choices
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
@@ -51,6 +52,10 @@ def effect(recipe: Recipe) -> Effect:
         learned=True, relative="distance", multi_scale=False,
         parameters="(clip + (right or clip) + 1) * dim * (value_weights and 2 or 1)",
         cost="(clip + (right or clip) + 1) * dim + n * n",
+    ),
+    work=Work(
+        kernel="(clip + (right or clip) + 1) * dim", additions="h * n * n * dim", products="h * n * n * dim",
+        every_layer=True,
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",

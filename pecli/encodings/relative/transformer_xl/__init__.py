@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
@@ -55,6 +56,10 @@ CONVENTIONS = {
         parameters="2 * heads * head_dim + (r_net and dim * (head_dim and heads * head_dim or dim) or 0)",
 
         cost="n * dim + n * n + 2 * heads * head_dim",
+    ),
+    work=Work(
+        kernel="n * dim + 2 * heads * head_dim", additions="n * n * dim + 2 * n * dim", products="n * n * dim",
+        every_layer=True,
     ),
     users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
     example="transformer-xl:dim=8,heads=2,head-dim=4",
