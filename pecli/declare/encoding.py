@@ -17,7 +17,7 @@ from typing import Any
 from pecli.declare.facts import Facts, Family, Source, Work
 from pecli.declare.guidance import Guidance
 from pecli.declare.hooks import HookName, Hooks, load
-from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Preset, Value, parameters_of
+from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of
 from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, BadRecipe, PecliError, UndeclaredHook, UnknownName
 from pecli.records import dataclass
@@ -29,6 +29,24 @@ __all__ = [
 
 
 LAST = 1 << 16  # the place of an encoding that names none
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A word that sets several parameters at once, such as a framework's convention.
+
+    It is expanded where it is given, what stands beside it wins, and it is no
+    part of the identity.
+    """
+
+    help: str
+    sets: Mapping[str, Mapping[str, object]]
+    name: str = "convention"
+
+    @property
+    def parameter(self) -> Parameter:
+        """The parameter as the command line and recipes see it."""
+        return Parameter(self.name, "choice", None, False, Param(self.help), tuple(self.sets))
 
 
 @dataclass(frozen=True)

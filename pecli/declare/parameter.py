@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -254,24 +254,6 @@ class Parameter:
         if p.even and value % 2:
             near = [n for n in (int(value) - 1, int(value) + 1) if n >= (p.ge or 2)]
             raise BadParameter(self.option, given, f"must be even: use {' or '.join(map(str, near))}")
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A word that sets several parameters at once, such as a framework's convention.
-
-    It is expanded where it is given, what stands beside it wins, and it is no
-    part of the identity.
-    """
-
-    help: str
-    sets: Mapping[str, Mapping[str, object]]
-    name: str = "convention"
-
-    @property
-    def parameter(self) -> Parameter:
-        """The parameter as the command line and recipes see it."""
-        return Parameter(self.name, "choice", None, False, Param(self.help), tuple(self.sets))
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
