@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.extrapolation.waves import Curve, sample
 from pecli.numbers.points import Points
 from pecli.records import dataclass
 
-Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 ALL = 1 << 16
 """Up to so many distances all are looked at; beyond that a sample, with the ends of a window found by bisection."""

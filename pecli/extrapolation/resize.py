@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.rounding import widen
 from pecli.tables.fill.rounding import round_into
 from pecli.version import __version__
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
 SMOOTH = ("linear", "cubic")

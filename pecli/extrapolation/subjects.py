@@ -11,10 +11,8 @@ from pecli.errors import BadFile, BadParameter
 from pecli.extrapolation.extrapolation import Extrapolation, check_lengths, extrapolate, stored_rows
 from pecli.extrapolation.resize import trained_rows
 from pecli.extrapolation.scalings import chosen
-from pecli.models.reader import read_config
 from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
-from pecli.sources.configs import of_layer
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.sources import NamedSource, read_source
 from pecli.tables.request import take_table_keys
@@ -59,6 +57,9 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
         if layer_type is not None:
             raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
         return [subject_of(read_source(text))]
+    from pecli.models.reader import read_config  # for configs alone: it is much to load
+    from pecli.sources.configs import of_layer
+
     reading = read_config(text)
     try:
         layers = {"": reading.select(layer_type)}

@@ -8,12 +8,10 @@ from pecli.cli.extrapolate.checkpoint import checkpoint_of, write_checkpoint
 from pecli.cli.extrapolate.options import ExtrapolateOptions
 from pecli.cli.extrapolate.view import extensions_view, reports_view
 from pecli.cli.options import refuse
-from pecli.cli.terminal.drawing import show_charts
 from pecli.cli.terminal.output import print_json, tell
 from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import deliver
 from pecli.declare.tabular import Tabular
-from pecli.drawing.reach import charts_of
 from pecli.errors import BadParameter
 from pecli.extrapolation.extension import extension_reach
 from pecli.extrapolation.extrapolation import extrapolate, rules_of
@@ -49,6 +47,9 @@ def run(options: ExtrapolateOptions) -> int:
     if not any(report.bias for report in reports):
         refuse("is for biases, and these sources have none: leave it out", options, "threshold")
     if options.plot is not None:
+        from pecli.cli.terminal.drawing import show_charts
+        from pecli.drawing.reach import charts_of
+
         charts = charts_of(reports)
         if not charts:
             rule = "has nothing to draw: these sources have neither phases nor biases"
