@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pecli.engine import default_threads
-from tests.bench import engine, formats, memory, reading, startup
+from tests.bench import engine, formats, memory, reading, rotations, startup
 
 
 def processor() -> str:
@@ -25,7 +25,7 @@ def main() -> int:
     say(f"{processor()}, {default_threads()} threads, Python {platform.python_version()}\n\n")
     say(f"| {'what':<92} | measured | reach | goal |\n|{'-' * 94}|---------:|------:|-----:|\n")
     short = 0
-    for module in (startup, engine, formats, reading, memory):
+    for module in (startup, engine, rotations, formats, reading, memory):
         for row in module.rows():
             unit = {"x faster": "x", "x": "x", "MB": " MB", "s": " s"}[row.unit]
             goal = "" if row.goal is None else f"{row.goal:g}{unit}"
