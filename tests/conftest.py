@@ -13,6 +13,7 @@ ROOT = HERE.parent
 
 CHILDREN = {"pecli", "refuses"}  # fixtures that run the command in a process of its own
 LONG = (
+    "test_campaign",
     "test_cli",
     "test_diagnosis",
     "test_exhaustive",

@@ -25,7 +25,7 @@ from pecli.diagnosis.arithmetic import arithmetic
 from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
 from pecli.diagnosis.mistakes import changed, recipe_candidates
-from pecli.diagnosis.places import places, rest
+from pecli.diagnosis.places import few_rows, places, rest
 from pecli.diagnosis.structure import roundings, structural
 from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
@@ -84,7 +84,7 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         return turned
     first, table = min(firsts, default=0), expected_table(expected)
     said = _faults(case_of(mine, expected, first), table, found.total)
-    if table is None and (said is None or said.left):
+    if table is None and (said is None or said.left) and not all(map(few_rows, found.arrays)):
         table = _identified(expected)
         again = None if table is None else _faults(case_of(mine, table, first), table, found.total)
         if table is not None and again is not None and (said is None or again.left < said.left):

@@ -25,7 +25,8 @@ from pecli.tables.request import ARITHMETICS
 from pecli.tables.table import Table
 
 STARTS = (1, -1, 2, -2)  # that are off by little, as people have it
-REACH = 4096  # positions by which a start may be off to be found
+REACH = 4096  # positions by which a start may be off to be found,
+MOST = 1 << 19  # and values of an array to either side among which it is looked for
 
 
 def recipe_candidates(case: Case, table: Table) -> Iterator[Candidate]:
@@ -106,9 +107,13 @@ def _found_start(case: Case, table: Table) -> Iterator[Change]:
     part, (first, stop) = table.part, case.window
     if first or part.start is None or part.step != 1 or not isinstance(table.plan, Waves):
         return
-    total = np.zeros(2 * REACH + 1)
-    for row in {0, stop // 2, stop - 1}:
-        made = changed(table, Change("start", "", shift=row - REACH), case.grain, count=len(total))
+    rows = {0, stop // 2, stop - 1}
+    if any(all(np.array_equal(p[row], q[row]) for p, q in zip(case.here, case.there, strict=True)) for row in rows):
+        return
+    reach = min(REACH, MOST // max(1, *(plane.shape[1] for plane in case.here)))
+    total = np.zeros(2 * reach + 1)
+    for row in rows:
+        made = changed(table, Change("start", "", shift=row - reach), case.grain, count=len(total))
         lanes = None if made is None else case.beside(made)
         if lanes is None:
             return
@@ -116,7 +121,7 @@ def _found_start(case: Case, table: Table) -> Iterator[Change]:
             if lane.rows == len(total) and plane.shape[1] == lane.row_size:
                 off = gaps(read_rows(lane, 0, lane.rows), plane[row])
                 total += np.minimum(off, case.scale).mean(axis=1)
-    by = int(total.argmin()) - REACH
+    by = int(total.argmin()) - reach
     if by:
         yield _start(table, by)
 

@@ -16,6 +16,17 @@ def places(arrays: list[ArrayComparison]) -> list[Finding]:
     return [Finding("place", f"{array.name}: {text}") for array, text in said if text is not None]
 
 
+def _rows(array: ArrayComparison) -> int:
+    """Return how many rows were compared."""
+    parts = 2 if array.dtype.startswith("complex") else 1
+    return max(1, array.figures.compared // max(1, len(array.columns) // parts))
+
+
+def few_rows(array: ArrayComparison) -> bool:
+    """Whether an array differs in the smaller part of its rows."""
+    return array.figures.unequal_rows <= SOME * _rows(array)
+
+
 def _where(array: ArrayComparison) -> str | None:
     """Say where an array differs; None if everywhere, or nowhere."""
     figures = array.figures
@@ -28,7 +39,7 @@ def _where(array: ArrayComparison) -> str | None:
     if figures.unequal == 1:
         return f"one value differs, at {at(first)}: {first.left:.9g} where {first.right:.9g} was expected"
     rows = figures.unequal_rows
-    of_rows = max(1, figures.compared // max(1, wide))
+    of_rows = _rows(array)
     if len(columns) == 1 and wide > 1:
         return f"column {columns[0]} differs, in {rows:,} of {of_rows:,} rows"
     if rows > SOME * of_rows and len(columns) > SOME * wide:

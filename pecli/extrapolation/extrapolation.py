@@ -25,6 +25,7 @@ RULES = {
     "untrained": "new positions have rows, but rows that training never touched",
     "ends": "new positions have no value",
     "fixed": "the encoding's own parameters fix the length, as a grid does: a longer table is another encoding",
+    "unmeasured": "the phases are no products of one frequency and a position: they are not measured",
     "nothing": "no positions enter: the causal mask alone carries order",
 }
 ARC = (
@@ -165,7 +166,7 @@ def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> 
     before = plain.plan
     assert isinstance(before, Waves)
     if not plan.bands:
-        return replace(made, verdict="inside", finding="its phases are no products of one frequency and a position")
+        return replace(made, verdict="unmeasured", finding="its phases are no products of one frequency and a position")
     reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain == recipe else None)
     return _of_phases(made, reach, scales=bool(scalings_of(recipe)))
 
