@@ -67,6 +67,11 @@ CASES = {  # what is expected, the values at hand, and the kinds of all that is 
     "factor": (YARN, arrays(YARN.replace("factor=4", "factor=16")), ["factor"]),
     "magnitude": (YARN, arrays(YARN.replace("yarn", "ntk-by-parts")), ["magnitude"]),
     "arithmetic": (ROPE, arrays(f"{ROPE},arithmetic=bfloat16"), ["arithmetic"]),
+    "finer than expected": (f"{ROPE},dtype=float16", arrays(ROPE), ["identity", "dtype", "dtype"]),
+    "on a grid by nature": ("alibi:heads=8,len=9,bias-max=4", arrays("alibi:heads=8,len=9"), ["bias-max"]),
+    "base and rounding": (
+        ROPE, {k: v.astype("f2").astype("f4") for k, v in arrays(f"{ROPE},base=500000").items()}, ["base", "rounding"],
+    ),
     "identity": (SINES, arrays(f"{SINES},base=12345"), ["base", "identity"]),
     "encoding": (SINES, arrays("binary:dim=32,len=120"), ["encoding", "identity"]),
     "an array less": (ROPE, {"cos": arrays(ROPE)["cos"]}, ["arrays"]),

@@ -14,7 +14,8 @@ from pecli.comparison.results import Finding, Tolerance
 from pecli.declare.tabular import Tabular
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
-from pecli.measures.samples import RESOLUTION, Floats, Plane, grain, holds
+from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
+from pecli.numbers.types import real_type
 from pecli.records import dataclass
 from pecli.tables.table import Table
 
@@ -117,10 +118,15 @@ class Case:
 
     @cached_property
     def narrowed(self) -> bool:
-        """Whether values at hand are coarser than both their type and the expected ones."""
-        stored, coarse = self.mine[0].dtype, GRAINS.index(self.grain)
-        wide = stored in GRAINS and GRAINS.index(stored) > coarse
-        return wide and not all(holds(p, self.grain) for p in self.there)
+        """Whether values at hand are coarser than their type."""
+        stored = self.mine[0].dtype
+        return stored in GRAINS and GRAINS.index(stored) > GRAINS.index(self.grain)
+
+    @cached_property
+    def resolution(self) -> float:
+        """Relative error of the rounding to the coarser of the types on both sides."""
+        stored = [self.grain, *(real_type(lane.dtype) for lane in self.expected)]
+        return max(RESOLUTION.get(kind, 0.0) for kind in stored)
 
     @cached_property
     def scale(self) -> float:
@@ -130,7 +136,7 @@ class Case:
     @property
     def rounding(self) -> float:
         """What roundings may make."""
-        return ROUNDINGS * RESOLUTION[self.grain] * self.scale
+        return ROUNDINGS * self.resolution * self.scale
 
     def off(self, planes: Sequence[Floats], part: Part = (slice(None), slice(None)), share: float = 1.0) -> float:
         """Return the largest difference of other values from the numbers at hand; infinite for other shapes.

@@ -26,6 +26,7 @@ from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
 from pecli.diagnosis.mistakes import changed, recipe_candidates
 from pecli.diagnosis.places import few_rows, places, rest
+from pecli.diagnosis.reworked import roughened
 from pecli.diagnosis.structure import roundings, structural
 from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
@@ -165,7 +166,7 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
         less = None if lanes is None else case.compared(lanes)
         if less is not None and less.unequal <= HALF * left.unequal:
             said, left = [*said[: 1 + len(candidate.beside)], Finding(further.kind, further.text)], less
-    if case.narrowed and candidate.kind != "rounding":
+    if case.narrowed and candidate.kind != "rounding" and roughened(lanes or (), case.grain, *case.window):
         said.append(Finding("rounding", f"and the values are rounded to {case.grain}"))
     return Explained(left.unequal, [*said, rest(left)] if left.unequal else said)
 
@@ -224,7 +225,9 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
     else:
         return unsaid
     against = [] if table is None else _against(made, table)
-    if table is not None and not against and found.complete:  # the expected recipe itself, which these values are not
+    if (
+        table is not None and not against and found.complete and left.unequal
+    ):  # the expected recipe, which these are not
         return unsaid
     said = [*against, Finding("identity", f"these values are {made.recipe} ({identity.confidence})")]
     return [*said, rest(left)] if left.unequal else said

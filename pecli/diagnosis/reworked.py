@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pecli.declare.tabular import Array, Tabular
 from pecli.diagnosis.case import Lanes, read_rows
 from pecli.measures.lanes import Lane, lane_of
-from pecli.measures.samples import Floats, rounded
+from pecli.measures.samples import Floats, holds, rounded
 
 Indices = NDArray[np.int64]
 Work = Callable[[str, Floats, int], Floats]
@@ -71,6 +71,12 @@ def reworked(lanes: Lanes, grain: str, work: Work | None = None, rows: Rows | No
     """Return lanes with other rows and values; see :class:`Reworked`."""
     table = Reworked(lanes, grain, work, rows)
     return [lane_of(table, array) for array in table.arrays]
+
+
+def roughened(lanes: Lanes, grain: str, start: int, stop: int) -> bool:
+    """Whether values of some rows were changed by the rounding to a type."""
+    before = [one for lane in lanes if isinstance(lane.table, Reworked) for one in lane.table.lanes.values()]
+    return any(not holds(read_rows(one, start, min(stop, one.rows)), grain) for one in before)
 
 
 def _widest(dtype: str) -> str:

@@ -13,7 +13,7 @@ from pecli.diagnosis.halves import alone, halves, moved, multiplied
 from pecli.diagnosis.reworked import Indices, Rows, Work, backwards, each, reworked, shifted
 from pecli.diagnosis.turned import turnable, turned, words
 from pecli.measures.lanes import Lane
-from pecli.measures.samples import RESOLUTION, Floats, holds, rounded
+from pecli.measures.samples import Floats, holds, rounded
 
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 8, -8)
 MOST_DECIMALS = 7  # float32 has no more to lose
@@ -142,7 +142,7 @@ def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
         below += float((q[known] * q[known]).sum())
     if below <= 0 or above == 0 or not np.isfinite(above):
         return None
-    factor, near = above / below, SAME_FACTOR * RESOLUTION[case.grain]
+    factor, near = above / below, SAME_FACTOR * case.resolution
     short = float(f"{factor:.3g}")
     factor = short if abs(factor / short - 1) < near else factor
     return factor if abs(factor - 1) > near else None
