@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
@@ -11,19 +12,22 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import Arithmetic, find_arithmetic, spacing
+from pecli.measures.arithmetics import ROUNDED, Arithmetic, find_arithmetic, nearest, spacing, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
-from pecli.measures.spectra import LARGEST_LOG
+from pecli.measures.waves import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
 EARLY = 4  # rows that tell a cosine from a sine
 NEAR = 0.5  # sum of the largest differences of both in them: the wrong part is off by more
-BITS = {"bfloat16": 8, "float16": 11, "float32": 24}  # of a significand
-SHIFTED = 0.5  # digits that another spacing counts for
-SLACKS = (0.5, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
+NUDGE = 2.0**-20  # relative change of a base, whose effect is measured
+NONE = 1e-6  # of a power: that of no base
+FARTHEST = 1.0  # logarithm by which a base may be off
+OUTLYING = 8.0  # half units, or usual differences, beyond which a value is spoiled
+OVERLAP = 0.9  # share of the pairs whose frequencies must allow a base: a value spoiled, and one is off
+SLACKS = (0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,25 @@ class Workings:
     how: Arithmetic
     start: float
     step: float
+
+    @property
+    def parts(self) -> tuple[Floats, Floats]:
+        """Cosines and sines of the reading."""
+        cos, sin = self.reading.first, self.reading.second
+        return (sin, cos) if self.swapped else (cos, sin)
+
+    @property
+    def positions(self) -> Floats:
+        """Positions of the reading's rows."""
+        first = self.reading.rows.start
+        found: Floats = np.arange(first, first + len(self.reading.first), dtype=np.float64) * self.step + self.start
+        return found
+
+    def nearest(self) -> Floats:
+        """Return the frequencies of the same type that do best, pair by pair."""
+        rows = spread_rows(len(self.positions))
+        cos, sin = self.parts
+        return nearest(self.how, self.positions[rows], cos[rows], sin[rows]).used
 
     def over_all(self, evidence: Evidence) -> tuple[int, int, float]:
         """Return how many values of the file the arithmetic does not give, of how many, and their largest error.
@@ -74,7 +97,7 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
         plan = make(guess, "float64").plan
     except PecliError:
         return None
-    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or "positions" in guess.table:
+    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or "positions" in guess.table or guess.arrays:
         return None
     frequencies, size = np.array([float(w) for w in plan.frequencies]), float(plan.magnitude)
     start, step = float(guess.table.get("start", 0)), float(guess.table.get("step", 1))
@@ -84,78 +107,155 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
             continue
         w = frequencies[:m]
         positions = start + step * (np.arange(len(reading.first)) + reading.rows.start)
-        early = np.outer(positions[:EARLY], w)
         for swapped in (False, True):
             cos, sin = (reading.second, reading.first) if swapped else (reading.first, reading.second)
-            gaps = (np.abs(cos[:EARLY] - size * np.cos(early)), np.abs(sin[:EARLY] - size * np.sin(early)))
-            if sum(float(gap.max()) for gap in gaps) < NEAR * size:
+            if any(_near(cos, sin, positions, used, size) for used in _held(w, guess.level)):
                 how = find_arithmetic(positions, w, size, cos, sin, evidence.sample.grain)
                 return Workings(reading, swapped, how, start, step)
     return None
 
 
-def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str] | None]]:
-    """Yield the guess with the bases that its rounded frequencies may come from, and their range."""
-    if "base" not in guess.free or len(found.how.exact) < 2:
+def _held(w: Floats, level: str) -> tuple[Floats, ...]:
+    """Return frequencies, and how a narrow type holds them."""
+    return (w, rounded(w, level)) if level in NARROW else (w,)
+
+
+def _near(cos: Floats, sin: Floats, positions: Floats, w: Floats, size: float) -> bool:
+    """Whether the first rows are those of an angle, and not its sines taken for cosines."""
+    angles = np.outer(positions[:EARLY], w)
+    gaps = (np.abs(cos[:EARLY] - size * np.cos(angles)), np.abs(sin[:EARLY] - size * np.sin(angles)))
+    return sum(float(gap.max()) for gap in gaps) < NEAR * size
+
+
+def refined(guess: Guess, found: Workings) -> Iterator[tuple[Guess, tuple[str, str], bool]]:
+    """Yield the guess with the bases that its values may come from, their range, and whether all in it are as good."""
+    for low, high, every in _intervals(guess, found):
+        yield _with_base(guess, low, high), _text(low, high), every
+
+
+def ends_of(guess: Guess, found: Workings) -> tuple[tuple[str, str] | None, bool]:
+    """Return from which base to which the values would be the same, and whether all between; None if unknown."""
+    base = float(guess.keys.get("base", "10000"))
+    holding = (((low, high), every) for low, high, every in _intervals(guess, found, base) if low <= base <= high)
+    ends, every = next(holding, (None, True))
+    return _text(*ends) if ends else None, every
+
+
+def _intervals(guess: Guess, found: Workings, base: float | None = None) -> Iterator[tuple[float, float, bool]]:
+    """Yield ends of bases, and whether all values between are as good, the frequencies' first where they show."""
+    given = float(guess.keys.get("base", "10000"))
+    exponents = exponents_of(guess, found.how.exact, given) if "base" in guess.free else None
+    if exponents is None:
         return
-    log = np.log(float(guess.keys.get("base", "10000")))
-    if not log or not (found.how.exact > 0).all():
-        return
-    top, exponents = found.how.exact[0], -np.log(found.how.exact / found.how.exact[0]) / log
-    halves = 2 / exponents[1]
-    if not np.isfinite(halves) or abs(halves - round(halves)) > 1e-6 * halves or np.ptp(np.diff(exponents)) > 1e-9:
-        return  # no powers of the base over half a width: another scaling's
-    for used, kind in ((_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)):
-        if used is None or kind not in BITS or (used <= 0).any():
+    if found.how.frequencies in NARROW or found.how.grain not in NARROW:
+        for ends in _bounds(found, exponents, given, base):
+            yield *ends, True
+    yield from _fitted(found, given, exponents)
+
+
+def _text(low: float, high: float) -> tuple[str, str]:
+    return f"{low:.12g}", f"{high:.12g}"
+
+
+def exponents_of(guess: Guess, exact: Floats, base: float) -> Floats | None:
+    """Return by which power of the base each frequency falls, those of pairs that rest 0; None where all rest."""
+    other = replace(guess, keys={**guess.keys, "base": number_text(Decimal(repr(base * (1 + NUDGE))))})
+    try:
+        plan = make(other, "float64").plan
+    except PecliError:
+        return None
+    moved = np.array([float(w) for w in plan.frequencies])[: len(exact)] if isinstance(plan, Waves) else exact
+    told = (exact > 0) & (moved > 0)
+    exponents = np.zeros(len(exact))
+    exponents[told] = -np.log(moved[told] / exact[told]) / np.log1p(NUDGE)
+    exponents[np.abs(exponents) < NONE] = 0.0
+    return exponents if exponents.any() else None
+
+
+def _bounds(
+    found: Workings, exponents: Floats, given: float, base: float | None = None
+) -> Iterator[tuple[float, float]]:
+    """Yield bases from which to which rounded frequencies are as they are, exactly or within a power's errors.
+
+    If a base is asked for, those that hold it.
+    """
+    shown = [(_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)]
+    if found.how.frequencies in NARROW and base is None:
+        shown.append((found.nearest(), found.how.frequencies))
+    for used, kind in shown:
+        if used is None or kind == "float64":
             continue
-        unit = np.ldexp(1.0, np.frexp(used)[1] - BITS[kind])
-        some = exponents > 0
+        unit = spacing(used, kind)
         for slack in SLACKS[: 1 if kind == "bfloat16" else None]:
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                low = (top / (used[some] + slack * unit[some])) ** (1 / exponents[some])
-                high = (top / (used[some] - slack * unit[some])) ** (1 / exponents[some])
-            ends = float(np.nanmax(low, initial=1e-6)), float(np.nanmin(high, initial=1e30))
-            if ends[0] <= ends[1]:
-                yield _with_base(guess, *ends), (f"{ends[0]:.9g}", f"{ends[1]:.9g}")
+            ends = between(given, found.how.exact, exponents, used, slack * unit)
+            if ends[0] <= (ends[1] if base is None else base) <= ends[1]:
+                yield ends
                 break
-    base, error = _fitted(found, log, exponents)
-    for width in (2.0, 8.0):
-        yield _with_base(guess, base * (1 - width * error), base * (1 + width * error)), None
+
+
+def between(base: float, exact: Floats, exponents: Floats, used: Floats, loose: Floats) -> tuple[float, float]:
+    """Return from which base to which frequencies are as shown, to so much; an empty interval where they disagree."""
+    some = exponents > 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        low = base * (exact[some] / (used[some] + loose[some])) ** (1 / exponents[some])
+        high = base * (exact[some] / (used[some] - loose[some])) ** (1 / exponents[some])
+    return _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
+
+
+def _most(low: Floats, high: Floats) -> tuple[float, float]:
+    """Return where most of some intervals overlap, nearly all of them at least; an empty one else."""
+    inside = ((low[:, None] <= low) & (low <= high[:, None])).sum(axis=0)  # of how many each lower end is part
+    best = int(inside.argmax())
+    if inside[best] < OVERLAP * len(low):
+        return 1.0, 0.0
+    return float(low[best]), float(high[(low <= low[best]) & (low[best] <= high)].min())
 
 
 def _with_base(guess: Guess, low: float, high: float) -> Guess:
     base = shortest(low, high)
     return replace(
-        guess, keys={**guess.keys, "base": number_text(base)}, cost=float(digits(base)) + SHIFTED * _shifted(guess)
+        guess,
+        keys={**guess.keys, "base": number_text(base)},
+        cost=guess.cost + digits(base) - digits(Decimal(guess.keys.get("base", "10000"))),
     )
 
 
-def _shifted(guess: Guess) -> bool:
-    return guess.keys.get("shift", "0") != "0"
+def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[float, float, bool]]:
+    """Yield ends of the bases that fit all values: what every value allows (True), then what all do on average.
 
-
-def _fitted(found: Workings, log: float, exponents: Floats) -> tuple[float, float]:
-    """Return the base that fits all values best, by Newton's method on its logarithm, and its relative error.
-
-    An angle p w changes by -e p w with the logarithm of the base, e the exponent of the pair; early rows come
-    first, whose angles are right to a fraction of a turn.
+    By Newton's method on its logarithm.  An angle p w changes by -e p w with it, e the exponent of the pair; early
+    rows come first, whose angles are right to a fraction of a turn.
     """
-    reading, how = found.reading, found.how
-    cos, sin = (reading.second, reading.first) if found.swapped else (reading.first, reading.second)
-    positions = found.start + found.step * (np.arange(len(cos), dtype=np.float64) + reading.rows.start)
-    half = spacing(cos, how.grain) / 2, spacing(sin, how.grain) / 2
+    how = found.how
+    parts, positions = found.parts, found.positions
+    half = [spacing(part, how.grain) / 2 + ROUNDED[how.grain] * np.abs(part) for part in parts]
     if how.way == "cut":  # towards zero: the middle of what is cut to a value lies half a unit beyond it
-        cos, sin = cos + np.copysign(half[0], cos), sin + np.copysign(half[1], sin)
-    error = 1.0
-    for rows in (*(2**k for k in range(4, 13) if 2**k < len(cos)), len(cos), len(cos)):
-        w = how.exact[0] * np.exp(-exponents * log)
-        angles = np.outer(positions[:rows], w)
-        slope = -angles * exponents
-        away = (sin[:rows] * np.cos(angles) - cos[:rows] * np.sin(angles)) / how.magnitude  # sine of the angle's error
-        total = float((slope**2).sum()) or 1.0
-        log += float((away * slope).sum()) / total
-        error = float(np.sqrt((away**2).mean() / total)) + 2.0**-50
-    return float(np.exp(min(log, LARGEST_LOG))), error
+        up = [np.copysign(spacing(part, how.grain) / 2, part) for part in parts]
+        parts = parts[0] + up[0], parts[1] + up[1]
+    log, error, turned = 0.0, 1.0, 0.0 if how.name == "float64" else 2 * 2.0**-24  # roundings of an angle, of its size
+    for rows in (*(2**k for k in range(4, 13) if 2**k < len(parts[0])), len(parts[0]), len(parts[0])):
+        angles = np.outer(positions[:rows], how.exact * np.exp(-exponents * log))
+        turn = -angles * exponents
+        made = how.magnitude * np.cos(angles), how.magnitude * np.sin(angles)
+        slopes = -made[1] * turn, made[0] * turn
+        rests = parts[0][:rows] - made[0], parts[1][:rows] - made[1]
+        total = sum(float((slope**2).sum()) for slope in slopes) or 1.0
+        change = sum(float((rest * slope).sum()) for rest, slope in zip(rests, slopes, strict=True)) / total
+        log += change
+        error = float(np.sqrt(sum((rest**2).mean() for rest in rests) / 2 / total)) + 2.0**-50
+    low, high = -np.inf, np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for rest, slope, unit in zip(rests, slopes, half, strict=True):
+            loose = unit + turned * np.abs(slope / np.where(exponents == 0, 1, exponents))
+            kept = np.abs(rest) <= OUTLYING * np.maximum(loose, np.median(np.abs(rest)))
+            ends = np.where(kept, (rest - loose) / slope, np.nan), np.where(kept, (rest + loose) / slope, np.nan)
+            low = max(low, float(np.nanmax(np.minimum(*ends))))
+            high = min(high, float(np.nanmin(np.maximum(*ends))))
+    log -= change
+    soft = [(change - width * error, change + width * error, False) for width in (2.0, 8.0)]
+    for start, stop, every in ((low, high, how.name not in NARROW), *soft):
+        if start <= stop and abs(log) + abs(stop) + abs(start) < FARTHEST:
+            yield base * float(np.exp(log + start)), base * float(np.exp(log + stop)), every
 
 
 def _second_row(found: Workings) -> Floats | None:
@@ -163,6 +263,5 @@ def _second_row(found: Workings) -> Floats | None:
     at = (1 - found.start) / found.step - found.reading.rows.start
     if at != int(at) or not 0 <= at < len(found.reading.first):
         return None
-    parts = found.reading.first[int(at)], found.reading.second[int(at)]
-    cos, sin = parts[::-1] if found.swapped else parts
-    return rounded(np.arctan2(sin, cos), "bfloat16")
+    cos, sin = found.parts
+    return rounded(np.arctan2(sin[int(at)], cos[int(at)]), "bfloat16")

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pecli.declare.tabular import Tabular
+from pecli.identification.fitting import refitted
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import identify_vector
-from pecli.identification.verdict import UNKNOWN, Identification, verdict, verdict_of_arithmetic
+from pecli.identification.verdict import DIGIT, UNKNOWN, Identification, verdict, verdict_of_arithmetic
+from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
-from pecli.measures.samples import take
+from pecli.measures.samples import Sample, grain, take
 from pecli.measures.spectra import LEVELS
+from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 HEAD = 96  # rows that a rule shows in, where others follow none
 LEVEL = list(LEVELS)
 MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
+MOST_BYTES = 1 << 26  # of a table that is turned over
+LEAST = 8  # rows and columns of one
+WHOLE = ("int", "uint", "bool")
 BESIDE = 512  # rows of further arrays that an encoding looks at
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
@@ -40,14 +46,43 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
     positions : (n,) ndarray, optional
         Those of its rows, where the table does not say and they are not evenly spaced.
     """
+    found, told = _identified(table, positions)
+    turned = _turned(table) if found.confidence == "unknown" and positions is None else None
+    if turned is not None:
+        other, _ = _identified(turned, None, plainly=True)
+        if other.recipe:
+            return replace(other, notes=("rows and columns are exchanged", *other.notes))
+    return replace(found, notes=told) if found.recipe is None else found
+
+
+def _turned(table: Tabular) -> Tabular | None:
+    """Return the table with rows and columns exchanged; None where that is no table of positions."""
+    arrays = [array for array in table.arrays if array.bytes]
+    large = sum(array.bytes for array in arrays) > MOST_BYTES
+    if large or any(len(a.shape) != 2 or min(a.shape) < LEAST or a.dtype.startswith(WHOLE) for a in arrays):
+        return None
+    values = table.read_rows([a.name for a in arrays], 0, max((a.rows for a in arrays), default=0))
+    return InMemory({a.name: np.ascontiguousarray(values[a.name].T) for a in arrays}) if arrays else None
+
+
+def _identified(
+    table: Tabular, positions: NDArray[Any] | None, *, plainly: bool = False
+) -> tuple[Identification, tuple[str, ...]]:
+    """Return what a table is as it stands, and its statistics where that is unknown.
+
+    `plainly`: by all its rows together, at equal distance.
+    """
     best = UNKNOWN
+    told: tuple[str, ...] = ()
     parts = list(_parts(table))
     for names, beside in parts:
         sample = take(table, names=names)
         if not sample.planes or not all(plane.values.size for plane in sample.planes):
             continue
         known = sample.positions if positions is None else positions
-        if evenly_spaced(known):
+        if plainly:
+            found = _by(Evidence(sample, beside))
+        elif evenly_spaced(known):
             found = identify_evidence(Evidence(sample, beside))
             if found.confidence == "unknown":
                 found = identify_scattered(Evidence(sample, beside), None)
@@ -56,9 +91,11 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
         if ORDER.index(found.confidence) > ORDER.index(best.confidence):
             part = len(parts) > 1 and len(names) == 1
             best = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
-        if best.confidence == "sure":
+        if best.confidence == "sure" or (best.recipe and best.equal == 1.0):
             break
-    return best
+        if best.recipe is None:
+            told = told or statistics_of(sample)
+    return best, told
 
 
 ORDER = ("unknown", "likely", "sure")
@@ -91,11 +128,25 @@ def _cosines_and_sines(names: list[str]) -> list[str]:
 def identify_evidence(evidence: Evidence) -> Identification:
     """Identify a table whose rows are evenly spaced; by some of its rows where all together tell nothing."""
     best = UNKNOWN
-    for window in (None, *_windows(evidence)):
-        best = _by(replace(evidence, window=window))
-        if best.confidence != "unknown":
-            break
+    for sample in _grains(evidence):
+        for window in (None, *_windows(evidence)):
+            best = _by(replace(evidence, sample=sample, window=window))
+            if best.confidence != "unknown":
+                return best
     return best
+
+
+def _grains(evidence: Evidence) -> Iterator[Sample]:
+    """Yield the sample with its grain, and with the coarser one of rows that may be right where others are spoiled."""
+    sample = evidence.sample
+    yield sample
+    rows = min(len(plane.values) for plane in sample.planes)
+    seen = {sample.grain}
+    for part in (slice(1, rows // 4), slice(rows // 4, rows // 2)) if rows >= HEAD // 4 else ():
+        coarser = grain([replace(plane, values=plane.values[part]) for plane in sample.planes], sample.dtype)
+        if coarser not in seen:
+            seen.add(coarser)
+            yield replace(sample, grain=coarser)
 
 
 def _windows(evidence: Evidence) -> Iterator[slice]:
@@ -112,21 +163,28 @@ def _by(evidence: Evidence) -> Identification:
     """Return the best verdict on what the encodings suggest: exact, else of an arithmetic, else nearly so."""
     guesses = list(guesses_of(evidence))
     vectors = [identify_vector(guess, evidence) for guess in guesses if guess.vector]
-    if any(found.recipe for found in vectors):
-        return max(vectors, key=lambda found: found.equal or 0.0)
     trials = [t for guess in guesses if not guess.vector and (t := try_guess(guess, evidence)) is not None]
+    if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
+        return max(vectors, key=lambda found: found.equal or 0.0)
+    if not any(t.equal == 1.0 for t in trials):
+        again = [g for t in _likely(trials) if not t.guess.partition for g in refitted(t.guess, evidence)]
+        trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
         return _with_aliases(verdict(exact[0], evidence), exact)
-    best = UNKNOWN
-    likely = sorted(trials, key=lambda t: (t.guess.listed, LEVEL.index(t.guess.level), t.guess.cost, -t.equal))
-    likely = _different(likely)[:MOST_VERDICTS]
-    for judge in (verdict_of_arithmetic, verdict):
-        found = [judge(trial, evidence) for trial in likely]
-        best = max((UNKNOWN, *found), key=_rank)
-        if best.confidence != "unknown":
-            break
-    return best
+    found = [judge(trial, evidence) for trial in _likely(trials) for judge in (verdict, verdict_of_arithmetic)]
+    return max((UNKNOWN, *found), key=_rank)
+
+
+def _likely(trials: list[Trial]) -> list[Trial]:
+    """Return the few trials that are worth a closer look."""
+
+    def merit(trial: Trial) -> tuple[bool, float, float, int, float]:
+        level = LEVEL.index(trial.guess.level)
+        return trial.guess.listed, -round(trial.intact, 1), -round(trial.equal, 1), level, trial.guess.cost
+
+    found = sorted(trials, key=merit)
+    return _different(found)[:MOST_VERDICTS]
 
 
 def _different(trials: list[Trial]) -> list[Trial]:
@@ -139,10 +197,11 @@ def _different(trials: list[Trial]) -> list[Trial]:
     return list(found.values())
 
 
-def _rank(found: Identification) -> tuple[int, float, float]:
-    """Return what makes one verdict better than another: how sure, how many values, and how few digits."""
-    cost = found.guess.cost if found.guess else 0.0
-    return ORDER.index(found.confidence), found.equal or 0.0, -cost
+def _rank(found: Identification) -> tuple[bool, float, float, int]:
+    """Return what makes one verdict better than another: how many values, how few digits, and how sure."""
+    cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
+    equal = float(sure == 2) if found.equal is None else found.equal
+    return sure > 0, equal - DIGIT * (equal < 1) * cost, -cost, sure
 
 
 def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:

@@ -74,7 +74,7 @@ def _from_runs(evidence: Evidence, positions: Floats | None) -> Iterator[Guess]:
         planes = [replace(p, values=p.values[rows], rows=rows.stop - rows.start) for p in evidence.sample.planes]
         for guess in guesses_of(Evidence(replace(evidence.sample, planes=planes))):
             at = positions if positions is not None else _located(evidence, guess)
-            if at is not None and len(at) == len(evidence.sample.planes[0].values):
+            if at is not None and len(at) == len(evidence.sample.planes[0].values) and not evenly_spaced(at):
                 own = {k: v for k, v in guess.table.items() if k not in ("length", "start", "step")}
                 yield replace(guess, table={**own, "positions": _listed(at)})
 

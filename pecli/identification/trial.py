@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from pecli.errors import PecliError
 from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
-from pecli.measures.lanes import Lane, lane_of, regrouped
+from pecli.measures.lanes import Filled, Lane, lane_of, regrouped
 from pecli.measures.samples import Floats
+from pecli.measures.waves import NARROW
 from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.table import Table
 
@@ -45,6 +46,10 @@ class Trial:
         Share of the values that are as near as another way to compute them in double or single precision leaves.
     allowed : float
         What that is, for a table of these rows.
+    intact : float
+        Share of the rows whose values are all equal.
+    stand_in : float, optional
+        What stands in the table where the recipe has minus infinity.
     """
 
     guess: Guess
@@ -55,6 +60,15 @@ class Trial:
     units: float = 0.0
     near: float = 1.0
     allowed: float = 0.0
+    intact: float = 1.0
+    stand_in: float | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the recipe does not say."""
+        if self.stand_in is None:
+            return self.guess.notes
+        return (*self.guess.notes, f"{self.stand_in:g} stands where keys are hidden, and the recipe has minus infinity")
 
 
 def make(guess: Guess, dtype: str) -> Table:
@@ -77,9 +91,13 @@ def try_guess(guess: Guess, evidence: Evidence) -> Trial | None:
             if guess.partition:
                 return Trial(guess, table.recipe or "", [], 0.0)
             pairs = pairs_of(guess, table, evidence)
-            if pairs is None or not all(_screened(a, b, evidence.window) for a, b in pairs):
+            if pairs is None or not (guess.level in NARROW or all(_screened(a, b, evidence.window) for a, b in pairs)):
                 return None
+            number = _stand_in(*pairs[0]) if len(pairs) == 1 else None
+            if number is not None:
+                pairs = [(pairs[0][0], Filled.of(pairs[0][1], number))]
             trial = _tried(guess, table.recipe or "", pairs, sample.grain, evidence.window)
+            trial = replace(trial, stand_in=number)
         except PecliError:
             return None
         if found is None or trial.equal > found.equal:
@@ -118,13 +136,22 @@ def _side_by_side(left: Lane, right: Lane) -> tuple[Lane, Lane] | None:
     return regrouped(left, width), regrouped(right, width)
 
 
+def _stand_in(left: Lane, right: Lane) -> float | None:
+    """Return the one number that stands in the first row where the recipe has minus infinity; None where it does."""
+    if type(right) is not Lane:
+        return None
+    x, y = read_rows(left, 0, 1), read_rows(right, 0, 1)
+    found = x[np.isneginf(y)]
+    return float(found[0]) if found.size and np.isfinite(found).all() and (found == found[0]).all() else None
+
+
 def _screened(left: Lane, right: Lane, window: slice | None) -> bool:
     """Whether most values of an early row or one in the middle are near; a narrow arithmetic leaves slow pairs so."""
     first, stop = (0, left.rows) if window is None else (window.start, window.stop)
     for row in dict.fromkeys((min(first + 1, stop - 1), (first + stop) // 2)):
-        x, y = _values(left, row, row + 1), _values(right, row, row + 1)
+        x, y = read_rows(left, row, row + 1), read_rows(right, row, row + 1)
         with np.errstate(invalid="ignore"):
-            near = (np.abs(x - y) <= SCREENED * max(1.0, _largest(y))) | (x == y) | np.isnan(x)
+            near = (np.abs(x - y) <= SCREENED * max(1.0, _largest(y))) | (x == y) | np.isnan(x) | np.isneginf(y)
         if near.mean() < 0.5:
             return False
     return True
@@ -135,21 +162,23 @@ def _largest(values: Floats) -> float:
 
 
 def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | None) -> Trial:
-    equal, count, residual, units, near = 0, 0, 0.0, 0.0, 0
+    equal, count, residual, units, near, intact = 0, 0, 0.0, 0.0, 0, 1.0
     allowed = _allowed(guess, pairs, grain)
     for left, right in pairs:
         rows = left.rows if left.rows * left.row_size <= WHOLE else min(ROWS, left.rows)
         first, stop = (0, rows) if window is None else (window.start, window.stop)
-        x, y = _values(left, first, stop), _values(right, first, stop)
+        x, y = read_rows(left, first, stop), read_rows(right, first, stop)
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         equal, count = equal + int(same.sum()), count + same.size
+        intact = min(intact, float(same.all(axis=1).mean()))
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
             near += int((gap <= allowed).sum())
             residual = max(residual, float(gap.max()))
             units = max(units, float((gap / spacing(x[~same], grain)).max()))
-    return Trial(guess, recipe, pairs, equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed)
+    shares = equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed, intact
+    return Trial(guess, recipe, pairs, *shares)
 
 
 def _allowed(guess: Guess, pairs: Pairs, grain: str) -> float:
@@ -164,7 +193,7 @@ ROUNDINGS = 8.0  # of an angle of a table in double precision, which add to thos
 FLOAT32_ANGLES = 2e-5  # largest difference of a table over a grid, whose angles stay below a hundred
 
 
-def _values(lane: Lane, start: int, stop: int) -> Floats:
+def read_rows(lane: Lane, start: int, stop: int) -> Floats:
     found: Floats = floats(lane.read(start, stop), lane.dtype).astype(np.float64).reshape(stop - start, -1)
     return found
 

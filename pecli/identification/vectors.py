@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,13 @@ from pecli.declare.plan import Waves
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
+from pecli.identification.computed import between, exponents_of
+from pecli.identification.fitting import said, wide
 from pecli.identification.verdict import UNKNOWN, Identification
+from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
+from pecli.numbers.text import number_text
 
 
 def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
@@ -35,8 +40,15 @@ def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
             continue
         equal, residual = float((values == given).mean()), float(np.abs(exact - given).max())
         if (np.abs(values / given - 1) <= NEAR).all() and equal > (best.equal or 0.0):
-            confidence = "sure" if equal == 1.0 else "likely"
-            best = Identification(str(recipe), confidence, residual, equal, how, guess.notes, guess=guess)
+            base = float(guess.keys.get("base", "10000"))
+            exponents = exponents_of(guess, exact, base)
+            unit = spacing(given, evidence.sample.grain)
+            ends = (1.0, 0.0) if exponents is None else between(base, exact, exponents, given, unit * SLACK[how])
+            ranges = {"base": (f"{ends[0]:.12g}", f"{ends[1]:.12g}")} if ends[0] < ends[1] else {}
+            open_ = any(wide(number_text(Decimal(repr(base))), span) for span in ranges.values())
+            confidence = "sure" if equal == 1.0 and not open_ else "likely"
+            notes = (*guess.notes, *said(ranges))
+            best = Identification(str(recipe), confidence, residual, equal, how, notes, ranges=ranges, guess=guess)
     return best
 
 
@@ -50,4 +62,5 @@ def _by_steps(recipe: Recipe, plan: Waves) -> Floats | None:
     return found
 
 
+SLACK = {"exact": 0.5, "float32": 1.5}  # units by which a frequency may be off
 NEAR = 2.0**-20  # relative difference of powers in float32, of up to nine units

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from pecli.comparison.compare import compare_lanes
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
-from pecli.identification.computed import explained, refined
+from pecli.identification.computed import Workings, ends_of, explained, refined
+from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide
 from pecli.identification.places import differences
-from pecli.identification.ranges import ranges_of, wide
 from pecli.identification.trial import Trial, make
 from pecli.measures.evidence import Evidence
 from pecli.measures.lanes import Strip
 from pecli.measures.profiles import strays
+from pecli.measures.spectra import SHORT
+from pecli.numbers.shortest import digits
 from pecli.numbers.types import real_type
 
+INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others are spoiled
+SPOILED = 8.0  # units by which a spoiled value is off at least; other numbers of a recipe leave less
 NEARLY = 0.9  # share of equal values that rounded parameters leave
+DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
 
@@ -90,9 +96,13 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
     if trial.equal == 1.0:
         how = "exact" if sample.grain == real_type(sample.dtype) else f"exact, rounded to {sample.grain}"
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
+    if trial.intact >= INTACT and trial.units > SPOILED and not trial.guess.listed:
+        return _over_all(trial, "exact", evidence)
+    if evidence.window is not None and trial.equal > NEARLY and not trial.guess.listed:
+        return _over_all(trial, "exact", evidence)
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
-        return _likely(trial, trial.residual, trial.equal, "exact", note)
+        return _likely(trial, trial.residual, trial.equal, "exact", note, near_ranges(trial.guess, evidence))
     if trial.near < NEARLY or trial.guess.listed or not trial.allowed:
         return UNKNOWN
     note = WAYS[sample.grain]
@@ -100,7 +110,7 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
         tolerance = Tolerance(atol=trial.allowed)
         arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
         note = f"{note}, but {differences(arrays)}"
-    return _likely(trial, trial.residual, trial.equal, sample.grain, note)
+    return _likely(trial, trial.residual, trial.equal, sample.grain, note, near_ranges(trial.guess, evidence))
 
 
 WAYS = {
@@ -109,9 +119,11 @@ WAYS = {
 }
 
 
-def _likely(trial: Trial, residual: float, equal: float, arithmetic: str, note: str) -> Identification:
-    notes = (*trial.guess.notes, note)
-    return Identification(trial.recipe, "likely", residual, equal, arithmetic, notes, guess=trial.guess)
+def _likely(
+    trial: Trial, residual: float, equal: float, arithmetic: str, note: str, ranges: Mapping[str, tuple[str, str]]
+) -> Identification:
+    notes = (*trial.notes, note, *said(ranges, "is as near"))
+    return Identification(trial.recipe, "likely", residual, equal, arithmetic, notes, ranges=ranges, guess=trial.guess)
 
 
 def _trained(trial: Trial, evidence: Evidence) -> Identification:
@@ -130,24 +142,31 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
-        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays))
-    ranges, notes = ranges_of(trial.guess, evidence), trial.guess.notes
-    confidence = "likely" if trial.guess.listed or any(wide(ends) for ends in ranges.values()) else "sure"
-    notes = (*notes, *_said(ranges))
+        return _likely(
+            trial, figures.max_abs, equal, arithmetic, differences(arrays), near_ranges(trial.guess, evidence)
+        )
+    ranges = ranges_of(trial.guess, evidence)
+    notes = (*trial.notes, *said(ranges))
+    open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items())
+    confidence = "likely" if trial.guess.listed or open_ or trial.stand_in is not None else "sure"
     return Identification(trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, ranges=ranges, guess=trial.guess)
+
+
+Explanation = tuple[Guess, Workings, tuple[str, str] | None, bool]
+"""A guess, how its values were computed, the ends of its base, and whether all between give the same values."""
 
 
 def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     """Return what a guess is worth whose values were computed with roundings: unknown if none explains them."""
-    guess, ends = trial.guess, None
-    best = explained(guess, evidence)
+    best = explained(trial.guess, evidence)
     if best is None:
         return UNKNOWN
-    if best.how.equal < 1.0:
-        for other, span in refined(guess, best):
-            found = explained(other, evidence)
-            if found is not None and found.how.equal > best.how.equal:
-                best, guess, ends = found, other, span
+    found: list[Explanation] = [(trial.guess, best, *ends_of(trial.guess, best))]
+    for other, span, all_of_it in refined(trial.guess, best):
+        how = explained(other, evidence)
+        if how is not None:
+            found.append((other, how, span, all_of_it))
+    guess, best, ends, every = max(found, key=_merit)
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
     if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
@@ -157,14 +176,20 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     name, equal = best.how.name, 1 - wrong / max(count, 1)
     if wrong:
         notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
-        return Identification(recipe, "likely", residual, equal, name, notes, guess=guess)
-    if ends is None:
-        ends = next((span for other, span in refined(guess, best) if other.keys == guess.keys), None)
+    ends = ends if every or wrong else None
     ranges = {"base": ends} if ends else {}
-    notes = (*notes, *_said(ranges))
-    confidence = "likely" if ends and wide(ends) else "sure"
+    notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
+    open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and _long(chosen(guess, "base"))
+    confidence = "likely" if wrong or open_ else "sure"
     return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)
 
 
-def _said(ranges: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(f"{name}: any from {low} to {high} gives these values" for name, (low, high) in ranges.items())
+def _merit(found: Explanation) -> tuple[float, float]:
+    """Return what makes one explanation better: how many values it gives, a few for each digit, and fewer digits."""
+    guess, workings, *_ = found
+    return workings.how.equal - DIGIT * (workings.how.equal < 1) * guess.cost, -guess.cost
+
+
+def _long(number: str) -> bool:
+    """Whether a number has more digits than somebody would choose."""
+    return digits(Decimal(number)) > SHORT

@@ -18,11 +18,14 @@ from pecli.measures.samples import Floats, rounded
 from pecli.records import dataclass
 
 ROWS = 192
-NEIGHBOURS = 14  # float32 units by which a framework's frequency may be off: exp instead of a power gives up to 9
+NEIGHBOURS = {"float32": 14, "float16": 8, "bfloat16": 4}
+"""Units by which a frequency may be off: exp instead of a power gives up to 9 in float32, an odd base some more."""
 ENOUGH = 0.9  # share of values that must be equal to the bit
 BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
 SPREAD = 12.0  # roundings of an angle in float32
 CLOSE = 0.995  # share that must be equal or next to it, where the mathematical library's own cosine shows
+ROUNDED = {"bfloat16": 2.0**-24, "float16": 2.0**-24, "float32": 2.0**-50, "float64": 2.0**-50}
+"""What a calculation before the last rounding adds: narrow values come from float32 ones."""
 ORDER = ("bfloat16", "float16", "float32", "float64")
 
 
@@ -129,7 +132,7 @@ def find_arithmetic(
         tried.append(_scored(way, at, cosines, sines))
         if tried[-1].equal == 1.0:
             return tried[-1]
-    tried.append(_nearest_float32(tried[1], at, cosines, sines))
+    tried.append(nearest(tried[1], at, cosines, sines))
     exact = tried[0]
     best = max(tried, key=lambda found: (round(found.equal, 3), found.close))
     if exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones, unless to the bit
@@ -179,23 +182,19 @@ def _shares(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> tup
     return equal / 2, close / 2
 
 
-def _nearest_float32(float32: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> Arithmetic:
-    """Return float32 arithmetic with each frequency the float32 number near the exact one that does best."""
-    best_equal, best_close = np.full(len(float32.used), -1.0), np.zeros(len(float32.used))
-    best = float32.used.copy()
-    near = {0: float32.used.astype(np.float32)}
-    for k in range(1, NEIGHBOURS + 1):
-        near[k] = np.nextafter(near[k - 1], np.float32(np.inf))
-        near[-k] = np.nextafter(near[1 - k], np.float32(0))
-    for k in sorted(near, key=abs):
-        used = near[k].astype(np.float64)
-        equal, close = (share.mean(axis=0) for share in _shares(replace(float32, used=used), positions, cos, sin))
+def nearest(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> Arithmetic:
+    """Return an arithmetic with each frequency the number of its type near the exact one that does best."""
+    best_equal, best_close = np.full(len(way.used), -1.0), np.zeros(len(way.used))
+    best, unit = way.used, spacing(way.used, way.frequencies)
+    for k in sorted(range(-NEIGHBOURS[way.frequencies], NEIGHBOURS[way.frequencies] + 1), key=abs):
+        used = way.used + k * unit
+        equal, close = (share.mean(axis=0) for share in _shares(replace(way, used=used), positions, cos, sin))
         better = equal + close > best_equal + best_close + 1e-9
         best_equal, best_close = np.where(better, equal, best_equal), np.where(better, close, best_close)
         best = np.where(better, used, best)
         if (best_equal == 1.0).all():
             break
-    return replace(float32, used=best, equal=float(best_equal.mean()), close=float(best_close.mean()))
+    return replace(way, used=best, equal=float(best_equal.mean()), close=float(best_close.mean()))
 
 
 def _bounded(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> float:
@@ -213,6 +212,7 @@ def _bounded(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> fl
 def spacing(values: Floats, kind: str) -> Floats:
     """Return one unit in the last place of values of a type."""
     bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}[kind]
+    smallest = 2.0**-14 if kind == "float16" else 1e-30  # of full precision
     with np.errstate(invalid="ignore"):
-        found: Floats = np.ldexp(1.0, np.frexp(np.maximum(np.abs(values), 1e-30))[1] - 1 - bits)
+        found: Floats = np.ldexp(1.0, np.frexp(np.maximum(np.abs(values), smallest))[1] - 1 - bits)
     return found

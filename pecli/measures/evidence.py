@@ -9,14 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
-from pecli.measures.parts import Lone, lone_parts
+from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.profiles import Profile, profile_of
-from pecli.measures.readings import Reading, pairs_of, readings, squeezed
+from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, sides_of
-from pecli.measures.spectra import Measured
+from pecli.measures.spectra import SAFETY, Measured
 from pecli.measures.waves import Rule, Wave, explain, in_series
+from pecli.numbers.shortest import shortest
+from pecli.numbers.text import number_text
 
 USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
@@ -121,13 +124,18 @@ class Evidence:
         return profile_of(self.whole) if alone else None
 
     @cached_property
-    def matrix(self) -> Floats | None:
-        """The one array as (rows, columns), all finite; None where there are several."""
+    def rows(self) -> Floats | None:
+        """The one array as (rows, columns), whatever stands in it; None where there are several."""
         if len(self.sample.planes) != 1 or self.window is not None:
             return None
         values = squeezed(self.sample.planes[0].values)
         values = values[:, None] if values.ndim == 1 else values
-        return values if values.ndim == 2 and len(values) > 0 and np.isfinite(values).all() else None
+        return values if values.ndim == 2 and len(values) > 0 else None
+
+    @cached_property
+    def matrix(self) -> Floats | None:
+        """The same where all values are finite."""
+        return self.rows if self.rows is not None and np.isfinite(self.rows).all() else None
 
     @cached_property
     def lone(self) -> tuple[Lone, ...]:
@@ -143,7 +151,8 @@ class Evidence:
             return None
         steps = values.reshape(-1)
         falls = steps[0] <= 1 and (steps > 0).all() and (np.diff(steps) < 0).all()
-        return Measured(steps, 2 * self.resolution * steps, float(len(steps))) if falls else None
+        half = spacing(steps, self.sample.grain) / 2 / SAFETY  # a bound, where measured steps have a deviation
+        return Measured(steps, half, float(len(steps))) if falls else None
 
     @cached_property
     def square(self) -> Floats | None:
@@ -202,6 +211,13 @@ class Evidence:
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.resolution, self.sample.grain):
                 found[wave.spectrum.keys.get("base", "10000")] = None
+        if not found and len(line[0]) > 3:
+            fastest = fastest_steps(np.concatenate([p[:, moving] for p in line], axis=1), self.resolution)
+            columns = sum(p.shape[1] for p in self.points)
+            for half in {columns / 2 / len(sides.lengths), np.ceil(moving.sum() / (3 - len(self.points)))}:
+                for log, error in fastest:
+                    spread = error * half
+                    found[number_text(shortest(np.exp(log * half - spread), np.exp(log * half + spread)))] = None
         return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
 
     @cached_property
@@ -217,7 +233,7 @@ class Evidence:
                 ("half", np.s_[:, : width // 2], np.s_[:, width // 2 :]),
                 ("interleaved", np.s_[:, 0::2], np.s_[:, 1::2]),
             ):
-                if all(np.array_equal(part[a], part[b]) for part in (cos, sin)):
+                if all(twice(part, a, b) for part in (cos, sin)):
                     found.insert(0, (layout, width, cos[a], sin[a]))
         return tuple(found)
 

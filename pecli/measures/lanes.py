@@ -166,3 +166,33 @@ class Regrouped(Lane):
         """Return rows."""
         times = self.row_size // math.prod(self.inner)
         return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled(Lane):
+    """A lane in which a number stands for minus infinity."""
+
+    number: float = 0.0
+
+    @classmethod
+    def of(cls, lane: Lane, number: float) -> Lane:
+        """Return the lane with a number for minus infinity."""
+        return cls(**{**vars(lane), "number": number})
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows into `out`."""
+        super().fill(start, stop, out)
+        self._put(out)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows."""
+        return self._put(super().read(start, stop))
+
+    def _put(self, values: NDArray[Any]) -> NDArray[Any]:
+        import numpy as np
+
+        if self.dtype == "bfloat16":  # stored as its bits
+            values[values == 0xFF80] = np.float32(self.number).view(np.uint32) >> 16
+        else:
+            values[np.isneginf(values)] = self.number
+        return values

@@ -1,6 +1,6 @@
-"""Cosines or sines alone, and vectors of frequencies: what they say of the pairs that they are part of.
+"""Cosines or sines alone: what they say of the pairs that they are part of.
 
-A cosine x_k = cos (k w) has x_(k-1) + x_(k+1) = 2 cos(w) x_k, and so has a sine; each column gives its step.
+A cosine x_k = cos (a + k w) has x_(k-1) + x_(k+1) = 2 cos(w) x_k, and so has a sine; each column gives its step.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pecli.measures.phase_lines import first_row
+from pecli.measures.placing import position_of
 from pecli.measures.readings import doublings
+from pecli.measures.rhythm import measure
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import Measured
 
 FAR = 1.2  # radians before a quarter of a turn, up to which an angle is read off its cosine or sine
 TELLING = 0.1  # relative error of a step that says something
 SURE = 0.05  # radians a row above which a column's step can be told from its curvature
+QUARTER = np.pi / 2
 
 
 @dataclass(frozen=True)
 class Lone:
-    """One part of rotations whose first row is position 0.
+    """One part of rotations.
 
     Attributes
     ----------
@@ -31,12 +36,27 @@ class Lone:
     pairs : int
     measured : Measured
         The steps of its columns, of the fast ones.
+    phases : (m,) float64, optional
+        Their angles in row 0; None where this is position 0.
     """
 
     part: str
     layout: str
     pairs: int
     measured: Measured
+    phases: Floats | None = None
+
+    def start(self, w: Floats) -> int | None:
+        """Return the position of row 0 for frequencies in radians a row, whole; None where no position has its phases.
+
+        Only the fast pairs are asked: the first of `w`.
+        """
+        if self.phases is None:
+            return 0
+        errors = 2 * self.measured.errors + 1e-12
+        chain, _ = first_row(w[: len(errors)], self.phases, errors)
+        found = position_of(w[: len(errors)], self.phases, errors, chain, "exact")
+        return None if found is None or abs(found[0] - round(found[0])) > 0.25 else round(found[0])
 
 
 def lone_parts(values: Floats, resolution: float) -> Iterator[Lone]:
@@ -45,14 +65,69 @@ def lone_parts(values: Floats, resolution: float) -> Iterator[Lone]:
     if rows < 4 or not np.isfinite(values).all() or np.abs(values).max() > 1:
         return
     part = "cos" if (values[0] == 1).all() else "sin" if not values[0].any() else None
-    if part is None:
-        return
     for layout, left, right in (*doublings(width), ("split", np.s_[:, :], np.s_[:, :])):
         if np.array_equal(values[left], values[right]):
-            steps = _steps(values[left], part, resolution)
-            if steps is not None:
-                yield Lone(part, layout, values[left].shape[1], steps)
+            columns = values[left]
+            pairs = columns.shape[1]
+            if part is None:
+                for name, measured, phases in _anywhere(columns, resolution):
+                    yield Lone(name, layout, pairs, measured, phases)
+            elif (steps := _steps(columns, part, resolution)) is not None:
+                yield Lone(part, layout, pairs, steps)
             return
+
+
+def _curvature(values: Floats, resolution: float) -> tuple[Floats, Floats]:
+    """Return the steps of columns from what three rows add up to, and their errors."""
+    inner = values[1:-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        energy = (inner**2).sum(axis=0)
+        cosine = (inner * (values[:-2] + values[2:])).sum(axis=0) / (2 * energy)
+        steps = np.arccos(np.clip(cosine, -1, 1))
+        return steps, 8 * resolution / np.maximum(np.sin(steps), 1e-9) / np.sqrt(energy)
+
+
+def fastest_steps(values: Floats, resolution: float) -> list[tuple[float, float]]:
+    """Return the logarithm by which the second fastest of cosines and sines is slower than the fastest, and its error.
+
+    Of columns in any order; nothing where that cannot be told.
+    """
+    steps, errors = _curvature(values, resolution)
+    told = np.isfinite(steps) & (steps > SURE) & (errors < TELLING * steps)
+    order = np.argsort(-steps[told])
+    steps, errors = steps[told][order], errors[told][order] / steps[told][order]
+    if not len(steps):
+        return []
+    slower = np.flatnonzero(steps < steps[0] * (1 - 8 * (errors + errors[0])))
+    if not len(slower):
+        return []
+    k = int(slower[0])
+    same = slice(k, k + 2)  # its sine and cosine: the better one
+    best = k + int(errors[same].argmin())
+    first = int(errors[:k].argmin())
+    return [(float(np.log(steps[first] / steps[best])), float(2 * (errors[first] + errors[best])))]
+
+
+def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured, Floats]]:
+    """Yield the fast columns' steps and first angles, as cosines and as sines: the next row gives the other part."""
+    steps, _ = _curvature(values, resolution)
+    count = len(steps) if (steps >= SURE).all() else int((steps >= SURE).argmin())
+    steps, x = steps[:count], values[:, :count]
+    if count < 2 or (np.sin(steps) < SURE).any():
+        return
+    for _ in range(2):  # the second time with the step that all rows give
+        other = (x[:-1] * np.cos(steps) - x[1:]) / np.sin(steps)
+        turning: NDArray[np.complex128] = np.asarray(x[:-1] + 1j * other)
+        size = np.abs(turning)
+        if np.abs(size - 1).max() > 0.5:
+            return
+        rhythm = measure(turning / size, 4 * resolution / float(np.sin(steps).min()))
+        if (rhythm.steps <= 0).any():
+            return
+        steps = rhythm.steps
+    measured = Measured(steps, 4 * rhythm.errors + 1e-16, float(values.shape[1]))
+    for name, phases in (("cos", rhythm.phases), ("sin", rhythm.phases + QUARTER)):
+        yield name, measured, phases
 
 
 def _steps(values: Floats, part: str, resolution: float) -> Measured | None:
@@ -61,17 +136,12 @@ def _steps(values: Floats, part: str, resolution: float) -> Measured | None:
     The slowest cosines do not leave 1: the columns before them say enough.
     """
     rows, m = values.shape
-    inner = values[1:-1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        energy = (inner**2).sum(axis=0)
-        cosine = (inner * (values[:-2] + values[2:])).sum(axis=0) / (2 * energy)
-        steps = np.arccos(np.clip(cosine, -1, 1))
-        errors = 8 * resolution / np.maximum(np.sin(steps), 1e-9) / np.sqrt(energy)
+    steps, errors = _curvature(values, resolution)
     angles = np.arccos(values[1:]) if part == "cos" else np.arcsin(values[1:])
     slopes = np.abs(np.sin(angles) if part == "cos" else np.cos(angles))
     for i in np.flatnonzero(~(steps >= SURE)):
         far = np.flatnonzero(angles[:, i] > FAR)
-        last = (int(far[0]) if len(far) else rows - 1) - 1
+        last = max((int(far[0]) if len(far) else rows - 1) - 1, 0)
         error = resolution * abs(values[last + 1, i]) / max(slopes[last, i], 1e-300) / (last + 1)
         steps[i], errors[i] = angles[last, i] / (last + 1), error
     told = np.isfinite(steps) & (steps > 0) & (errors < TELLING * steps)

@@ -18,7 +18,9 @@ SPREAD = 12.0  # roundings of an angle by which a framework's value may be off
 ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
-def position_of(w: Floats, phases: Floats, errors: Floats, chain: float, level: str) -> tuple[float, float] | None:
+def position_of(
+    w: Floats, phases: Floats, errors: Floats, chain: float, level: str, *, far: bool = True
+) -> tuple[float, float] | None:
     """Return the position that explains all first phases, and its uncertainty.
 
     The chain from slow to fast pairs finds positions within a turn of the
@@ -32,6 +34,8 @@ def position_of(w: Floats, phases: Floats, errors: Floats, chain: float, level: 
     position, spread = _refined(w, phases, loose(chain), np.array([chain]))
     if _agrees(w, phases, loose(float(position[0])), position)[0]:
         return float(position[0]), spread
+    if not far:
+        return None
     slow = np.argsort(w)[:8]
     period = TURN / w[slow[0]]
     most = min(MOST_TURNS, int(2**53 / period))

@@ -137,6 +137,8 @@ def profile_of(sample: Sample) -> Profile | None:
     """Return the profile of a table that may be a bias; None if its shape is none of one."""
     lane = sample.lanes[0]
     shape = tuple(side for side in lane.shape if side != 1)
+    if len(shape) == 1 and lane.shape == (1, *shape) and shape[0] % 2:
+        shape = (1, *shape)  # one head, by distance
     if lane.dtype.startswith("complex") or not shape:
         return None
     if len(shape) == 1:
@@ -161,6 +163,8 @@ def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
         found = _by_distance(values[None])
         if found is not None:
             return Profile("distance", found[0], "single", found[1], width, heads)
+        if (values == values[-1]).all() and np.ptp(values[-1]) > 0:
+            return Profile("key", values[-1:], "dense", False, width, heads)
     return Profile("rows", values[:MOST_HEADS], "row", False, width, 1) if heads <= MOST_HEADS else None
 
 

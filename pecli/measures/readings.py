@@ -17,6 +17,7 @@ from pecli.records import dataclass
 
 Places = tuple[tuple[int, Any], ...]
 ALL, EVEN, ODD = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2]
+MOSTLY = 0.5  # share of the rows that tell how columns are laid out
 LEAST_ROWS = 8  # that a reading goes by where others are spoiled
 ROUND = 6.0  # roundings by which a sum of squares may be off, both parts and an arithmetic of its own included
 
@@ -121,7 +122,7 @@ def _two(sample: Sample, planes: list[Floats]) -> Iterator[Reading]:
         return
     doubled = False
     for layout, left, right in doublings(width):
-        if all(np.array_equal(plane[left], plane[right], equal_nan=True) for plane in planes):
+        if all(twice(plane, left, right) for plane in planes):
             doubled = True
             places = ((a, left), (b, left), (a, right), (b, right))
             yield from _checked("rotary", layout, planes, places, width, sample.resolution)
@@ -134,6 +135,13 @@ def doublings(width: int) -> list[tuple[str, Any, Any]]:
     if width % 2 or width < 2:
         return []
     return [("half", np.s_[:, : width // 2], np.s_[:, width // 2 :]), ("interleaved", EVEN, ODD)]
+
+
+def twice(values: Floats, left: Any, right: Any) -> bool:
+    """Whether most rows hold the same in two sets of columns; some may be spoiled."""
+    a, b = values[left], values[right]
+    same: NDArray[np.bool_] = ((a == b) | (np.isnan(a) & np.isnan(b))).all(axis=1)
+    return bool(same.mean() > MOSTLY)
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:

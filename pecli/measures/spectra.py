@@ -31,6 +31,8 @@ COMMON_BASES = tuple(map(Decimal, USUAL_BASES))
 USUAL_BASE = Decimal(10000)
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
+SHIFTED = 2.5  # digits that a shift counts for: a base that fits with it by chance is one or two digits shorter
+MISFIT = 2.0  # errors by which pairs may lie off the line that is nearest to all: another one may be within them
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
 
@@ -141,7 +143,7 @@ def geometric(measured: Measured, *, shifts: tuple[float, ...] = (0.0,)) -> Iter
             yield Spectrum({}, step, np.ones(1), cost)
         return
     line = fit_line(measured.logs, measured.errors, 0, m)
-    if line.misfit > 1.0 or line.slope < -line.slope_error:
+    if line.misfit > MISFIT or line.slope < -line.slope_error:
         return
     for shift in shifts:
         half = measured.half - shift
@@ -158,12 +160,7 @@ def shift_keys(shift: float) -> dict[str, str]:
 def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) -> Iterator[Spectrum]:
     i = np.arange(len(measured.steps), dtype=np.float64)
     seen: set[tuple[Decimal, Fraction]] = set()
-    for width in (1.0, 3.0, 0.3):
-        spread = min(width * line.slope_error * half, 0.7)
-        if line.slope * half > LARGEST_LOG:
-            return
-        middle = math.exp(line.slope * half)
-        base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
+    for width, base in _bases(measured, line, half, i):
         if not 1e-6 <= base <= 1e30:
             continue
         exponents = i / half * math.log(float(base))
@@ -178,8 +175,23 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
             frequencies = np.exp(-exponents)
             if measured.fits(frequencies, float(step)):
                 own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
-                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (0.5 if keys else 0)
+                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (SHIFTED if keys else 0)
                 yield Spectrum(own, step, frequencies, cost)
+
+
+def _bases(measured: Measured, line: Line, half: float, i: Floats) -> Iterator[tuple[float, Decimal]]:
+    """Yield short bases, and how many errors wide they were looked for: near the line, and where all pairs allow."""
+    if line.slope * half > LARGEST_LOG:
+        return
+    middle = math.exp(line.slope * half)
+    for width in (1.0, 3.0, 0.3):
+        spread = min(width * line.slope_error * half, 0.7)
+        yield width, shortest(middle * math.exp(-spread), middle * math.exp(spread))
+    errors = np.minimum(measured.errors, 1.0)
+    low = float(np.max(-(measured.logs[1:] + errors[1:]) * half / i[1:]))
+    high = float(np.min(-(measured.logs[1:] - errors[1:]) * half / i[1:]))
+    if low <= high < LARGEST_LOG:
+        yield 1.0, shortest(math.exp(low), math.exp(high))
 
 
 def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:

@@ -15,6 +15,7 @@ from pecli.measures.phase_lines import Lines, phase_lines
 from pecli.measures.placing import ROUNDINGS, SPREAD, position_of
 from pecli.measures.readings import Reading
 from pecli.measures.rhythm import Rhythm, measure
+from pecli.measures.samples import rounded
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, gone_around, series
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest
 
@@ -22,6 +23,8 @@ Floats = NDArray[np.float64]
 Rule = Callable[[Measured], Iterator[Spectrum]]
 """What frequencies may be, of those that were measured."""
 
+LEAST_ROWS = 8  # that show frequencies of a narrow arithmetic
+NARROW = ("float16", "bfloat16")
 MOST_RULES = 12  # of one arithmetic that are placed: the cheapest
 LEAST_TELLING = 0.2  # share of the values that must say something
 
@@ -44,6 +47,8 @@ class Wave:
         Of the values, relative.
     chosen : (n,) float64, optional
         Positions of the reading's rows, where they are not evenly spaced.
+    used : (m,) float64, optional
+        The frequencies as a narrow type holds them, where only they were rounded to one.
     """
 
     reading: Reading
@@ -54,6 +59,7 @@ class Wave:
     magnitude: Decimal
     resolution: float
     chosen: Floats | None = None
+    used: Floats | None = None
 
     @property
     def step(self) -> Fraction:
@@ -82,7 +88,7 @@ class Wave:
         """Angles of the reading's pairs, (n, m)."""
         m = len(self.lines.resting)
         full = np.zeros(m)
-        full[~self.lines.resting] = self.spectrum.frequencies
+        full[~self.lines.resting] = self.spectrum.frequencies if self.used is None else self.used
         if self.lines.resting.any() and underflowed(self):
             w = self.spectrum.frequencies
             full = w[0] * (w[-1] / w[0]) ** (np.arange(m) / max(1, len(w) - 1))
@@ -95,7 +101,8 @@ class Wave:
         Values whose angle may be off by half a radian say nothing; infinite where too few do.
         """
         angles, size = self.angles(), float(self.magnitude)
-        allowed = SPREAD * ROUNDINGS[self.level] * (1 + np.abs(angles)) + 1e-15 * (1 + np.abs(angles))
+        level = self.level if self.used is None else "float32"
+        allowed = SPREAD * ROUNDINGS[level] * (1 + np.abs(angles)) + 1e-15 * (1 + np.abs(angles))
         telling = allowed < 0.5
         if telling.mean() < LEAST_TELLING:
             return math.inf
@@ -127,7 +134,8 @@ def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, arou
         if turning == 0 or not moving[:turning].all():
             continue  # pairs that rest come last, if any
         for level in LEVELS:
-            if level == "float64" and grain != "float64":
+            few = around or len(reading.first) < LEAST_ROWS
+            if (level == "float64" and grain != "float64") or (level in NARROW and few):
                 continue
             found = False
             spectra = _around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule)
@@ -135,7 +143,9 @@ def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, arou
                 :MOST_RULES
             ]:
                 own = replace(lines, steps=_with_turns(lines, spectrum)) if around else lines
-                wave = _placed(resolution, reading, rhythm, own, spectrum, level)
+                ways = [rounded(spectrum.frequencies, level), None] if level in NARROW else [None]
+                waves = (_placed(resolution, reading, rhythm, own, spectrum, level, used) for used in ways)
+                wave = next((wave for wave in waves if wave is not None), None)
                 if wave is not None:
                     found = True
                     yield wave
@@ -190,15 +200,23 @@ def underflowed(wave: Wave) -> bool:
 
 
 def _placed(
-    resolution: float, reading: Reading, rhythm: Rhythm, lines: Lines, spectrum: Spectrum, level: str
+    resolution: float,
+    reading: Reading,
+    rhythm: Rhythm,
+    lines: Lines,
+    spectrum: Spectrum,
+    level: str,
+    used: Floats | None,
 ) -> Wave | None:
-    """Find the first position for a rule."""
+    """Find the first position for a rule, whose frequencies may have been rounded to a narrow type."""
     moving = ~lines.resting
-    w, phases = spectrum.frequencies, lines.phases[moving]
+    w, phases = spectrum.frequencies if used is None else used, lines.phases[moving]
+    if not (w > 0).all():
+        return None
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
     chain = lines.first * step
-    best = position_of(w, phases, errors, chain, level)
+    best = position_of(w, phases, errors, chain, level if used is None else "float32", far=used is None)
     if best is None:
         return None
     position, spread = best
@@ -209,7 +227,7 @@ def _placed(
     loose = max(scale, ROUNDINGS[level])
     magnitude = shortest(size * (1 - loose), size * (1 + loose))
     for start in _starts(row0, spread, spectrum.step):
-        wave = Wave(reading, lines, spectrum, start, level, magnitude, resolution)
+        wave = Wave(reading, lines, spectrum, start, level, magnitude, resolution, used=used)
         if wave.misfit() <= 1.0:
             return wave
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -9,16 +10,18 @@ from pecli.declare.guess import Guess
 from pecli.measures.evidence import Evidence
 from pecli.numbers.positions import LIMIT
 
+RIGHT = 0.5  # share of the rows that must follow a code, where others are spoiled
 LEAST_ROWS = 4  # the bits of two or three rows may stand in line by chance
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield binary and Gray codes; the first row and the changes say where they start."""
-    values = evidence.matrix
+    values = evidence.rows
     if values is None or len(values) < 2 or not values.any():
         return
-    low = values.min()
-    if low not in (-1, 0) or not ((values == low) | (values == 1)).all():
+    low = -1 if (values == -1).any(axis=1).mean() > RIGHT else 0
+    right = ((values == low) | (values == 1)).all(axis=1)
+    if right.mean() < RIGHT:
         return
     width = values.shape[1]
     bits = (values > 0).astype(object)
@@ -26,11 +29,12 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         numbers = bits @ [1 << (width - 1 - i if msb else i) for i in range(width)]
         for code in ("binary", "gray"):
             decoded = [int(n) if code == "binary" else _from_gray(int(n)) for n in numbers]
-            steps = {b - a for a, b in pairwise(decoded)}
-            if len(steps) != 1 or 0 in steps or decoded[0] >= LIMIT:
+            ((step, often),) = Counter(b - a for a, b in pairwise(decoded)).most_common(1)
+            ((start, same),) = Counter(n - step * k for k, n in enumerate(decoded)).most_common(1)
+            if step == 0 or min(often, same) < RIGHT * (len(decoded) - 1) or not 0 <= start < LIMIT:
                 continue
             keys = {"dim": str(width), "msb": str(msb).lower(), "code": code, "signed": str(low < 0).lower()}
-            table = {"start": str(decoded[0]), "step": str(steps.pop()), **evidence.length}
+            table = {"start": str(start), "step": str(step), **evidence.length}
             yield Guess("binary", keys, table, 2.0 + msb + (code != "binary"), listed=len(values) < LEAST_ROWS)
 
 

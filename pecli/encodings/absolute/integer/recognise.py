@@ -9,6 +9,7 @@ import numpy as np
 
 from pecli.declare.guess import Guess
 from pecli.measures.evidence import Evidence
+from pecli.measures.readings import longest_run
 from pecli.measures.samples import Floats
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
@@ -18,15 +19,27 @@ LOOSE = 4.0  # roundings by which a value may lie off the line through the first
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield p, p / (L - 1), and p / (L - 1) (i / (d - 1))^a by column."""
-    values = evidence.matrix
+    values = evidence.rows
     if values is None or len(values) < 3:
+        return
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.diff(values, axis=0)
+        told = steps[np.isfinite(steps).all(axis=1)]
+        if not len(told):
+            return
+        size = evidence.resolution * (np.abs(values[1:]) + np.abs(values[:-1]))
+        even = (np.abs(steps - np.median(told, axis=0)) <= LOOSE * size + 1e-300).all(axis=1)
+    run = longest_run(np.asarray(even))
+    first, values = run.start, values[run.start : run.stop + 1]
+    if len(values) < 3 or 2 * len(values) < len(steps):
         return
     rise = (values[-1] - values[0]) / (len(values) - 1)
     line = values[0] + np.outer(np.arange(len(values)), rise)
     size = np.maximum(np.abs(values), np.abs(rise))
     if (np.abs(values - line) > LOOSE * evidence.resolution * size + 1e-300).any() or not rise.any():
         return
-    if (values == values[:, :1]).all():
+    values = np.concatenate([line[:1] - first * rise, values[1:]])  # what row 0 would be
+    if (values[1:] == values[1:, :1]).all():
         yield from _alike(evidence, float(rise[0]), float(values[0, 0]), values.shape[1])
     elif rise[0] == 0 and (rise[1:] > 0).all() and len(rise) > 2:
         yield from _by_column(evidence, rise, values)
@@ -34,7 +47,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
 def _alike(evidence: Evidence, rise: float, start: float, width: int) -> Iterator[Guess]:
     """Yield the same in every column."""
-    if rise == round(rise) and start == round(start):
+    if rise == round(rise) and abs(start - round(start)) < 1e-6:
         table = {"start": f"{start:.0f}", "step": f"{rise:.0f}", **evidence.length}
         yield Guess("integer", {"dim": str(width), "raw": "true"}, table, 2.0)
     inverse = 1 / rise

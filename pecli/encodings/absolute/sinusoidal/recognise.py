@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 
 from pecli.declare.guess import Guess
@@ -15,6 +16,7 @@ from pecli.numbers.text import number_text
 
 ORDERS = {("interleaved", True): "interleaved", ("cos-sin", False): "cos-sin", ("cos-sin", True): "sin-cos"}
 """Of a reading's layout and whether the sines come first, the order of columns."""
+ROOT = 16  # decimals of the square root of a width, by which frameworks multiply
 TAILS = {"": ("",), "zero": ("pad",), "sine": ("truncate", "round-up")}
 
 
@@ -34,7 +36,9 @@ def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
         return
     keys = {"dim": str(reading.width), "order": order, **wave.spectrum.keys}
     if wave.magnitude != 1:
-        keys["amplitude"] = number_text(wave.magnitude)
+        root = Decimal(reading.width).sqrt()
+        near = abs(wave.magnitude / root - 1) <= Decimal(2 * max(wave.resolution, 2.0**-24))
+        keys["amplitude"] = number_text(round(root, ROOT) if near else wave.magnitude)
     if reading.blank:
         keys["pad-row"] = fraction_text(Fraction(wave.start) + wave.step * reading.blank[0])
     table = table_keys(wave)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Literal, cast
 
@@ -28,7 +29,11 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         if view.by == "slopes":
             yield from _guesses(view.values[:, 0], view, evidence, "symmetric")
         elif view.by == "distance" and len(view.seen[1]) > 1:
-            slopes = proportional(-view.seen[0], np.abs(view.seen[1]), evidence.resolution)
+            values, distances = view.seen
+            if (distances > 0).any() and not values[:, distances > 0].any():  # zeros where later keys are hidden
+                view = replace(view, causal=True)
+                values, distances = values[:, distances <= 0], distances[distances <= 0]
+            slopes = proportional(-values, np.abs(distances), evidence.resolution)
             if slopes is not None:
                 yield from _guesses(slopes, view, evidence, "symmetric")
         elif view.by == "key":
@@ -75,4 +80,4 @@ def _top(slopes: Floats, rule: str, kind: SlopeType, resolution: float) -> Decim
         return None
     exact = as_stored(alibi_slopes(len(slopes), top, cast(Literal["frameworks", "paper"], rule)), kind)
     made = np.array([float(s) for s in exact])
-    return top if (np.abs(slopes / made - 1) <= LOOSE * resolution + POWERS).all() else None
+    return top if (made > 0).all() and (np.abs(slopes / made - 1) <= LOOSE * resolution + POWERS).all() else None

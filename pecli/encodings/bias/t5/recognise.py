@@ -48,7 +48,8 @@ def _changes(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _rules(changes: NDArray[np.bool_], distances: Integers) -> Iterator[dict[str, str]]:
     """Yield the parameters of buckets whose boundaries are those of a partition of distances."""
-    if changes.sum() < 3 or changes.all():
+    past = changes[distances[1:] <= 0]
+    if changes.sum() < 3 or (~past).sum() < 3:  # as many buckets as distances: any values are such
         return
     for buckets in BUCKETS:
         for reach in REACHES:

@@ -18,6 +18,7 @@ from pecli.numbers.text import number_text
 Floats = NDArray[np.float64]
 TURN = 2 * math.pi
 LARGEST_BASE = Decimal("1e30")
+FACTORS = ("2", "4", "8", "16", "32", "40", "64", "128", "2.5")
 NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
 """Lengths that models are trained on."""
 
@@ -127,13 +128,13 @@ def slowings(measured: Measured) -> Iterator[Slowing]:
     i = np.arange(m, dtype=np.float64)
     seen: set[Decimal] = set()
     for line in _ends(measured):
-        for width in (1.0, 3.0, 10.0):
+        for width in (1.0, 3.0, 10.0, 0.3, 0.1):
             spread = width * line.slope_error * measured.half
             if not spread < 0.7 or line.slope <= 0 or line.slope * measured.half > LARGEST_LOG:
                 continue
             middle = math.exp(line.slope * measured.half)
             base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
-            if base in seen or digits(base) > SHORT or not 1 < base <= LARGEST_BASE:
+            if base in seen or not 1 < base <= LARGEST_BASE:
                 continue
             seen.add(base)
             plain = np.exp(-i / measured.half * math.log(float(base)))
@@ -191,7 +192,7 @@ def _factors(slowing: Slowing) -> list[Decimal]:
     last, error = slowing.ratio[-1], slowing.errors[-1]
     seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
     found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and seen != 1 else []
-    found += [Decimal(f) for f in (2, 4, 8, 16, 32, 40, 64, 128) if 1 < 1.001 / last < f and f not in found]
+    found += [Decimal(f) for f in FACTORS if 1 < 1.001 / last < float(f) and Decimal(f) not in found]
     return found
 
 

@@ -24,6 +24,7 @@ from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest  # fmt: skip
 from pecli.numbers.text import join_list, number_text
 
+FITTED = ("attention-factor", "factor", "original-max")  # numbers of scalings that the values may leave a range
 COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
 
 
@@ -40,17 +41,19 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     for part in evidence.lone:
         notes = (f"the {part.part} alone of a rotary table",)
         for spectrum in _of_level(part.measured):
-            if spectrum.step == 1:
+            start = part.start(spectrum.frequencies) if spectrum.step == 1 else None
+            if start is not None:
                 keys = {"dim": str(2 * part.pairs), **spectrum.keys}
-                table = {**evidence.length, "layout": part.layout}
+                table = {**evidence.length, "layout": part.layout, **({"start": str(start)} if start else {})}
                 alone = Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), arrays=(part.part,))
                 yield alone
                 yield replace(alone, table={**table, "arithmetic": "float32"}, cost=spectrum.cost + 1)
     if evidence.frequencies is not None:
         notes = ("these are the frequencies of its pairs",)
         for spectrum in _of_level(evidence.frequencies):
-            if spectrum.step == 1:
-                keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys}
+            linear = {} if spectrum.step == 1 else {"scaling": "linear", "factor": fraction_text(1 / spectrum.step)}
+            if decimal_exactly(1 / spectrum.step) and not (linear and "scaling" in spectrum.keys):
+                keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys, **linear}
                 table = {"length": "1"}
                 yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), vector=True)
     if evidence.matrix is not None and not evidence.integral:
@@ -95,11 +98,14 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     notes = ("cos and sin are exchanged",) if exchanged else ()
     inverse = 1 / spectrum.step
     slow = table is None or (
-        decimal_exactly(inverse) and digits(as_decimal(inverse)) < digits(as_decimal(spectrum.step))
+        spectrum.step < 1
+        and decimal_exactly(inverse)
+        and digits(as_decimal(inverse)) <= digits(as_decimal(spectrum.step))
     )
     for more, cost in _magnitudes(wave, keys):
         own, total = {**keys, **more}, spectrum.cost + cost
-        free = (*wave.free, *(key for key in ("factor", "original-max") if key in own))
+        by_base = "scaling" in own and scaling_of(own["scaling"]).by_base  # factor and base are one number
+        free = (*(() if by_base else wave.free), *(key for key in FITTED if key in own))
         rest = (wave.level, notes, exchanged, free, spectrum.listed)
         if slow and wave.step > 0 and not {"scaling", "frequencies"} & keys.keys() and decimal_exactly(inverse):
             start = rows_between(wave, spectrum.step)

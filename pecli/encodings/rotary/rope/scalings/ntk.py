@@ -82,6 +82,10 @@ def _spectra(seen: Suspected) -> Iterator[Spectrum]:
         yield from _of_series(seen.measured, found)
 
 
+GAIN = 2  # digits by which the numbers of an enlarged base must be fewer than its own
+LARGEST_FACTOR = 1024
+
+
 def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
     import numpy as np
 
@@ -100,7 +104,11 @@ def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
     for common in COMMON_BASES:
         ratio = (middle / float(common)) ** exponent
         factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
-        if factor <= 1 or digits(factor) > 3:
+        if (
+            not 1 < factor <= LARGEST_FACTOR
+            or digits(factor) > 3
+            or digits(common) + digits(factor) + GAIN > digits(base)
+        ):
             continue
         grown = float(common) * float(factor) ** (1 / exponent)
         i = np.arange(len(measured.steps))

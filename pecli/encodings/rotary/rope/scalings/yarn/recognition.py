@@ -9,13 +9,23 @@ from functools import partial
 
 import numpy as np
 
-from pecli.encodings.rotary.rope.ramps import TURN, Floats, PairSize, Slowing, Suspected, nice_length, rotation_ramps
+from pecli.encodings.rotary.rope.ramps import (
+    NICE,
+    TURN,
+    Floats,
+    PairSize,
+    Slowing,
+    Suspected,
+    nice_length,
+    rotation_ramps,
+)
 from pecli.encodings.rotary.rope.scaling import PlainSeries
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
 from pecli.measures.spectra import LARGEST_LOG, SHORT, Measured, Spectrum
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
+USUAL = 2  # of the betas, that are tried where few pairs are on the ramp
 RELAXED = 4.0  # errors by which a ramp between fitted ends may miss, before numbers are tried for them
 Ends = tuple[dict[str, str], float]
 BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0, 1.0), (64.0, 2.0), (4.0, 1.0))
@@ -57,6 +67,13 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
     if len(inside) or high - low <= 1:
         for keys, cost in _whole_ends(float(slowing.base), low, high, m):
             yield from slowing.tested(measured, _ratio(m, low, high, f), keys, cost)
+    if len(inside) < 2:  # too few to fit two ends: usual ones
+        log = math.log(float(slowing.base)) / m
+        for fast, slow in BETAS[:USUAL]:
+            for length in NICE:
+                ends = math.log(length / TURN / fast) / log, math.log(length / TURN / slow) / log
+                keys = _lengths(length, fast, slow, {"truncate": "false"})
+                yield from slowing.tested(measured, _ratio(m, max(ends[0], 0), ends[1], f), keys, 1.0)
     if len(inside) >= 2:
         rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
         ends = (-start / rise, (1 - start) / rise) if rise > 0 else (0.0, 0.0)

@@ -1,0 +1,58 @@
+"""Statistics of values that no formula gives: what they were drawn from, as far as they tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from pecli.measures.samples import Floats, Sample
+
+HUGE = 1e150  # a number that stands for another thing
+LEAST = 400  # values that tell a distribution
+POINTS = 512  # quantiles that are compared
+CRITICAL = 1.2  # times 1/sqrt(n): distance of distribution functions that one sample in ten thousand exceeds
+# Lilliefors' limit is 1.03 at one in a hundred where mean and deviation are those of the sample
+TRUNCATED = 2.0  # deviations at which frameworks cut a normal distribution
+
+
+def statistics_of(sample: Sample) -> tuple[str, ...]:
+    """Say what the values of a sample are like: distribution, mean and standard deviation, rows of padding."""
+    values = np.concatenate([plane.values.reshape(len(plane.values), -1) for plane in sample.planes], axis=1)
+    finite = (np.abs(values) < HUGE).all(axis=1)
+    blank = finite & ~values.any(axis=1)
+    told = values[finite & ~blank].reshape(-1)
+    rows = ", ".join(map(str, np.flatnonzero(blank)))
+    padding = (f"row {rows} is all zeros, as padding is",) if blank.sum() == 1 else ()
+    if len(told) < 2 or sample.dtype.startswith(("int", "uint", "bool")) or not np.ptp(told):
+        return padding
+    mean, deviation = float(told.mean()), float(told.std())
+    words = distribution_of(told, mean, deviation) if len(told) >= LEAST else "values"
+    return (f"{words}: mean {mean:.3g}, standard deviation {deviation:.4g}, largest size {np.abs(told).max():.4g}",
+            *padding)  # fmt: skip
+
+
+def distribution_of(values: Floats, mean: float, deviation: float) -> str:
+    """Name the distribution whose function is nearest to that of the values; only "values" if none is near."""
+    ordered = np.sort(values)
+    at = np.linspace(0, len(ordered) - 1, min(POINTS, len(ordered))).astype(int)
+    x, share = ordered[at], (at + 0.5) / len(ordered)
+    low, high = float(ordered[0]), float(ordered[-1])
+    middle, bound = (low + high) / 2, (high - low) / 2
+    unit = bound / TRUNCATED
+    cut = _normal(-TRUNCATED)
+    laws: dict[str, Callable[[float], float]] = {
+        "as drawn from a normal distribution": lambda v: _normal((v - mean) / deviation),
+        f"as drawn from a truncated normal distribution, of deviation {unit:.3g} cut at {bound:.3g}": lambda v: (
+            (_normal((v - middle) / unit) - cut) / (1 - 2 * cut)
+        ),
+        f"as drawn from a uniform distribution from {low:.4g} to {high:.4g}": lambda v: (v - low) / (high - low),
+    }
+    gaps = {words: max(abs(law(float(v)) - s) for v, s in zip(x, share, strict=True)) for words, law in laws.items()}
+    words = min(gaps, key=lambda name: gaps[name])
+    return words if gaps[words] * math.sqrt(len(values)) <= CRITICAL else "values"
+
+
+def _normal(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2))
