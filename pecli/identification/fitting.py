@@ -223,7 +223,8 @@ def near_ranges(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
         return {}
     low, high = next(iter(fit.intervals())) if fit.low <= fit.high else list(fit.intervals())[-1]
     ends = f"{low:.12g}", f"{high:.12g}"
-    return {name: ends} if ends[0] != ends[1] else {}
+    holds = low <= float(chosen(guess, name)) <= high  # else what is spoiled has moved it
+    return {name: ends} if ends[0] != ends[1] and holds else {}
 
 
 def wide(value: str, ends: tuple[str, str]) -> bool:

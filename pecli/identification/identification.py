@@ -19,7 +19,7 @@ from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.samples import Sample, grain, take
-from pecli.measures.spectra import LEVELS
+from pecli.measures.spectra import LEVELS, SHORT
 from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:
@@ -171,9 +171,15 @@ def _by(evidence: Evidence) -> Identification:
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
-        return _with_aliases(verdict(exact[0], evidence), exact)
-    found = [judge(trial, evidence) for trial in _likely(trials) for judge in (verdict, verdict_of_arithmetic)]
-    return max((UNKNOWN, *found), key=_rank)
+        found = _with_aliases(verdict(exact[0], evidence), exact)
+        if exact[0].guess.cost <= SHORT:
+            return found
+        ways = [
+            verdict_of_arithmetic(trial, evidence) for trial in _likely(trials)
+        ]  # before numbers that happen to fit
+        return max((found, *ways), key=_rank)
+    judged = [judge(trial, evidence) for trial in _likely(trials) for judge in (verdict, verdict_of_arithmetic)]
+    return max((UNKNOWN, *judged), key=_rank)
 
 
 def _likely(trials: list[Trial]) -> list[Trial]:

@@ -103,7 +103,7 @@ def verdict(trial: Trial, evidence: Evidence) -> Identification:
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
         return _likely(trial, trial.residual, trial.equal, "exact", note, near_ranges(trial.guess, evidence))
-    if trial.near < NEARLY or trial.guess.listed or not trial.allowed:
+    if trial.near < NEARLY or trial.guess.listed or not trial.allowed or evidence.window is not None:
         return UNKNOWN
     note = WAYS[sample.grain]
     if trial.near < 1.0:

@@ -23,7 +23,7 @@ from pecli.numbers.text import number_text
 
 USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
-MOSTLY = 0.9  # share of a table's values that are numbers
+MOSTLY = 0.5  # share of a table's values that are numbers
 BLOCK = 1 << 18  # values of an array looked at at a time
 
 
@@ -206,7 +206,8 @@ class Evidence:
         Along the last side only the columns of that side change; in any order they are pairs of one series.
         """
         found: dict[str, None] = {}
-        line = [p[sides.prefix : sides.prefix + sides.lengths[-1]] for p in self.points]
+        body = slice(sides.prefix, len(self.points[0]) - sides.suffix)
+        line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
         moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line])
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.resolution, self.sample.grain):

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.measures.samples import Floats
 
 LEAST = 0.15  # share of the columns that must follow each side of a grid
 MOST = 3
+RIGHT = 0.55  # share of the points that must follow a side
 UNCHANGED = 1e-6  # change of a value that is no change
 
 
@@ -60,12 +62,19 @@ def _sides(body: Floats) -> Iterator[Sides]:
     scale = 1e-6 * np.abs(columns).max()
     for width in (w for w in range(2, n) if n % w == 0):
         rows = columns.reshape(n // width, width, -1)
-        along = (np.ptp(rows, axis=0) <= scale).all(axis=0)  # the same in every row: the column counts
-        down = (np.ptp(rows, axis=1) <= scale).all(axis=0)  # the same along a row: the row counts
+        along = _alike(rows, 0, scale)  # the same in every row: the column counts
+        down = _alike(rows, 1, scale)  # the same along a row: the row counts
         share = float(min(along.mean(), down.mean()))
         if share >= LEAST and float((along | down).mean()) > 0.9:
             yield Sides((n // width, width), shares=share)
             yield from _frames(columns, n, width, float(along.mean()))
+
+
+def _alike(rows: Floats, axis: int, scale: float) -> NDArray[np.bool_]:
+    """Return which columns are the same along an axis, in most points: others may be spoiled."""
+    same = np.abs(rows - np.median(rows, axis=axis, keepdims=True)) <= scale
+    found: NDArray[np.bool_] = same.mean(axis=(0, 1)) >= RIGHT
+    return found
 
 
 def _frames(columns: Floats, n: int, width: int, along: float) -> Iterator[Sides]:
