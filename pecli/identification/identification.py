@@ -31,6 +31,7 @@ MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 8  # rows and columns of one
 WHOLE = ("int", "uint", "bool")
+FEW_VERDICTS = 2  # by some rows alone
 BESIDE = 512  # rows of further arrays that an encoding looks at
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
@@ -161,13 +162,13 @@ def _windows(evidence: Evidence) -> Iterator[slice]:
 
 def _by(evidence: Evidence) -> Identification:
     """Return the best verdict on what the encodings suggest: exact, else of an arithmetic, else nearly so."""
-    guesses = list(guesses_of(evidence))
+    guesses, most = list(guesses_of(evidence)), MOST_VERDICTS if evidence.window is None else FEW_VERDICTS
     vectors = [identify_vector(guess, evidence) for guess in guesses if guess.vector]
     trials = [t for guess in guesses if not guess.vector and (t := try_guess(guess, evidence)) is not None]
     if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
         return max(vectors, key=lambda found: found.equal or 0.0)
     if not any(t.equal == 1.0 for t in trials):
-        again = [g for t in _likely(trials) if not t.guess.partition for g in refitted(t.guess, evidence)]
+        again = [g for t in _likely(trials, most) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
@@ -175,14 +176,14 @@ def _by(evidence: Evidence) -> Identification:
         if exact[0].guess.cost <= SHORT:
             return found
         ways = [
-            verdict_of_arithmetic(trial, evidence) for trial in _likely(trials)
+            verdict_of_arithmetic(trial, evidence) for trial in _likely(trials, most)
         ]  # before numbers that happen to fit
         return max((found, *ways), key=_rank)
-    judged = [judge(trial, evidence) for trial in _likely(trials) for judge in (verdict, verdict_of_arithmetic)]
+    judged = [judge(trial, evidence) for trial in _likely(trials, most) for judge in (verdict, verdict_of_arithmetic)]
     return max((UNKNOWN, *judged), key=_rank)
 
 
-def _likely(trials: list[Trial]) -> list[Trial]:
+def _likely(trials: list[Trial], most: int) -> list[Trial]:
     """Return the few trials that are worth a closer look."""
 
     def merit(trial: Trial) -> tuple[bool, float, float, int, float]:
@@ -190,7 +191,7 @@ def _likely(trials: list[Trial]) -> list[Trial]:
         return trial.guess.listed, -round(trial.intact, 1), -round(trial.equal, 1), level, trial.guess.cost
 
     found = sorted(trials, key=merit)
-    return _different(found)[:MOST_VERDICTS]
+    return _different(found)[:most]
 
 
 def _different(trials: list[Trial]) -> list[Trial]:

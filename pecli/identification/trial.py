@@ -146,7 +146,10 @@ def _stand_in(left: Lane, right: Lane) -> float | None:
 
 
 def _screened(left: Lane, right: Lane, window: slice | None) -> bool:
-    """Whether most values of most of three rows are near: narrow arithmetics leave slow pairs so, and one may be spoiled."""
+    """Whether most values of most of three rows are near; narrow arithmetics leave slow pairs so.
+
+    One row may be spoiled.
+    """
     first, stop = (0, left.rows) if window is None else (window.start, window.stop)
     rows = dict.fromkeys((min(first + 1, stop - 1), (3 * first + stop) // 4, (first + stop) // 2))
     passed = 0

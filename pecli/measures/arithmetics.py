@@ -132,7 +132,8 @@ def find_arithmetic(
         tried.append(_scored(way, at, cosines, sines))
         if tried[-1].equal == 1.0:
             return tried[-1]
-    tried.append(nearest(tried[1], at, cosines, sines))
+    if grain == "float32":  # narrower values hide a unit of a frequency
+        tried.append(nearest(tried[1], at, cosines, sines))
     exact = tried[0]
     best = max(tried, key=lambda found: (round(found.equal, 3), found.close))
     if exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones, unless to the bit
