@@ -209,3 +209,64 @@ def test_the_command_says_unknown_rather_than_guess(pecli, tmp_path):
     result = pecli("inspect", "w.npy", "--identify")
     assert result.returncode == 0
     assert "unknown: no formula that is known gives these values" in result.stdout
+
+
+def test_drawn_weights_are_told_by_their_statistics(tmp_path):
+    rng = np.random.default_rng(5)
+    table = (0.02 * rng.standard_normal((200, 32))).astype(np.float32)
+    table[1] = 0
+    found = identified(tmp_path, array=table)
+    assert found.confidence == "unknown"
+    assert "normal distribution" in found.notes[0]
+    assert f"standard deviation {np.delete(table, 1, 0).std():.4g}" in found.notes[0]
+    assert "row 1 is all zeros" in found.notes[1]
+    flat = identified(tmp_path, array=rng.uniform(-0.1, 0.1, (200, 32)).astype(np.float32))
+    assert "uniform" in flat.notes[0]
+    assert "normal" not in flat.notes[0]
+
+
+def test_a_table_on_its_side_is_named_and_said(tmp_path):
+    table = Table.parse("sinusoidal:dim=32,len=100,base=10007").read("pe")
+    found = identified(tmp_path, array=np.ascontiguousarray(table.T))
+    assert "base=10007," in found.recipe
+    assert "rows and columns are exchanged" in found.notes
+    assert "rows and columns are exchanged" not in identified(tmp_path, array=table).notes
+
+
+@pytest.mark.parametrize("part", ["cos", "sin"])
+def test_a_part_alone_is_found_from_any_position(tmp_path, part):
+    found = identified(tmp_path, array=Table.parse("rope:dim=64,len=100,start=50,base=54321").read(part))
+    assert "base=54321," in found.recipe
+    assert "start=50" in found.recipe
+    assert f"the {part} alone of a rotary table" in found.notes
+
+
+def test_zeros_for_hidden_keys_are_said_and_are_no_buckets(tmp_path):
+    dense = Table.parse("alibi:heads=4,len=40").read("bias")
+    found = identified(tmp_path, bias=np.tril(dense))
+    assert found.recipe.startswith("alibi:heads=4")
+    assert found.confidence == "likely"
+    assert "0 stands where keys are hidden, and the recipe has minus infinity" in found.notes
+
+
+def test_numbers_that_the_values_leave_open_have_a_range_that_holds_what_was_chosen(tmp_path):
+    base = 54321
+    w = unknown_tables.powers(base, 32, 32)
+    found = identified(tmp_path, inv_freq=unknown_tables.bf16(w.astype(np.float32)), other=np.zeros(3, np.float32))
+    low, high = map(float, found.ranges["base"])
+    assert found.confidence == "likely"
+    assert low <= base <= high
+    for inside, whether in ((low * 1.00001, True), (high * 0.99999, True), (low * 0.999, False), (high * 1.001, False)):
+        made = unknown_tables.bf16(unknown_tables.powers(inside, 32, 32).astype(np.float32))
+        assert np.array_equal(made, unknown_tables.bf16(w.astype(np.float32))) is whether, inside
+
+
+def test_spoiled_rows_of_counts_bits_and_grids_are_counted(tmp_path):
+    counts = np.repeat(np.arange(200.0)[:, None] / 199, 4, 1).astype(np.float32)
+    counts[150:] = 7
+    found = identified(tmp_path, array=counts)
+    assert found.recipe.startswith("integer:dim=4,max-len=200")
+    assert any("200 of 800 values differ, in every row from 150 to 199" in note for note in found.notes)
+    grid = Table.parse("sincos2d:dim=32,grid=6x8").read("pe")
+    grid[17, 3] = np.nan
+    assert any("one value differs, at [17, 3]" in note for note in identified(tmp_path, array=grid).notes)
