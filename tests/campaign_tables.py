@@ -156,9 +156,15 @@ def rotary(rng: Rng) -> Case:
         names = pick(rng, *NAMES)
         made = dict(zip(names, made.values(), strict=True))
     text = f"rope d={d} base={base:g} {words} n={n} start={start} {layout} {dtype} {how}"
-    grown = base * chosen["factor"] ** (d / (d - 2)) if words.startswith("ntk") else base
-    alike = tuple({"base": b} for b in (grown, grown ** ((d - 2) / d))) if words.startswith("ntk") or not words else ()
-    return Case(text, made, ideal, chosen, alike=alike)
+    return Case(text, made, ideal, chosen, alike=own_bases(base, d, words, chosen))
+
+
+def own_bases(base: float, d: int, words: str, chosen: dict[str, float]) -> tuple[dict[str, float], ...]:
+    """The bases of other recipes for the same frequencies: NTK's larger one, and with a shift."""
+    if words and not words.startswith("ntk"):
+        return ()
+    grown = base * chosen["factor"] ** (d / (d - 2)) if words else base
+    return {"base": grown}, {"base": grown ** ((d - 2) / d)}
 
 
 def sinusoid(rng: Rng) -> Case:
@@ -203,7 +209,8 @@ def part(rng: Rng) -> Case:
             words, w = "", u.powers(base, d / 2, d // 2)
         made = u.narrow(w.astype(np.float32), dtype if dtype in ("bfloat16", "float16") else "float32")
         name = pick(rng, "inv_freq", "rotary_emb.inv_freq", "model.layers.0.self_attn.rotary_emb.inv_freq")
-        return Case(f"inv_freq d={d} base={base:g} {words} {dtype}", {name: made}, chosen=chosen, frequencies=w)
+        text = f"inv_freq d={d} base={base:g} {words} {dtype}"
+        return Case(text, {name: made}, chosen=chosen, frequencies=w, alike=own_bases(base, d, words, chosen))
     w = u.powers(base, d / 2, d // 2)
     values = exact(w, start + np.arange(n))[kind == "sin"]
     doubled = pick(rng, "", "half", "turn")

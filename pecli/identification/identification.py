@@ -14,12 +14,12 @@ from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import identify_vector
-from pecli.identification.verdict import DIGIT, UNKNOWN, Identification, verdict, verdict_of_arithmetic
+from pecli.identification.verdict import DIGIT, UNKNOWN, Identification, long, verdict, verdict_of_arithmetic
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.samples import Sample, grain, take
-from pecli.measures.spectra import LEVELS, SHORT
+from pecli.measures.spectra import LEVELS
 from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _by(evidence: Evidence) -> Identification:
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
         found = _with_aliases(verdict(exact[0], evidence), exact)
-        if exact[0].guess.cost <= SHORT:
+        if "base" not in exact[0].guess.free or not long(exact[0].guess):
             return found
         ways = [
             verdict_of_arithmetic(trial, evidence) for trial in _likely(trials, most)

@@ -179,7 +179,7 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     ends = ends if every or wrong else None
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
-    open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and _long(chosen(guess, "base"))
+    open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
     return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)
 
@@ -190,6 +190,6 @@ def _merit(found: Explanation) -> tuple[float, float]:
     return workings.how.equal - DIGIT * (workings.how.equal < 1) * guess.cost, -guess.cost
 
 
-def _long(number: str) -> bool:
-    """Whether a number has more digits than somebody would choose."""
-    return digits(Decimal(number)) > SHORT
+def long(guess: Guess) -> bool:
+    """Whether a base has more digits than somebody would choose."""
+    return digits(Decimal(chosen(guess, "base"))) > SHORT

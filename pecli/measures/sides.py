@@ -72,7 +72,8 @@ def _sides(body: Floats) -> Iterator[Sides]:
 
 def _alike(rows: Floats, axis: int, scale: float) -> NDArray[np.bool_]:
     """Return which columns are the same along an axis, in most points: others may be spoiled."""
-    same = np.abs(rows - np.median(rows, axis=axis, keepdims=True)) <= scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        same = np.abs(rows - np.median(rows, axis=axis, keepdims=True)) <= scale
     found: NDArray[np.bool_] = same.mean(axis=(0, 1)) >= RIGHT
     return found
 
