@@ -207,7 +207,8 @@ class Evidence:
         """
         found: dict[str, None] = {}
         body = slice(sides.prefix, len(self.points[0]) - sides.suffix)
-        line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
+        with np.errstate(over="ignore", invalid="ignore"):
+            line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
         moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line])
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.resolution, self.sample.grain):
