@@ -24,6 +24,7 @@ from pecli.numbers.text import number_text
 USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
 MOSTLY = 0.5  # share of a table's values that are numbers
+HUGE = 1e30  # no coordinate's value, but a number that hides one
 BLOCK = 1 << 18  # values of an array looked at at a time
 
 
@@ -185,7 +186,7 @@ class Evidence:
             planes = [_points(sample, index) for index in range(len(sample.planes))]
             read = sum(p.size for p in planes) == sum(lane.rows * lane.row_size for lane in sample.lanes)
             if not self.integral and read and all(p.ndim == 2 and len(p) > 3 for p in planes):
-                told = [np.isfinite(p) for p in planes]
+                told = [np.abs(p) < HUGE for p in planes]
                 return tuple(np.where(t, p, 0.0) for t, p in zip(told, planes, strict=True)) if _most(told) else ()
         return ()
 
@@ -207,8 +208,7 @@ class Evidence:
         """
         found: dict[str, None] = {}
         body = slice(sides.prefix, len(self.points[0]) - sides.suffix)
-        with np.errstate(over="ignore", invalid="ignore"):
-            line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
+        line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
         moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line])
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.resolution, self.sample.grain):
