@@ -47,13 +47,14 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
     positions : (n,) ndarray, optional
         Those of its rows, where the table does not say and they are not evenly spaced.
     """
-    found, told = _identified(table, positions)
-    turned = _turned(table) if found.confidence == "unknown" and positions is None else None
-    if turned is not None:
-        other, _ = _identified(turned, None, plainly=True)
-        if other.recipe:
-            return replace(other, notes=("rows and columns are exchanged", *other.notes))
-    return replace(found, notes=told) if found.recipe is None else found
+    with np.errstate(all="ignore"):  # a file may hold any number, and no warning of it helps anybody
+        found, told = _identified(table, positions)
+        turned = _turned(table) if found.confidence == "unknown" and positions is None else None
+        if turned is not None:
+            other, _ = _identified(turned, None, plainly=True)
+            if other.recipe:
+                return replace(other, notes=("rows and columns are exchanged", *other.notes))
+        return replace(found, notes=told) if found.recipe is None else found
 
 
 def _turned(table: Tabular) -> Tabular | None:
