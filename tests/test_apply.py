@@ -157,6 +157,14 @@ def test_axes_are_what_they_are_said_to_be():
     np.testing.assert_array_equal(found, other.swapaxes(1, 2))
 
 
+@pytest.mark.parametrize("text", ["rope:dim=8", "sinusoidal:dim=8"])
+def test_a_vector_alone_is_one_row(text):
+    x = RNG.normal(size=8)
+    wish = {"start": "3", **({"pairs": "half"} if "rope" in text else {})}
+    found, other = (applied(text, given, **wish).read("q") for given in (x, x[None]))
+    np.testing.assert_array_equal(found, other[0])
+
+
 def test_any_slice_equals_the_same_rows_of_the_whole():
     x = RNG.normal(size=(2, 3, 11, 8)).astype(np.float32)
     table = applied("rope:dim=8", x, pairs="half")

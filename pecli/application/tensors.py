@@ -17,6 +17,7 @@ from pecli.errors import BadParameter
 from pecli.measures.lanes import Lane, lane_of
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import DTYPES
+from pecli.tables.selection import InMemory
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
 BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
@@ -121,6 +122,8 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
     if len(axes) != len(shape):
         rule = f"names {len(axes)} axes, and {name} has the shape {_sides(shape)}"
         raise BadParameter("axes", axes, rule)
+    if len(shape) == 1:  # its values are one row
+        table = InMemory({array.name: table.read(array.name)[None]})
     return Tensor(name, replace(lane_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
 
 
