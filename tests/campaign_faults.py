@@ -584,7 +584,7 @@ def indices(rng: Rng) -> Pair:
         others = [(made(d) - clip, f"-{clip} is added to every value"), (made(d), "")]
     right = made(d)
     mine, said = [
-        (made(-d), "(queries and keys|rows and columns) are exchanged"),
+        (made(-d), "(queries and keys|rows and columns) are exchanged|backward true where false was expected"),
         (right + 1, "1 is added to every value"),
         (right - 1, "-1 is added to every value"),
         (made(d + 1), r"shifted (down by one row|by one column)|row 0 is there twice"),
