@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pecli.cli.terminal.output import prose_width
+
 if TYPE_CHECKING:
     from pecli.declare.guidance import Reason
     from pecli.inspection.choosing import Branch
-
-WIDTH = 80
 
 
 def tree_text(root: Branch) -> str:
@@ -41,6 +41,7 @@ def why_text(title: str, reasons: Sequence[Reason]) -> str:
 
 
 def _wrapped(text: str, first: str, then: str) -> list[str]:
+    width = prose_width()
     return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
     )

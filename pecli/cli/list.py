@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.cli.options import Json, Option, refuse
-from pecli.cli.terminal.output import print_json, say
+from pecli.cli.options import Json, Option, Quiet, refuse
+from pecli.cli.terminal.layout import wrapped
+from pecli.cli.terminal.output import print_json, prose_width, say, screen_width
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.declare.encoding import Encoding
 
-EXAMPLE_LINES = 24
+MOST_LINES = 50  # of one encoding
 
 
 def _names() -> Iterable[str]:
@@ -33,7 +34,9 @@ class ListOptions:
         str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
     ] = None
     why: Annotated[bool, Option("Why it is as it is: questions that people ask, answered.")] = False
+    all: Annotated[bool, Option("All of it: every option, and the whole example.")] = False
     json: Json = False
+    quiet: Quiet = False
 
 
 def command(options: ListOptions) -> int:
@@ -48,9 +51,9 @@ def command(options: ListOptions) -> int:
         if options.json:
             print_json(as_dict(one))
         else:
-            say(full_text(one))
+            say(full_text(one, everything=options.all))
         return 0
-    refuse("is about one of them: name it, as in pecli list rope --why", options, "why")
+    refuse("is about one of them: name it, as in pecli list rope", options, "why", "all")
     from pecli.inspection.choosing import tree, where
 
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
@@ -87,7 +90,7 @@ def overview(encodings: Iterable[Encoding]) -> str:
         if e.family is not family:
             lines += [*([""] if lines else []), e.family.title]
             family = e.family
-        lines.append(f"  {e.name:<{width}}  {e.description.splitlines()[0]}")
+        lines += wrapped(e.description.splitlines()[0], screen_width(), f"  {e.name:<{width}}  ", " " * 6)
     return "\n".join(lines)
 
 
@@ -119,42 +122,46 @@ def as_dict(encoding: Encoding) -> dict[str, object]:
     }
 
 
-def full_text(encoding: Encoding) -> str:
-    """Return an encoding in full, as plain text of at most 80 columns."""
+def full_text(encoding: Encoding, *, everything: bool = False) -> str:
+    """Return an encoding as plain text: its formula and an example first, its options by name, or all of it."""
     from pecli.cli.generate.options import option_help
 
-    def indent(text: str, by: str = "  ") -> str:
-        return textwrap.fill(text, 80, initial_indent=by, subsequent_indent=by)
-
-    lines = [f"{encoding.name}: {encoding.title} ({encoding.family.word})", ""]
-    lines += [textwrap.fill(" ".join(part.split()), 80) + "\n" for part in encoding.description.split("\n\n")]
-    lines += [
-        "Formula",
-        *(textwrap.fill(f, 80, initial_indent="  ", subsequent_indent="    ") for f in encoding.formula),
-        "",
-    ]
-    lines += ["Source", *(indent(str(source)) for source in encoding.source), ""]
+    width, first, *more = prose_width(), *encoding.description.split("\n\n")
+    head = [f"{encoding.name}: {encoding.title} ({encoding.family.word})"]
+    head += [line for part in (first, *(more if everything else ())) for line in _prose(part, "")]
+    head += ["", "Formula", *(line for f in encoding.formula for line in wrapped(f, width, "  ", "    "))]
+    tail = ["", "Source", *(line for source in encoding.source for line in _prose(str(source)))]
     if encoding.users:
-        lines += ["Used by", indent(encoding.users), ""]
+        tail += ["Used by", *_prose(encoding.users)]
     if encoding.guidance:
-        lines += ["Use it", indent(encoding.guidance.when), "Not", indent(encoding.guidance.unless), ""]
-    lines.append("Parameters")
+        tail += ["Use it", *_prose(encoding.guidance.when), "Not", *_prose(encoding.guidance.unless)]
+    facts = (f"{name.replace('_', ' ')} {_word(value)}" for name, value in asdict(encoding.facts).items())
+    tail += ["Facts", *_prose(", ".join(facts)), "", "Options"]
     for p in encoding.options:
-        name = f"--{p.option}" if p.kind == "flag" else f"--{p.option} {p.metavar}"
-        lines += [f"  {name}", indent(option_help(p), "      ")]
-    lines += ["", "Facts"]
-    lines += [f"  {name.replace('_', ' '):<12}  {_word(value)}" for name, value in asdict(encoding.facts).items()]
-    lines += ["", "Example", _example(encoding), "", f"All of it: pecli inspect '{encoding.example}' --steps"]
-    return "\n".join(lines)
+        if everything or p.required:
+            tail += ["  " + f"--{p.option} {p.metavar}".rstrip(), *_prose(option_help(p), "      ")]
+    others = [f"--{p.option}" for p in encoding.options if not p.required]
+    if others and not everything:
+        lead = "and " if len(others) < len(encoding.options) else ""
+        tail += _prose(f"{lead}{', '.join(others)}: pecli list {encoding.name} --all")
+    room = None if everything else MOST_LINES - len(head) - len(tail) - 4
+    command = wrapped(f"all of it: pecli inspect {quote(encoding.example)} --steps", width, "  ", "    ")
+    shown = ["", "Example", *_example(encoding, room), *command]
+    return "\n".join([*head, *shown, *tail])
 
 
-def _example(encoding: Encoding) -> str:
-    """Return the first steps of the declared example, worked through."""
+def _prose(text: str, lead: str = "  ") -> list[str]:
+    return wrapped(" ".join(text.split()), prose_width(), lead, lead)
+
+
+def _example(encoding: Encoding, room: int | None) -> list[str]:
+    """Return the declared example, worked through as far as there is room."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.encodings.recipe import Recipe
     from pecli.lessons.lesson import work_through
 
-    return text_of(work_through(Recipe.parse(encoding.example)), formula=False, most=EXAMPLE_LINES)
+    example = work_through(Recipe.parse(encoding.example))
+    return text_of(example, formula=False, most=room, width=prose_width()).split("\n")
 
 
 def _word(value: object) -> str:

@@ -142,7 +142,7 @@ def command(options: ApplyOptions) -> int:
 def _worked_through(options: ApplyOptions) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.cli.inspect.lesson_view import text_of
-    from pecli.cli.terminal.output import print_json, say, screen_width
+    from pecli.cli.terminal.output import print_json, prose_width, say
     from pecli.lessons.applied import work_through_vector
     from pecli.sources.sources import read_source
 
@@ -154,7 +154,7 @@ def _worked_through(options: ApplyOptions) -> int:
     if options.json:
         print_json(example.as_dict())
     else:
-        say(text_of(example, width=screen_width()))
+        say(text_of(example, width=prose_width()))
     return 0
 
 

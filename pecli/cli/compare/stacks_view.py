@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.layout import WIDE, wrapped
-from pecli.cli.terminal.output import print_json, say, screen_width
+from pecli.cli.terminal.layout import wrapped
+from pecli.cli.terminal.output import print_json, prose_width, say
 
 if TYPE_CHECKING:
     from pecli.inspection.stacks import StackRow
@@ -78,6 +78,5 @@ def _details(row: StackRow) -> None:
 
 
 def _say(text: str) -> None:
-    width = min(screen_width() or WIDE, WIDE)
     lead = "\n" * text.startswith("\n")
-    say(lead + "\n".join(wrapped(text.strip(), width, "", "  ")))
+    say(lead + "\n".join(wrapped(text.strip(), prose_width(), "", "  ")))

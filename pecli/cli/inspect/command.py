@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli.inspect.options import InspectOptions, refuse_table
 from pecli.cli.options import refuse
 from pecli.cli.terminal.items import size_text
-from pecli.cli.terminal.output import print_json, say, screen_width
+from pecli.cli.terminal.output import print_json, prose_width, say
 from pecli.cli.terminal.screen import progress_for, show
 from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter, UnknownName
@@ -135,7 +135,7 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
     if options.json:
         print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
     else:
-        say(text_of(found, width=screen_width()))
+        say(text_of(found, width=prose_width()))
     _draw(charts, options)
     return 0
 

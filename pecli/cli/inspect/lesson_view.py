@@ -5,41 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.items import LEFT, RIGHT, ScreenTable
-from pecli.cli.terminal.layout import WIDE, lines_of, wrapped
-from pecli.cli.terminal.output import clean
+from pecli.cli.terminal.layout import lines_of, wrapped
+from pecli.cli.terminal.output import WIDE, clean
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Equation, Matrix, SmallTable
+    from pecli.declare.board import Equation, Matrix, SmallTable, Step
     from pecli.lessons.lesson import Example
 
 INDENT = "  "
 
 
-def text_of(example: Example, *, formula: bool = True, most: int | None = None, width: int | None = WIDE) -> str:
-    """Return a worked example as text; with `most`, its first steps that have about so many lines."""
-    from pecli.declare.board import SmallTable
-
-    width = min(width or WIDE, WIDE)
+def text_of(example: Example, *, formula: bool = True, most: int | None = None, width: int = WIDE) -> str:
+    """Return a worked example as text; with `most`, those of its first steps that so many lines hold."""
     lines = wrapped(f"{example.title}: {example.recipe}", width, "", INDENT)
     if formula:
-        lines += [
-            "",
-            "Formula",
-            *(part for line in example.formula for part in wrapped(line, width, INDENT, INDENT * 2)),
-        ]
-    for step in example.steps:
-        if most is not None and len(lines) > most:
+        lines += ["", "Formula"]
+        lines += [part for line in example.formula for part in wrapped(line, width, INDENT, INDENT * 2)]
+    for number, step in enumerate(example.steps):
+        block = ["", *_step(step, width)]
+        if most is not None and len(lines) + len(block) > most:
+            if number == 0:  # of a long one, what there is room for
+                lines += [*block[: max(2, most - len(lines) - 1)], INDENT + ".."]
             break
-        lines += ["", *wrapped(step.title, width, "", INDENT)]
-        after_lines = False
-        for item in step.items:
-            if isinstance(item, str):
-                lines += wrapped(item, width, INDENT, INDENT * 2)
-            else:
-                block = _grid(item, width) if isinstance(item, SmallTable) else _equation(item, width)
-                lines += ["", *block] if after_lines else block
-            after_lines = True
+        lines += block
     return clean("\n".join(lines))
+
+
+def _step(step: Step, width: int) -> list[str]:
+    from pecli.declare.board import SmallTable
+
+    lines = wrapped(step.title, width, "", INDENT)
+    for number, item in enumerate(step.items):
+        if isinstance(item, str):
+            lines += wrapped(item, width, INDENT, INDENT * 2)
+        else:
+            block = _grid(item, width) if isinstance(item, SmallTable) else _equation(item, width)
+            lines += ["", *block] if number else block
+    return lines
 
 
 def _grid(grid: SmallTable, width: int) -> list[str]:

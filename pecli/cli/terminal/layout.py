@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable
-from pecli.cli.terminal.output import clean
+from pecli.cli.terminal.output import WIDE, clean
 
 GAP = "  "
 NARROW = 60  # columns from which the lines of a fact stand below its first word
-WIDE = 80  # of prose, however wide the screen
 
 
 def lines_of(item: Item, width: int | None, *, bold: bool = False) -> list[str]:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-LEAST = 40  # columns of a screen
+LEAST, WIDE = 40, 80  # columns of a screen, and of prose
 ASCII = str.maketrans({"…": "..", "≥": ">="})  # where no more is shown
 
 
@@ -80,6 +80,11 @@ def screen_width() -> int | None:
     if stated.isascii() and stated.isdigit() and stated != "0":
         return max(LEAST, int(stated))
     return max(LEAST, shutil.get_terminal_size().columns) if is_terminal(sys.stdout) else None
+
+
+def prose_width() -> int:
+    """Return the columns of prose: the screen's, but no more than are easily read."""
+    return min(screen_width() or WIDE, WIDE)
 
 
 def wants_colour() -> bool:
