@@ -37,7 +37,7 @@ def test_listing_one_encoding_loads_numpy_for_its_example_and_nothing_else():
         [sys.executable, "-c", PROBE.format(arguments=["list", "rope"])],
         capture_output=True, text=True, env=clean_environment(), check=True, timeout=60,
     )  # fmt: skip
-    assert "[  0.540  -0.841 ]" in child.stdout
+    assert "3 x 0.01 = 0.03" in child.stdout
     assert child.stderr == "numpy"
 
 

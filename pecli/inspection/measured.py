@@ -15,7 +15,7 @@ from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.measures.readings import readings
 from pecli.measures.samples import take
 from pecli.numbers.printing import between, figure
-from pecli.tables.table import Table
+from pecli.tables.table import Table, rows_of
 
 ROWS = 192  # of the measured table: enough for the distances and the fits, small enough to be instant
 SHIFT = 3  # of the fitted matrix
@@ -32,7 +32,7 @@ def example_table(encoding: Encoding, rows: int = ROWS, **keys: Any) -> Table:
 def _table(recipe: Recipe, rows: int = ROWS, **keys: Any) -> Table:
     """Return a float64 table of a recipe; as many rows as it has, at most `rows` where that is open."""
     longest = recipe.encoding.facts.longest
-    if recipe.rows is not None:
+    if rows_of(recipe) is not None:
         return Table.make(recipe, dtype="float64", **keys)
     if longest != "unlimited" and not recipe.open_parameters:
         rows = min(rows, formula_value(longest, recipe.values))
@@ -66,7 +66,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
     }
     if values.ndim == 2 and len(values) > 1:
         gaps = np.linalg.norm(values[1:] - values[:-1], axis=1)
-        found["distance of neighbours"] = f"{between(gaps.min(), gaps.max(), 4)}"
+        found["distance of neighbours"] = between(gaps.min(), gaps.max(), 4)
         found["nearest two rows"] = figure(nearest_rows(values)[0], 4)
         off = _shifted(table, values)
         rule = "not measured: fitting it takes more rows than columns"
@@ -75,7 +75,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
     if isinstance(plan, Waves):
         waves = [2 * np.pi / abs(float(w)) for w in plan.frequencies if w]
         if waves and not any(band.turns for band in plan.bands):
-            found["wavelengths"] = f"{figure(min(waves), 4)} to {figure(max(waves), 4)}"
+            found["wavelengths"] = between(min(waves), max(waves), 4)
     return found
 
 

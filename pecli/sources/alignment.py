@@ -17,7 +17,7 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.types import DTYPES, real_type
 from pecli.sources.sources import NamedSource
 from pecli.tables.layouts import LAYOUTS
-from pecli.tables.table import Table
+from pecli.tables.table import Table, rows_of
 
 Misfit = tuple[bool, bool, float]
 EXACT: Misfit = (False, False, 0.0)
@@ -217,7 +217,7 @@ def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
         return source.open(**options)
     assert source.recipe is not None
     recipe = source.recipe
-    if recipe.rows is not None:
+    if rows_of(recipe) is not None:
         return source.open(**options)
     high = recipe.domain.high
     if high is not None and options.get("start") is None:

@@ -254,6 +254,15 @@ def table(text: str, **options: Any) -> Table:
     return Table.parse(text, **options)
 
 
+def rows_of(recipe: Recipe) -> int | None:
+    """Return how many rows a recipe has by itself or by its content; None where a length decides."""
+    if recipe.rows is None and not recipe.open_parameters and isinstance(recipe.plan, Conditional):
+        from pecli.tables.content import content_rows
+
+        return content_rows(recipe.plan.content, Table.parse)
+    return recipe.rows
+
+
 def _positions(
     recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | list[Any] | None
 ) -> Positions:
@@ -267,11 +276,7 @@ def _positions(
         return positions if isinstance(positions, Positions) else Positions.listed(positions)
     first = parse_position("start", start) if start is not None else 0
     by = parse_number("step", step) if step is not None else 1
-    rows = recipe.rows
-    if rows is None and not recipe.open_parameters and isinstance(recipe.plan, Conditional):
-        from pecli.tables.content import content_rows
-
-        rows = content_rows(recipe.plan.content, Table.parse)
+    rows = rows_of(recipe)
     if length is not None:
         count = parse_count("len", length)
         if rows is not None and start is None and step is None and count != rows:

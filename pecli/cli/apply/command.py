@@ -125,13 +125,13 @@ def command(options: ApplyOptions) -> int:
         raise BadParameter("input", ", ".join(names), "must have names of their own: they name the outputs")
     made = apply(source, tensors, _wish(options))
     outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made)
-    if not options.quiet and options.output != "-":
+    if not options.silent:
         for note in made.notes:
             tell(clean(f"pecli: {note}"))
     facts = {"error_bound": made.bound, "worst_ulp": made.worst}
     more = {name: fact for name, fact in facts.items() if fact is not None}
     status = deliver(outputs, options.source, options, more)
-    if not options.quiet and not options.json and options.output != "-":
+    if not options.silent and not options.json:
         if made.bound is not None:
             tell(f"pecli: computed in float64, within {made.bound():.1e} of the real numbers")
         if made.worst is not None:

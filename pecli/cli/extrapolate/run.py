@@ -87,7 +87,7 @@ def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str
     if found.verdict in ("ends", "untrained", "fixed"):
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
         raise BadParameter("SOURCE", subject.text, rule)
-    if found.bias is not None and not options.quiet:
+    if found.bias is not None and not options.silent:
         tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
     keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "positions", "shard")}
     table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)

@@ -58,7 +58,7 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         reading = one.reading
         table = _table(one.recipe, options, one.layer)
         made, label = table, table.label
-    if not options.quiet:
+    if not options.silent:
         for warning in reading.warnings:
             tell(clean(f"pecli: warning: {warning}"))
     return made, label

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ROWS = 128
 LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
+BRIEF_ROWS = 4  # of the values, where nothing more was asked for
 SHOWN = 4  # positions of a worked example that begins elsewhere
 MODES = ("verify", "steps", "expect", "frequencies", "similarity", "shift_matrix")  # each gives an answer of its own
 QUESTIONS = ("identify", "properties", "sha256", "recipe", "plot", "picture", *(m for m in MODES if m != "frequencies"))
@@ -94,7 +95,7 @@ def _check(options: InspectOptions) -> None:
 
 def _explain(options: InspectOptions) -> int:
     """Say what a config says of its positions."""
-    from pecli.cli.inspect.config_view import explanation
+    from pecli.cli.inspect.config_view import brief, explanation
     from pecli.inspection.config_report import report
     from pecli.models.reader import read_config
 
@@ -103,7 +104,8 @@ def _explain(options: InspectOptions) -> int:
     if options.json:
         print_json({"source": options.source, "format": "config", **asdict(found)})
     else:
-        show(*explanation(found, every=options.frequencies))
+        whole = options.all or options.frequencies
+        show(*(explanation(found, every=options.frequencies) if whole else brief(found)))
     return 0
 
 
@@ -117,7 +119,7 @@ def _checkpoint(options: InspectOptions) -> int:
     if options.json:
         print_json({"source": options.source, "format": "checkpoint", **asdict(found)})
     else:
-        show(*checkpoint_view(found))
+        show(*checkpoint_view(found, short=not options.all))
     return 0
 
 
@@ -175,7 +177,7 @@ def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
 
 def _look(source: NamedSource, options: InspectOptions) -> int:
     """Report statistics, and what else was asked for."""
-    from pecli.cli.inspect.view import as_dict, inspection_view
+    from pecli.cli.inspect.view import as_dict, brief_view, full_view
     from pecli.inspection.preview import preview
     from pecli.inspection.statistics import inspect_table
 
@@ -204,8 +206,10 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
     if options.json:
         print_json(as_dict(found, more))
     else:
-        parts = preview(table, rows=options.rows or 8, columns=options.columns or 8)
-        show(*inspection_view(found, more, parts))
+        long = bool(more) or options.sha256 or options.all
+        rows = options.rows or (8 if long else BRIEF_ROWS)
+        parts = preview(table, rows=rows, columns=options.columns or 8)
+        show(*(full_view(found, more, parts) if long else brief_view(found, parts)))
     _draw(charts, options)
     return 0
 

@@ -10,6 +10,7 @@ from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid
 from pecli.cli.terminal.output import print_json
 from pecli.cli.terminal.screen import show
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.printing import between
 
 if TYPE_CHECKING:
     from pecli.inspection.checkpoint import Checkpoint
@@ -17,15 +18,48 @@ if TYPE_CHECKING:
     from pecli.sources.sources import NamedSource
 
 SHOWN = 12  # frequencies of a layer that are printed; --json has all
+MOST_LAYERS, MOST_KEYS = 2, 16  # that a short answer shows
+
+
+def brief(found: ConfigReport) -> list[Item]:
+    """Return in few lines what a config says: its layers, the names of its keys, its warnings."""
+    items: list[Item] = [_title(found)]
+    for layer in found.layers[:MOST_LAYERS]:
+        items += _layer(layer)
+        if layer.frequencies:
+            items.append(Fact("frequencies", _range(layer.frequencies)))
+    if len(found.layers) > MOST_LAYERS:
+        items.append(f"and {len(found.layers) - MOST_LAYERS} more kinds of layers, with --all")
+    for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
+        if keys:
+            shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MOST_KEYS])
+            items.append(Fact(title, shown + (f" and {len(keys) - MOST_KEYS} more" * (len(keys) > MOST_KEYS))))
+    said = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
+    items += said[:MOST_LAYERS]
+    if len(said) > MOST_LAYERS:
+        items.append(f"and {len(said) - MOST_LAYERS} more warnings, with --all")
+    for inner in found.parts:
+        items += ["", *(item for layer in inner.layers[:1] for item in [_title(inner), *_layer(layer)])]
+    return items
+
+
+def _title(found: ConfigReport) -> str:
+    return f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
+
+
+def _range(found: Sequence[Frequency]) -> str:
+    """Return how many frequencies there are, and the longest and the shortest turn."""
+    waves = [f.wavelength for f in found]
+    return f"{len(found)}, one turn in {between(min(waves), max(waves), 4)} positions"
 
 
 def explanation(found: ConfigReport, *, every: bool = False) -> list[Item]:
     """Return what a config says: its layers (with `every`, each frequency), keys, warnings, and the models within."""
-    items: list[Item] = [
-        f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
-    ]
+    items: list[Item] = [_title(found)]
     for layer in found.layers:
-        items += _layer(layer, every)
+        items += _layer(layer)
+        if layer.frequencies:
+            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
     for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):
         if keys:
             items += [f"\n{title}", grid([("key", LEFT), ("what it is", LEFT)], ((key.name, key.text) for key in keys))]
@@ -37,9 +71,9 @@ def explanation(found: ConfigReport, *, every: bool = False) -> list[Item]:
     return items
 
 
-def checkpoint_view(found: Checkpoint) -> list[Item]:
+def checkpoint_view(found: Checkpoint, *, short: bool = False) -> list[Item]:
     """Return what a checkpoint's folder holds: its config, the tables it stores, who reads the config otherwise."""
-    items = explanation(found.config)
+    items = (brief if short else explanation)(found.config)
     items.append("\nStored tables" if found.tables else "\nNo table of positions is stored.")
     for table in found.tables:
         shape = " x ".join(map(str, table.shape))
@@ -49,7 +83,7 @@ def checkpoint_view(found: Checkpoint) -> list[Item]:
     return [*items, "", *found.otherwise]
 
 
-def _layer(layer: LayerReport, every: bool) -> list[Item]:
+def _layer(layer: LayerReport) -> list[Item]:
     items: list[Item] = [f"\nLayers: {layer.name}", Fact("recipe", layer.recipe)]
     if layer.layout:
         items.append(Fact("layout", f"{layer.layout} (pairs: {layer.pairing})"))
@@ -59,8 +93,6 @@ def _layer(layer: LayerReport, every: bool) -> list[Item]:
     if layer.magnitude != 1:
         items.append(Fact("magnitude", f"{layer.magnitude!r}, on cos and sin"))
     items += [Fact("note", note) for note in layer.notes]
-    if layer.frequencies:
-        items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
     return items
 
 

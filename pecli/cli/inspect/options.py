@@ -30,7 +30,7 @@ from pecli.errors import BadParameter
 from pecli.records import dataclass
 
 LOOK = "What to look for"
-Rows = Annotated[int | None, Option("Rows to print (default 8).", "N", SCREEN, check=whole(1, 100_000))]
+Rows = Annotated[int | None, Option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))]
 Columns = Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))]
 
 
@@ -86,6 +86,7 @@ class InspectOptions:
     form: Annotated[str | None, Option("Form of a bias or of relative vectors.", "WORD", TABLE)] = None
     layer_type: LayerType = None
     stack: Stack = None
+    all: Annotated[bool, Option("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)] = False
     rows: Rows = None
     columns: Columns = None
     precision: Precision = None

@@ -7,25 +7,72 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid, preview_grid, shapes_text, size_text
+from pecli.cli.terminal.layout import lines_of
+from pecli.cli.terminal.output import WIDE, screen_width
 from pecli.declare.board import exact_text
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import join_recipe, split_recipe
+from pecli.inspection.facts import TITLES, sheet
 from pecli.numbers.printing import between, figure
 
 if TYPE_CHECKING:
     from pecli.identification.identification import Identification
     from pecli.inspection.preview import Excerpt
     from pecli.inspection.property import Property
-    from pecli.inspection.statistics import Inspection
+    from pecli.inspection.statistics import Inspection, Statistics
     from pecli.inspection.verification import Folder, Verified
+MOST_LINES, MOST_ARRAYS, MOST_SLOPES = 30, 6, 16  # of a short answer
+FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
 
 
-def inspection_view(found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerpt]) -> list[Item]:
+def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
+    """Return in at most 30 lines what a table is: short recipe, range, facts, and the first of its values."""
+    arrays = found.arrays[:MOST_ARRAYS]
+    rest = f" and {len(found.arrays) - len(arrays)} more" if len(arrays) < len(found.arrays) else ""
+    size = size_text(sum(array.bytes for array in found.arrays))
+    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(arrays)}{rest}, {size}"]
+    if found.recipe:
+        items += _what(found.recipe)
+    if found.positions is not None:
+        items.append(Fact("positions", _ends(found.positions)))
+    if found.statistics:
+        items.append(_statistics(found.statistics[:MOST_ARRAYS]))
+    if found.slopes is not None:
+        shown = ", ".join(map(exact_text, found.slopes[:MOST_SLOPES]))
+        items.append(Fact("slopes", shown + (f" .. of {len(found.slopes)} heads" * (len(found.slopes) > MOST_SLOPES))))
+    width = screen_width() or WIDE
+    room = MOST_LINES - sum(len(lines_of(item, width)) for item in items)
+    for made in map(preview_grid, parts):
+        room -= len(lines_of(made, width))
+        if room >= 0:
+            items.append(made)
+    return items
+
+
+def _what(text: str) -> list[Item]:
+    """Return the title, the short recipe and the facts of a recipe, as far as its encoding is known."""
+    name, _, _ = text.partition(":")
+    encoding = CATALOGUE.get(name)
+    if encoding is None:
+        return [Fact("recipe", text)]
+    keys = split_recipe(text)[1]
+    defaults = {p.option: p.text(p.default) for p in encoding.options if p.default is not None}
+    short = join_recipe(name, {key: word for key, word in keys.items() if defaults.get(key) != word})
+    said = sheet(encoding)
+    one, two = (", ".join(f"{TITLES[key]}: {said[key].replace('_', '-')}" for key in line) for line in FACTS)
+    what = f"{encoding.title}: {encoding.description.splitlines()[0]}"
+    return [Fact("what", what), Fact("recipe", short), Fact("facts", one), Fact("", two)]
+
+
+def full_view(found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerpt]) -> list[Item]:
     """Return arrays, recipe and metadata, statistics, what was asked for, and the head of the values."""
     size = sum(array.bytes for array in found.arrays)
     items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"]
-    facts = {"recipe": found.recipe, "positions": _ends(found), **found.metadata}
+    ends = None if found.positions is None else _ends(found.positions)
+    facts = {"recipe": found.recipe, "positions": ends, **found.metadata}
     items += [Fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
     if found.statistics:
-        items.append(_statistics(found))
+        items.append(_statistics(found.statistics))
     if found.slopes is not None:
         items.append(grid([("head", RIGHT), ("slope", LEFT)], enumerate(map(exact_text, found.slopes))))
     items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
@@ -36,19 +83,19 @@ def inspection_view(found: Inspection, more: Mapping[str, Any], parts: Sequence[
     return [*items, *map(preview_grid, parts)]
 
 
-def _ends(found: Inspection) -> str | None:
-    return None if found.positions is None else f"{found.positions[0]} to {found.positions[1]}"
+def _ends(positions: tuple[float, float]) -> str:
+    return f"{positions[0]} to {positions[1]}"
 
 
-def _statistics(found: Inspection) -> ScreenTable:
+def _statistics(found: Sequence[Statistics]) -> ScreenTable:
     """Return the range, mean and norms of each array; the counts of NaN and infinity where there are any."""
-    odd = any(s.nan or s.infinite for s in found.statistics)
+    odd = any(s.nan or s.infinite for s in found)
     columns: list[tuple[str, str | int]] = [("array", "left"), ("min", 9), ("max", 9), ("mean", 9), ("row norm", RIGHT)]
     columns += [("NaN", RIGHT), ("infinite", RIGHT)] if odd else []
     rows = [
         [s.name, *("" if v is None else v for v in (s.minimum, s.maximum, s.mean)), _range(s.norm_min, s.norm_max),
          *([s.nan, s.infinite] if odd else [])]
-        for s in found.statistics
+        for s in found
     ]  # fmt: skip
     return grid(columns, rows)
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LEAST, WIDE = 40, 80  # columns of a screen, and of prose
-ASCII = str.maketrans({"…": "..", "≥": ">="})  # where no more is shown
+ASCII = str.maketrans({"…": ".", "≥": ">"})  # where no more is shown
 
 
 def say(text: str) -> None:

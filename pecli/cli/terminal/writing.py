@@ -32,6 +32,12 @@ class Writing:
     json: bool = False
     quiet: bool = False
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is said on standard error: asked for, or because the table goes to standard output."""
+        streams = self.output == "-" or (self.output is None and self.format is not None)
+        return self.quiet or (streams and not self.dry_run)
+
 
 def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable[[], Any]] | None = None) -> int:
     """Write a table (or, with ``dry_run``, say what would be written); return the exit status.
@@ -80,7 +86,7 @@ def describe(
     if to.json:
         facts = {name: tell_it() for name, tell_it in (more or {}).items()}
         print_json({**report(table, path=path, form=form, size=size, seconds=seconds), **facts})
-    elif not to.quiet:
+    elif not to.silent:
         verb = "wrote" if written else "would write" if path else "would print"
         took = "" if seconds is None else f", {seconds:.2f} s"
         where = path or "to the screen"
