@@ -148,7 +148,7 @@ def test_stacks_are_compared_key_by_key(pecli, config):
 
 def test_inspect_explains_a_config(pecli, config):
     name = config(LLAMA3)
-    shown = pecli("inspect", name).stdout
+    shown = pecli("inspect", name, "--all").stdout
     for word in (LLAMA3_RECIPE, "half", "wavelength", "turns seen", "rope_scaling.factor", "131072"):
         assert word in shown, word
     found = json.loads(pecli("inspect", name, "--json").stdout)

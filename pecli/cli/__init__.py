@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from pecli.cli.help import HELP_NAMES, Mode, examples_text
-from pecli.cli.terminal.output import say, wants_colour
+from pecli.cli.help import HELP_NAMES, examples_text, help_mode
+from pecli.cli.terminal.output import say
 
 EPILOG = (
     "A SOURCE is a file, file::name, - for standard input, a model's config.json, or a recipe such as "
@@ -29,7 +29,7 @@ def make_app() -> typer.Typer:
     """Return the application; its help is rich on a terminal and plain elsewhere."""
     from pecli.cli.commands import Commands
 
-    mode: Mode = "rich" if wants_colour() else None
+    mode = help_mode()
     app = typer.Typer(
         name="pecli",
         cls=Commands,

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pecli.cli.help import HELP_NAMES, examples_text
+from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 from pecli.records import dataclass
@@ -50,7 +50,7 @@ COMMANDS = {
         (
             "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
             "pecli generate rope:dim=128,base=500000,len=8192 -o rope.safetensors",
-            "pecli generate config.json --dtype bfloat16 --layout model -o cache.safetensors",
+            "pecli generate config.json --dtype bf16 --layout model -o cache.safetensors",
         ),
         "ENCODING is a name of those below, a recipe such as rope:dim=128, or a model's config.json.",
         ("create", "make", "new", "write", "build", "gen", "table"),
@@ -140,10 +140,13 @@ class Commands(TyperGroup):
             self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
         return super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write each command with its whole first sentence."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help: with rich where Typer does, else line by line."""
+        if self.rich_markup_mode is not None:
+            super().format_help(ctx, formatter)
+            return
+        commands = [(name, entry.summary) for name, entry in COMMANDS.items()]
+        formatter.write(help_text(self, ctx, [*option_sections(self, ctx), ("Commands", commands)]))
 
 
 def _meant(word: str) -> str | None:
@@ -166,5 +169,7 @@ def _built(name: str, mode: Any) -> Any:
     from pecli.cli.options import runner_of
 
     app = typer.Typer(rich_markup_mode=mode, add_completion=False)
-    app.command(name, context_settings=HELP_NAMES, help=text, epilog=epilog)(runner_of(module.command))
+    app.command(name, cls=PlainCommand, context_settings=HELP_NAMES, help=text, epilog=epilog)(
+        runner_of(module.command)
+    )
     return typer.main.get_command(app)

@@ -88,7 +88,7 @@ def overview(encodings: Iterable[Encoding]) -> str:
     width = max(len(e.name) for e in encodings)
     for e in encodings:
         if e.family is not family:
-            lines += [*([""] if lines else []), e.family.title]
+            lines += [*([""] if lines else []), *wrapped(e.family.title, screen_width())]
             family = e.family
         lines += wrapped(e.description.splitlines()[0], screen_width(), f"  {e.name:<{width}}  ", " " * 6)
     return "\n".join(lines)
@@ -127,7 +127,7 @@ def full_text(encoding: Encoding, *, everything: bool = False) -> str:
     from pecli.cli.generate.options import option_help
 
     width, first, *more = prose_width(), *encoding.description.split("\n\n")
-    head = [f"{encoding.name}: {encoding.title} ({encoding.family.word})"]
+    head = wrapped(f"{encoding.name}: {encoding.title} ({encoding.family.word})", width)
     head += [line for part in (first, *(more if everything else ())) for line in _prose(part, "")]
     head += ["", "Formula", *(line for f in encoding.formula for line in wrapped(f, width, "  ", "    "))]
     tail = ["", "Source", *(line for source in encoding.source for line in _prose(str(source)))]

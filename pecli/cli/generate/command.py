@@ -14,7 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pecli.cli.help import HELP_NAMES, examples_text
+from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
 from pecli.cli.options import Runner, checked, parameters_of
 from pecli.cli.terminal.output import clean
 from pecli.declare.encoding import Encoding, Family
@@ -61,15 +61,18 @@ class GenerateGroup(TyperGroup):
         self._add(cmd_name)
         return super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the encodings family by family; the rich help has a panel for each."""
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help: with rich where Typer does, else line by line."""
+        if self.rich_markup_mode is not None:
+            super().format_help(ctx, formatter)
+            return
         from pecli.encodings import CATALOGUE
 
+        sections = option_sections(self, ctx)
         for family in Family:
             rows = [(e.name, e.description.splitlines()[0]) for e in CATALOGUE.values() if e.family is family]
-            if rows:
-                with formatter.section(family.title):
-                    formatter.write_dl(rows)
+            sections += [(family.title, rows)] if rows else []
+        formatter.write(help_text(self, ctx, sections))
 
     def _add(self, word: str) -> None:
         from pecli.encodings import CATALOGUE
@@ -80,7 +83,8 @@ class GenerateGroup(TyperGroup):
             app = typer.Typer(rich_markup_mode=mode, add_completion=False)
             app.command(
                 name,
-                help=help_text(encoding).replace("[", r"\[") if mode else help_text(encoding),
+                cls=PlainCommand,
+                help=described(encoding).replace("[", r"\[") if mode else described(encoding),
                 epilog=examples_text(examples(encoding), mode),
                 rich_help_panel=encoding.family.title,
                 context_settings=HELP_NAMES,
@@ -115,7 +119,7 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     raise unknown_encoding(clean(word.partition(":")[0]))
 
 
-def help_text(encoding: Encoding) -> str:
+def described(encoding: Encoding) -> str:
     """Return the help of an encoding's command: its description, formula and source."""
     sources = "; ".join(str(source) for source in encoding.source)
     formula = "\n".join(f"  {line}" for line in encoding.formula)  # after a \b, line breaks stay
@@ -124,16 +128,19 @@ def help_text(encoding: Encoding) -> str:
 
 def examples(encoding: Encoding) -> list[str]:
     """Return command lines about an encoding that run as they stand."""
-    return [f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
+    length = "" if "grid=" in encoding.example else " --len 8"  # a grid says how many rows there are
+    made = f"pecli generate {shlex.quote(encoding.example)}{length} -o table.npz"
+    return [made, f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
 
 
 def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
-    from pecli.cli.generate.options import TableOptions, other_word, own_parameter
+    from pecli.cli.generate.options import TableOptions, other_word, own_panels, own_parameter
 
     own = {parameter.name: parameter.option for parameter in encoding.options}
     own |= {word.replace("-", "_"): word for word in encoding.other_words}
-    parameters = [own_parameter(parameter) for parameter in encoding.options]
+    panels = own_panels(encoding.options)
+    parameters = [own_parameter(parameter, panels.get(parameter.name)) for parameter in encoding.options]
     parameters += map(other_word, encoding.other_words)
 
     def run(given: dict[str, Any]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -33,7 +34,8 @@ from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
 
-MODEL = "Model"
+MODEL, OWN = "Model", "Parameters"
+MANY, SEVERAL = 16, 3  # parameters that are grouped; choices that a group does not name
 ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
 
 
@@ -121,13 +123,31 @@ class TableOptions(Writing):
     quiet: Quiet = False
 
 
-def own_parameter(parameter: Parameter) -> inspect.Parameter:
+def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:
+    """Return the part of the help in which each parameter stands: where there are many, by what they go with."""
+    if len(parameters) < MANY:
+        return {}
+    return {parameter.name: _panel(parameter, {p.name: p for p in parameters}) for parameter in parameters}
+
+
+def _panel(parameter: Parameter, known: Mapping[str, Parameter]) -> str:
+    name, values = parameter.param.when or ("", ())
+    above = known.get(name)
+    if above is None or not (above.choices and isinstance(values, tuple) and all(isinstance(v, str) for v in values)):
+        return OWN
+    panel = _panel(above, known)  # of a parameter that is itself one of a choice
+    if panel != OWN:
+        return panel
+    return f"With --{above.option} {', '.join(map(str, values)) if len(values) < SEVERAL else 'of several kinds'}"
+
+
+def own_parameter(parameter: Parameter, panel: str | None = None) -> inspect.Parameter:
     """Return what Typer makes the option of an encoding's parameter from."""
     names = (f"--{parameter.option}",)
     if parameter.kind == "flag":
         names = (f"{names[0]}/--{parameter.param.off or f'no-{parameter.option}'}",)
     mark = parameter.metavar or None
-    option = Option(option_help(parameter), mark, words=parameter.choices, names=names)
+    option = Option(option_help(parameter), mark, panel or OWN, parameter.choices, names)
     return option.parameter(parameter.name, str | None if mark else bool | None, None)
 
 

@@ -96,8 +96,7 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     wide = max(map(len, headings), default=0)
     found: list[str] = []
     for first, *cells in body:
-        counted = first.lstrip("-").replace(".", "").isdigit()
-        found += wrapped(f"{name} {first}" if counted else first, width) if first else []
+        found += wrapped(f"{name} {first}".strip(), width) if first else []
         for heading, cell in zip(headings, cells, strict=True):
             if cell and cell != "…":
                 found += wrapped(cell, width, f"{GAP}{heading:<{wide}}{GAP}", GAP * 2)
