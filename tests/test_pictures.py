@@ -223,7 +223,7 @@ def test_the_command_refuses(refuses):
 
 
 def test_arrows_in_the_terminal_are_digits_at_their_angle():
-    text = draw(charts("rope:dim=2,positions=0+1.5707963267948966+3.141592653589793", "rotation"), 40)
+    text = draw(charts("rope:dim=2,positions=0+1.5707963267948966+3.141592653589793", "rotation"), 80)
     circle = text.splitlines()[2:10]
     assert circle[0][8] == "1"
     assert "2" in {circle[3][0], circle[4][0]}

@@ -15,7 +15,7 @@ from pecli.cli.terminal.items import grid, size_text
 from pecli.cli.terminal.layout import lines_of
 from pecli.formats import FORMATS
 from pecli.inspection.config_report import report
-from pecli.models import read_config
+from pecli.models.reader import read_config
 from pecli.numbers.printing import ask_precision, column, figure
 from tests.golden_cases import cases
 

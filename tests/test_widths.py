@@ -11,6 +11,10 @@ import pytest
 
 from pecli import CATALOGUE, Table, write_table
 from pecli.cli.run import run
+from pecli.drawing.charts import Heat
+from pecli.drawing.fields_text import Screen, heat_text
+from pecli.drawing.pictures import draw
+from pecli.drawing.tables import charts_of_table
 
 WIDTHS = (40, 60, 80)
 OF_EACH = (
@@ -121,3 +125,32 @@ def test_an_error_is_one_whole_line_however_narrow_the_screen(words, folder, pec
     said = {pecli(*shlex.split(words), env={"COLUMNS": str(width)}).stderr for width in (40, 200)}
     assert len(said) == 1
     assert said.pop().count("\n") == 1
+
+
+PICTURES = (
+    "sinusoidal:dim=16,len=32 heatmap", "sinusoidal:dim=16,len=32 waves", "sinusoidal:dim=16,len=32 similarity",
+    "rope:dim=64,len=128 rotation", "alibi:heads=8,len=33 slopes", "t5:heads=2,len=33 bias",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("colour", ["none", "256"])
+@pytest.mark.parametrize("words", PICTURES)
+def test_a_picture_in_the_terminal_fits(words, colour):
+    text, picture = words.split()
+    charts = charts_of_table(Table.parse(text), text, [picture])
+    for width in WIDTHS:
+        drawn = re.sub(r"\x1b\[[0-9;]*m", "", draw(charts, width, colour=colour))
+        assert max(map(len, drawn.splitlines())) <= width
+        for name in words_of(re.sub(r"[^a-z ]", " ", charts[0].title.lower())):
+            assert name in drawn.lower()
+
+
+def test_colours_of_256_that_go_from_blue_to_red_pass_no_magenta():
+    values = [[x / 200 - 0.5 for x in range(201)]]
+    heat = Heat("t", "x", "y", values, "v", (0, 200), (0, 0))
+    text = heat_text(heat, Screen(230, "256"))
+    codes = [int(code) for code in re.findall(r"38;5;(\d+)", text)]
+    colours = [[(0, 95, 135, 175, 215, 255)[(code - 16) // place % 6] for place in (36, 6, 1)] for code in codes]
+    assert len({tuple(colour) for colour in colours}) == 17
+    for red, green, blue in colours:
+        assert min(red, blue) <= green + 40

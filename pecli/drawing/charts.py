@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,10 @@ TICKS = 6
 BLUE_TO_RED = (
     "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7",
     "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
+)  # fmt: skip
+CUBE_BLUE_TO_RED = (  # of a terminal's 216 colours, of which the nearest to a dark red is a magenta
+    "#00005f", "#000087", "#005faf", "#0087d7", "#5fafd7", "#87afd7", "#afd7ff", "#d7d7ff", "#ffffff",
+    "#ffd7d7", "#ffaf87", "#ff875f", "#ff5f5f", "#d75f5f", "#d70000", "#af0000", "#5f0000",
 )  # fmt: skip
 LIGHT_TO_DARK = ("#fcfdbf", "#fec287", "#fb8761", "#e65163", "#b63679", "#822681", "#51127c", "#1c1044", "#000004")
 HIDDEN = "#bbbbbb"
@@ -217,6 +222,14 @@ def some_of(count: int, most: int) -> list[int]:
 def printable(text: str) -> str:
     """Return text without what a terminal or a viewer would obey."""
     return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def within(text: str, width: int, lead: str = "") -> list[str]:
+    """Return text as lines of a width, none of whose words is cut."""
+    return textwrap.wrap(
+        printable(text), width, initial_indent=lead, subsequent_indent=lead, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def tick_text(value: float) -> str:

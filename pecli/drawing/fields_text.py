@@ -7,11 +7,23 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pecli.drawing.charts import Arrow, Circles, Heat, palette, printable, rgb, shade, tick_text
+from pecli.drawing.charts import (
+    CUBE_BLUE_TO_RED,
+    Arrow,
+    Circles,
+    Heat,
+    palette,
+    printable,
+    rgb,
+    shade,
+    tick_text,
+    within,
+)
 
 MARGIN = 9
 LINES = 24  # of a map
 RAMP = " .:-=+*#%@"
+ANGLE = 13  # columns of an angle
 ROUND = 17  # columns of a circle, letters being twice as high as wide
 RESET = "\x1b[0m"
 CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
@@ -45,7 +57,8 @@ def heat_text(heat: Heat, screen: Screen) -> str:
     cells = resampled(heat.values, count, min(room, _widened(len(heat.values[0]), room)))
     low, top = heat.ends()
     step = 2 if blocks else 1
-    lines = [printable(heat.title), printable(f"down: {heat.y}"), printable(f"across: {heat.x}")]
+    said = (heat.title, f"down: {heat.y}", f"across: {heat.x}")
+    lines = [line for text in said for line in within(text, screen.width)]
     for k in range(0, count, step):
         row = cells[k : k + step]
         label = _row_label(heat, k, count, step)
@@ -98,10 +111,12 @@ def _letter(value: float, low: float, high: float) -> str:
 def _blocks(rows: Sequence[Sequence[float]], heat: Heat, screen: Screen) -> str:
     """Return one line of colours: the upper row as ink and the lower as ground of a half block."""
     low, high = heat.ends()
-    colours = palette(heat)
+    exact = heat.centred and screen.colour == "256"
+    colours = CUBE_BLUE_TO_RED if exact else palette(heat)
 
     def colour(value: float) -> str:
-        return shade((value - low) / (high - low) if math.isfinite(value) else math.nan, colours)
+        share = (value - low) / (high - low) if math.isfinite(value) else math.nan
+        return shade(share, colours, len(colours)) if exact else shade(share, colours)
 
     parts, last = [], ""
     for x, value in enumerate(rows[0]):
@@ -130,32 +145,38 @@ def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
     name = printable(heat.value)
     masked = any(not math.isfinite(v) for row in heat.values for v in row)
     if screen.colour != "none":
-        ramp = [[low + (high - low) * k / 31 for k in range(32)]]
-        return [f"{'':>{MARGIN + 1}}{name}: {tick_text(low)} {_blocks(ramp, heat, screen)} {tick_text(high)}"]
+        ends = tick_text(low), tick_text(high)
+        steps = max(4, min(32, screen.width - MARGIN - 3 - len(ends[0]) - len(ends[1])))
+        ramp = [[low + (high - low) * k / (steps - 1) for k in range(steps)]]
+        lead = " " * (MARGIN + 1)
+        return [*within(f"{name}:", screen.width, lead), f"{lead}{ends[0]} {_blocks(ramp, heat, screen)} {ends[1]}"]
     step = (high - low) / len(RAMP)
     words = [f"'{letter}' {tick_text(float(f'{low + k * step:.3g}'))}.." for k, letter in enumerate(RAMP)]
     lines = textwrap.wrap("  ".join(words).replace("' ", "'\0"), screen.width - MARGIN - 12)  # a letter keeps its value
     lines = [line.replace("\0", " ") for line in lines]
     lines[-1] += f" {tick_text(high)}"
-    return [f"{'':>{MARGIN + 1}}{line}" for line in [f"{name}, from:", *lines, *(["x: not finite"] if masked else [])]]
+    lead = " " * (MARGIN + 1)
+    return [
+        *within(f"{name}, from:", screen.width, lead), *(lead + line for line in lines),
+        *([f"{lead}x: not finite"] if masked else []),
+    ]  # fmt: skip
 
 
 def circles_text(chart: Circles, screen: Screen) -> str:
     """Return circles side by side, each arrow's tip a digit, and the angles below."""
-    count = max(1, min(len(chart.circles), (screen.width + 2) // (ROUND + 2)))
-    circles = chart.circles[:count]
+    arrows = chart.circles[0][1] if chart.circles else []
+    wide = max((len(arrow.name) for arrow in arrows), default=0)
+    room = min((screen.width + 2) // (ROUND + 2), (screen.width - wide - 5) // ANGLE)
+    circles = chart.circles[: max(1, room)]
     drawn = [_circle(arrows) for _, arrows in circles]
     lines = ["  ".join(parts).rstrip() for parts in zip(*drawn, strict=True)]
     lines.append("  ".join(f"{name:^{ROUND}}" for name, _ in circles).rstrip())
-    arrows = circles[0][1] if circles else []
-    wide = max((len(arrow.name) for arrow in arrows), default=0)
-    rows = [f"{'':>{wide + 5}}" + "".join(f"{name:>13}" for name, _ in circles)]
+    rows = [f"{'':>{wide + 5}}" + "".join(f"{name:>{ANGLE}}" for name, _ in circles)]
     for k, arrow in enumerate(arrows):
         angles = [math.degrees(part[k].angle % (2 * math.pi)) for _, part in circles]
         rows.append(f"  {k}  {arrow.name:<{wide}}" + "".join(f"{angle:9.2f} deg" for angle in angles))
-    return "\n".join(
-        printable(line)[: screen.width] for line in [chart.title, "", *lines, "", f"{chart.legend}:", *rows]
-    )
+    legend = within(f"{chart.legend}:", screen.width)
+    return "\n".join([*within(chart.title, screen.width), "", *lines, "", *legend, *map(printable, rows)])
 
 
 def _circle(arrows: Sequence[Arrow]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pecli.drawing.charts import BarChart, Chart, Circles, Framed, Heat, LineChart, Scale, printable, scales, tick_text
+from pecli.drawing.charts import BarChart, Chart, Circles, Framed, Heat, LineChart, Scale, scales, tick_text, within
 from pecli.drawing.fields_text import Screen, circles_text, heat_text
 
 GLYPHS = "●○▲△■□◆◇+x*"
@@ -37,13 +37,14 @@ def _framed(chart: Framed, width: int) -> str:
     else:
         cells, legend = _bars(chart, up, columns)
         across = Scale(0, len(chart.parts[0].heights), False, across.ticks)
-    lines = [printable(chart.title), printable(chart.y.label)]
+    lines = [*within(chart.title, width), *within(chart.y.label, width)]
     labels = {round((HEIGHT - 1) * (1 - up.place(tick))): tick_text(tick) for tick in up.ticks}
     for row, cell in enumerate(cells):
         lines.append(f"{labels.get(row, ''):>{MARGIN - 1}} {'┤' if row in labels else '│'}{''.join(cell)}".rstrip())
     lines.append(f"{'':>{MARGIN}}└{'─' * columns}")
     lines.append(f"{'':>{MARGIN + 1}}{_ticks(across, columns)}".rstrip())
-    return "\n".join([*lines, printable(f"{'':>{MARGIN + 1}}{chart.x.label}"), *map(printable, legend)])
+    said = [part for text in (chart.x.label, *legend) for part in within(text, width, " " * (MARGIN + 1))]
+    return "\n".join([*lines, *said])
 
 
 def _ticks(scale: Scale, columns: int) -> str:
@@ -73,7 +74,7 @@ def _lines(chart: LineChart, across: Scale, up: Scale, columns: int) -> tuple[li
                 cells[row][min(columns - 1, round(across.place(x) * (columns - 1)))] = glyph
     legend = [f"{GLYPHS[i % len(GLYPHS)]} {s.name}" for i, s in enumerate(chart.series)]
     legend += [f"┆ {mark.label}" for mark in chart.marks]
-    return cells, [f"{'':>{MARGIN + 1}}{entry}" for entry in legend]
+    return cells, legend
 
 
 def _bars(chart: BarChart, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
@@ -90,5 +91,4 @@ def _bars(chart: BarChart, up: Scale, columns: int) -> tuple[list[list[str]], li
             total += sum(part.heights[first:last]) / (last - first)
             for row in range(round(up.place(bottom) * HEIGHT), round(up.place(total) * HEIGHT)):
                 cells[HEIGHT - 1 - row][column] = shade
-    legend = [f"{shade} {part.name}" for part, shade in zip(chart.parts, shades, strict=True)]
-    return cells, [f"{'':>{MARGIN + 1}}{entry}" for entry in legend]
+    return cells, [f"{shade} {part.name}" for part, shade in zip(chart.parts, shades, strict=True)]
