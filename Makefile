@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick frameworks readers exhaustive check format docs docs-check docs-site pictures bench dist clean
+.PHONY: help install dev test quick lowest frameworks readers exhaustive check format docs docs-check docs-site pictures bench dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -46,6 +46,16 @@ quick: .venv/.dev ## Run the tests that take seconds: those without child proces
 readers: .venv/.dev ## Install other programs' readers and read every format with them
 	@$(VENV_PYTHON) -m pip install --quiet --group readers
 	$(VENV_PYTHON) -m pytest tests/test_readers.py -rs
+
+lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyproject.toml admits
+	@for p in python3.11 $(PYTHONS); do \
+	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1; then \
+	exec $$p -m venv build/lowest; fi; done; echo "make lowest needs Python 3.11 with venv" >&2; exit 1
+	@build/lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/lowest/bin/python tests/lowest.py > build/lowest/requirements.txt
+	@build/lowest/bin/python -m pip install --quiet --only-binary :all: -r build/lowest/requirements.txt
+	@build/lowest/bin/python -m pip install --quiet --no-deps --editable .
+	build/lowest/bin/python -m pytest --quick
 
 frameworks: ## Run the tests of pecli.torch in an environment of its own, with what pip finds
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
