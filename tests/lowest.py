@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-UNNEEDED = ("mypy", "ruff")  # which look at the source, whatever runs it
+UNNEEDED = ("ruff",)  # which looks at the source, whatever runs it
 
 
 def lowest():
