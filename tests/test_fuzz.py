@@ -1,14 +1,19 @@
 """A small part of the campaign that `make fuzz` runs, the same every time, and what the campaign has found."""
 
+import json
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pecli.cli.run import run
+from pecli.errors import BadFile
+from pecli.formats import open_table
 from tests.conftest import ROOT, clean_environment
 from tests.fuzz.files import bombs, npy
 
@@ -17,7 +22,7 @@ def test_a_small_campaign_finds_nothing():
     """In a process of its own, since it forks."""
     code = (
         "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
-        "found = [*campaign.command_lines(7, 120, counts), *campaign.damaged_files(7, 60, counts)]\n"
+        "found = [*campaign.command_lines(7, 150, counts), *campaign.damaged_files(7, 60, counts)]\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
     done = subprocess.run(
@@ -64,18 +69,98 @@ def test_a_small_file_takes_seconds(name, bomb):
     assert after.ru_utime - before.ru_utime < 5
 
 
+def test_a_batch_of_arrow_that_inflates_beyond_the_limit_is_refused(tmp_path, monkeypatch, capfd):
+    """A file of 49 kB took 3.2 GB in compare."""
+    from pecli.formats.arrow import read
+
+    monkeypatch.setattr(read, "LARGEST_BATCH", 1 << 20)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(300_000, np.float32)), 8)
+    for name, new in (("a.arrow", pa.ipc.new_file), ("a.arrows", pa.ipc.new_stream)):
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with new(tmp_path / name, pa.schema({"pe": lists.type}), options=options) as writer:
+            writer.write_table(pa.table({"pe": lists}))
+        assert (tmp_path / name).stat().st_size < 1000
+        assert run(["inspect", str(tmp_path / name)]) == 2
+        assert "inflates to 1,200,000 bytes, of which at most 1 MiB are read (more with" in capfd.readouterr().err
+
+
+def test_json_is_read_in_constant_memory(tmp_path):
+    """A file took 16 times its size; the same values as Python's own reader gives, in pieces of any size."""
+    path = tmp_path / "a.json"
+    rows = [[i / 7, -i, 1e-9 * i] for i in range(300_000)]
+    path.write_text(json.dumps({"pe": rows}))
+    tracemalloc.start()
+    with open_table(path) as table:
+        last = table.read_rows(["pe"], 299_990, 300_000)["pe"]
+        peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert last.tolist() == rows[-10:]
+    assert peak < 32 << 20 < 3 * path.stat().st_size
+
+
+@pytest.mark.parametrize("piece", [5, 16, 1 << 12])
+def test_json_in_small_pieces_is_the_same(piece, tmp_path, monkeypatch):
+    from random import Random
+
+    from pecli.formats.json import walk
+
+    def nested(shape, rng):
+        return [nested(shape[1:], rng) for _ in range(shape[0])] if shape else rng.choice((1.5, -2, 3e-5, "inf", 0))
+
+    monkeypatch.setattr(walk, "SMALL", piece)
+    monkeypatch.setattr(walk, "PIECE", piece)
+    path, rng = tmp_path / "a.json", Random(piece)
+    for _ in range(60):
+        shape = [rng.choice((1, 2, 3, 5)) for _ in range(rng.randint(1, 4))]
+        values = nested(shape, rng)
+        more = {"metadata": {"x": [']}{[,\\"', {"y": [[]]}]}, "z": {"q": {"r": {"s": ["{"]}}}}
+        text = json.dumps(
+            {**more, "a": values}, indent=rng.choice((None, 1)), separators=rng.choice((None, (" ,", ": ")))
+        )
+        path.write_text(text)
+        with open_table(path) as table:
+            assert table.read("a").tolist() == np.array(values, float).tolist()
+        path.write_text(text[: rng.randrange(1, len(text))])
+        with pytest.raises(BadFile), open_table(path) as table:
+            table.read("a")
+        values[-1] = [values[-1]] if rng.random() < 0.5 else [*values[-1], 7] if isinstance(values[-1], list) else [7]
+        path.write_text(json.dumps(values))
+        if len(shape) + isinstance(values[-1], list) > 1 and len(values) > 1:
+            with pytest.raises(BadFile), open_table(path) as table:
+                table.read("array")
+
+
 def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
-    from pecli.formats.json import read
+    from pecli.formats.json import walk
     from pecli.numbers import limits
 
-    monkeypatch.setattr(read, "LARGEST", 1 << 20)
+    monkeypatch.setattr(walk, "LONGEST", 1 << 20)
     monkeypatch.setattr(limits, "_least", 0)
     path = tmp_path / "a.json"
-    path.write_text("[" + "0," * 600_000 + "0]")
+    path.write_text("[1." + "0" * 1_400_000 + "]")
     assert run(["inspect", str(path)]) == 2
     assert "at most 1 MiB are read (more with --limit SIZE)" in capfd.readouterr().err
     assert run(["inspect", str(path), "--limit", "2M"]) == 0
     monkeypatch.setattr(limits, "_least", 0)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "measured"),
+    [("none:dim=1048576", "2"), ("window:grid=4095x4,heads=2", "none: "), ("kerple:heads=65536", "3"), ("rope", "192")],
+)
+def test_of_absurd_widths_fewer_rows_are_measured(recipe, measured, capfd):
+    """All 192 rows took 14 to 19 s and gigabytes."""
+    assert run(["compare", recipe if ":" in recipe else "rope:dim=8", "none:dim=2", "--json"]) == 0
+    facts = next(iter(json.loads(capfd.readouterr().out)["encodings"].values()))
+    assert facts["rows measured"].startswith(measured)
+
+
+@pytest.mark.parametrize("start", ["0.5", "9" * 20, "x"])
+def test_a_start_that_no_row_of_a_file_has_is_refused(start, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(["generate", "rope:dim=4,len=8", "-o", "r.npz"]) == 0
+    assert run(["apply", "r.npz", "--pairs", "half", "--random", "1x1x2x4", "--start", start, "-o", "o.npz"]) == 2
+    assert "must" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0), (0,)])
@@ -117,6 +202,11 @@ def test_a_header_that_is_damaged_is_refused(tmp_path, capfd):
         ["extrapolate", "bands:bands=6,len=64", "--test-len", "128"],
         ["generate", "retnet", "--dim", "128", "--heads", "128", "--len", "17", "--arithmetic", "bfloat16"],
         ["compare", "none:dim=3,len=17", "sincos2d:dim=16,grid=1x1"],
+        ["compare", "none:dim=64", "none:dim=64", "--for", "language-modelling"],
+        ["apply", "rope:dim=4", "--vector", "1,2,3,4", "--steps", "--start", "0.5"],
+        ["apply", "rope:dim=4", "--vector", "1,2,3,4", "--steps", "--start", "x"],
+        ["apply", "alibi:heads=2", "--random", "1x2x4x8", "--scores", "--axes", "bhqk", "--format", "npz"],
+        ["extrapolate", "fire:heads=65536,threshold=16", "--train-len", "8", "--test-len", "17"],
     ],
 )
 def test_what_was_a_bug_is_an_answer(words, capfd):
@@ -176,3 +266,16 @@ def test_a_few_killed_writers_and_faulty_disks_leave_the_old_file_or_the_new_one
         [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_option_of_every_command_is_drawn():
+    from random import Random
+
+    from tests.fuzz.words import all_options, command_line, options_in
+
+    left = dict.fromkeys(all_options())
+    assert len(left) > 400
+    for number in range(30_000):
+        for key in [*options_in(command_line(Random(number), ["a.npy"]), left)]:
+            left.pop(key, None)
+    assert not left

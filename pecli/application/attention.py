@@ -20,7 +20,7 @@ from pecli.declare.encoding import Family
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_position, shorten
+from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 
 SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
@@ -64,6 +64,8 @@ def _fit(queries: Tensor, keys: Tensor, wish: Wish) -> None:
         raise BadParameter(wish.way, "true", "is for tensors, not for scores")
     if wish.scale is not None:
         raise BadParameter("input-scale", wish.scale, "is for absolute tables, whose rows are added")
+    if queries.axes not in SCORED:
+        raise BadParameter("axes", queries.axes, f"are not those of queries and keys: {', '.join(SCORED)} are")
     if queries.axes != keys.axes:
         raise BadParameter("axes", f"{queries.axes}, {keys.axes}", "must be the same for queries and keys")
     if queries.width != keys.width:
@@ -107,8 +109,7 @@ def _later(wish: Wish, skip: int, length: int) -> Wish:
         return replace(wish, positions=wish.positions.part(skip, length))
     if wish.positions is not None:
         return replace(wish, positions=wish.positions[:, skip:])
-    start = parse_position("start", wish.start) if wish.start is not None else 0
-    return replace(wish, start=str(start + skip))
+    return replace(wish, start=str(wish.first + skip))
 
 
 class Decay:

@@ -14,7 +14,7 @@ from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_integer
+from pecli.numbers.text import parse_integer, parse_position
 from pecli.sources.sources import NamedSource
 
 
@@ -56,6 +56,11 @@ class Wish:
     causal: bool = False
     softmax: bool = False
     arithmetic: str = "exact"
+
+    @property
+    def first(self) -> Decimal:
+        """Position of the first row, 0 where none is said; :class:`BadParameter` where it is no number."""
+        return parse_position("start", self.start or "0")
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,9 +143,11 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArra
     elif wish.positions is not None:
         wanted = wish.positions.numbers(0, length)[None]
     else:
-        wanted = np.arange(length, dtype=np.int64)[None] + parse_integer("start", wish.start or "0")
+        wanted = Positions.arange(length, parse_integer("start", wish.start or "0")).numbers(0, length)[None]
     known = None if wish.positions is None and wish.start is None else table.position(0, count)
     if known is None:
+        if wanted.dtype.kind == "f":
+            raise BadParameter("positions", "(fractional)", "must be whole: the file's rows have no other numbers")
         outside = wanted[(wanted < 0) | (wanted >= count)]
         if outside.size:
             rule = f"lies past the table, which has rows 0 to {count - 1}: give a longer one, or other positions"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pecli.declare.plan import Bias, Frame, Relative, Values
+from pecli.errors import BadParameter
 from pecli.extrapolation.waves import Curve, sample
 from pecli.numbers.points import Points
 from pecli.records import dataclass
@@ -24,6 +25,7 @@ ALL = 1 << 16
 
 INDEXED = 1 << 20
 COLUMNS = 4096
+MOST_HEADS = 1024
 QUERIES = 24
 MARGIN = 1e-3
 """A bias counts as above those in training where it exceeds them by more than this share of their range."""
@@ -135,6 +137,8 @@ class ValueReach:
 
 def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplies: bool = False) -> BiasReach:
     """Return what a bias does between two lengths; `multiplies` where it is a factor of the weight, not a logit."""
+    if plan.heads > MOST_HEADS:
+        raise BadParameter("heads", plan.heads, f"are too many to be measured one by one: at most {MOST_HEADS:,}")
     sampled = test > ALL
     distances = np.array(sorted({*sample(test, COLUMNS), train - 1, train}) if sampled else range(test), np.int64)
     heads, curves = [], []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from pecli.numbers.printing import between, figure
 from pecli.tables.table import Table, rows_of
 
 ROWS = 192  # of the measured table: enough for the distances and the fits, small enough to be instant
+MOST_VALUES = 1 << 21  # of the measured table: 192 rows of a width of 10,922
 SHIFT = 3  # of the fitted matrix
 
 
@@ -54,12 +56,20 @@ def _real(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def figures(recipe: Recipe) -> dict[str, str]:
-    """Return measured figures of a recipe: of a table of 192 rows, in float64, and of its frequencies."""
-    table = _table(recipe)
+    """Return measured figures of a recipe: of a table of 192 rows, in float64, and of its frequencies.
+
+    Of what is very wide fewer rows are measured; where there can be no fewer (a grid), none.
+    """
+    table, rows = _table(recipe), ROWS
+    while _size(table) > MOST_VALUES and rows > 2:
+        rows = max(2, rows // 2)
+        table = _table(recipe, rows)
+    if _size(table) > MOST_VALUES:
+        return {"rows measured": f"none: {_size(table):,} values, and {MOST_VALUES:,} are the most"}
     values = matrix(table)
     finite = values[np.isfinite(values)]
     found = {
-        "rows measured": str(table.arrays[0].shape[0]),
+        "rows measured": str(values.shape[-2]),
         "smallest value": figure(finite.min()),
         "largest value": figure(finite.max()),
         "trained values now": str(formula_value(recipe.encoding.facts.parameters, table.source.values)),
@@ -77,6 +87,11 @@ def figures(recipe: Recipe) -> dict[str, str]:
         if waves and not any(band.turns for band in plan.bands):
             found["wavelengths"] = between(min(waves), max(waves), 4)
     return found
+
+
+def _size(table: Table) -> int:
+    """Return how many values a table has."""
+    return sum(math.prod(array.shape) for array in table.arrays)
 
 
 def _shifted(table: Table, values: NDArray[np.float64]) -> float | None:

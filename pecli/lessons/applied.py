@@ -52,7 +52,9 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
     recipe = source.recipe
     if recipe is None or recipe.encoding.family not in (Family.ROTARY, Family.ABSOLUTE):
         raise BadRecipe("--steps works out rotations and rows that are added: give the recipe of one")
-    where = wish.positions if isinstance(wish.positions, Positions) else Positions.listed([int(wish.start or 1)])
+    where = (
+        wish.positions if isinstance(wish.positions, Positions) else Positions.listed([wish.first if wish.start else 1])
+    )
     if where.count > MOST:
         raise BadParameter("positions", f"({where.count} positions)", f"are too many for a board: give at most {MOST}")
     rotary = recipe.encoding.family is Family.ROTARY

@@ -92,6 +92,11 @@ class Doubled:
         """Multiply by a power of two, exactly."""
         return Doubled(self.hi * power, self.lo * power)
 
+    def across(self, columns: int) -> Doubled:
+        """Return (n, columns) of these, of which one column may stand for all."""
+        shape = (len(self.hi), columns)
+        return Doubled(np.broadcast_to(self.hi, shape), np.broadcast_to(self.lo, shape))
+
 
 def add(a: Doubled, b: Doubled) -> Doubled:
     """Add, within 3u^2 of the sum (AccurateDWPlusDW)."""

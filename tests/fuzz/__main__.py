@@ -8,10 +8,13 @@ import shlex
 import sys
 import time
 from collections import Counter
+from functools import partial
 
 from tests.fuzz import campaign
 
-PARTS = {"words": campaign.command_lines, "files": campaign.damaged_files, "bombs": campaign.constructed_bombs,
+accepted: Counter[tuple[str, str]] = Counter()
+PARTS = {"words": partial(campaign.command_lines, accepted=accepted), "files": campaign.damaged_files,
+         "bombs": campaign.constructed_bombs,
          "kills": campaign.killed_writers, "faults": campaign.faulty_disks}  # fmt: skip
 
 
@@ -37,6 +40,8 @@ def main() -> int:
     print(
         f"{tries}: {failures} failures; {time.monotonic() - began:.0f} s, {sum(os.times()[:4]):.0f} s of the processor"
     )
+    if never := [" ".join(key) for key, number in accepted.items() if not number]:
+        print(f"{len(accepted) - len(never)} of {len(accepted)} options in accepted lines; not: {', '.join(never)}")
     return failures > 0
 
 

@@ -8,13 +8,15 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 CPU_SECONDS = 5
 MEMORY = 500 << 20  # beyond what the child had when it was forked
-WALL_SECONDS = 120
+ADDRESSES = 4 << 30
+WALL_SECONDS = 900  # on a busy machine
+FAULTS = (b"Traceback", b"Warning", b"internal error", b"Exception ignored", b"not enough memory")
 
 
 @dataclass
@@ -35,7 +37,7 @@ class Outcome:
             return f"died of signal {self.signal} after {self.seconds:.1f} s: {self.errors[-300:]!r}"
         if self.status not in (0, 1, 2):
             return f"ended with {self.status}: {self.errors[-300:]!r}"
-        if any(word in self.errors for word in (b"Traceback", b"Warning", b"internal error", b"Exception ignored")):
+        if any(word in self.errors for word in FAULTS):
             return f"said {self.errors[-300:]!r}"
         if b"\x1b" in self.errors or b"\x07" in self.errors:
             return f"sent an escape to the terminal: {self.errors[-300:]!r}"
@@ -56,13 +58,13 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-def run_child(words: list[str], folder: Path, act: Callable[[list[str]], int] | None = None) -> Outcome:
-    """Run a command line in a fork of this process, in `folder`, with nothing on standard input."""
+def run_child(words: list[str], folder: Path, stdin: Path | None = None) -> Outcome:
+    """Run a command line in a fork of this process, in `folder`, with a file or nothing on standard input."""
     logs = [folder.parent / f"{folder.name}.{name}" for name in ("out", "err", "mem")]
     began = time.monotonic()
     child = os.fork()
     if not child:
-        _be_child(words, folder, logs, act)
+        _be_child(words, folder, logs, stdin)
     status, usage = 0, None
     while usage is None:
         done, status, found = os.wait4(child, os.WNOHANG)
@@ -80,23 +82,28 @@ def run_child(words: list[str], folder: Path, act: Callable[[list[str]], int] | 
     return Outcome(os.waitstatus_to_exitcode(status), number, texts[0], texts[1], seconds, int(texts[2] or 0))
 
 
-def _be_child(words: list[str], folder: Path, logs: list[Path], act: Callable[[list[str]], int] | None) -> None:
+def _be_child(words: list[str], folder: Path, logs: list[Path], stdin: Path | None) -> None:
     status = 99
     try:
         os.chdir(folder)
         for number, path in ((1, logs[0]), (2, logs[1])):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(stdin or os.devnull, os.O_RDONLY), 0)
         sys.stdin = open(0, closefd=False)  # noqa: SIM115
         sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS * 3, CPU_SECONDS * 3))
         resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+        warnings.simplefilter("always")
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         before = peak()
         from pecli.cli.run import run
 
-        status = (act or run)(words)
+        try:
+            status = run(words)
+        except SystemExit as end:  # of completion
+            status = int(end.code or 0)
         sys.stdout.flush()
         sys.stderr.flush()
         logs[2].write_text(str(peak() - before))

@@ -19,6 +19,21 @@ from pecli.tables.table import Table
 
 RECIPES = ("sinusoidal:dim=8,len=6", "rope:dim=8,len=5", "alibi:heads=2,len=4", "shaw:dim=4,clip=2,len=3")
 
+OWN = """
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated
+
+from pecli.own import Facts, Family, Param, Source, Waves, encoding, geometric, rotation
+
+
+@encoding(family=Family.ROTARY, title="Own", formula="cos(p w_i)", source=Source("Nobody", "nowhere", "none"),
+          facts=Facts(relative="rotation", cost="n * dim"), example="own-waves:dim=4")
+def own_waves(*, dim: Annotated[int, Param("Width.", ge=2, le=1 << 20, even=True)]) -> Waves:
+    \"\"\"Waves of one's own.\"\"\"
+    return rotation(tuple(geometric(Decimal(100), Fraction(2, dim), dim // 2)))
+"""
+
 
 def sound(folder: Path) -> list[str]:
     """Write small tables in every format; return their names."""
@@ -40,7 +55,35 @@ def sound(folder: Path) -> list[str]:
     with h5py.File(folder / "t.h5", "w") as file:
         file.create_dataset("pe", data=rng.normal(size=(64, 8)), chunks=(16, 8), compression="gzip", shuffle=True)
         file.attrs["pecli_recipe"] = "sinusoidal:dim=8,len=64,dtype=float64"
-    return [*names, "c.npy", "w.npz", "z.npz", "p.txt", "config.json", "t.h5"]
+    return [*names, "c.npy", "w.npz", "z.npz", "p.txt", "config.json", "t.h5", *asked(folder, rng)]
+
+
+def asked(folder: Path, rng: np.random.Generator) -> list[str]:
+    """Write what command lines of the help ask for, and what else a command reads; return the files' names."""
+    arrays = {"q.npy": (1, 2, 4, 16), "k.npy": (1, 2, 4, 16), "emb.npy": (16, 512), "trained.npy": (16, 8)}
+    for name, shape in arrays.items():
+        np.save(folder / name, rng.normal(size=shape).astype(np.float32))
+    tables = {"cache.npy": "rope:dim=128,base=500000,len=64,layout=concat", "rope.npz": "rope:dim=16,len=64",
+              "pe.h5": "sinusoidal:dim=16,len=64"}  # fmt: skip
+    tables |= {f"shards/{k}.npy": f"sinusoidal:dim=8,len=6,shard={k}/2" for k in range(2)}
+    for place in ("shards", "model"):
+        (folder / place).mkdir()
+    for name, recipe in tables.items():
+        write_table(Table.parse(recipe), folder / name, threads=1)
+    weights = {f"model.layers.0.self_attn.{name}_proj.weight": (16, 16) for name in "qkvo"}
+    described, at = {}, 0
+    for name, shape in weights.items():
+        described[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + 1024]}
+        at += 1024
+    data = safetensors(described, rng.normal(size=at // 4).astype(np.float32).tobytes())
+    layers = {"model_type": "gemma3_text", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16,
+              "num_key_value_heads": 2, "max_position_embeddings": 256}  # fmt: skip
+    files = {"weights.safetensors": data, "model/model.safetensors": data, "layers.json": json.dumps(layers).encode(),
+             "model/config.json": json.dumps(layers).encode(), "own.py": OWN.encode(),
+             "broken.py": b"1 / 0\n"}  # fmt: skip
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return [name for name in (*arrays, *tables, *files) if "/" not in name]
 
 
 def damage(rng: Random, data: bytes) -> bytes:

@@ -38,6 +38,7 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, json: bool) -
     from pecli.inspection.facts import TITLES, sheet
     from pecli.inspection.measured import figures
 
+    items = list({_name(e, r): (e, r) for e, r in items}.values())  # who names one twice sees it once
     sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
     if json:
         print_json({"encodings": sheets})

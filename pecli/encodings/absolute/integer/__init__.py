@@ -46,11 +46,11 @@ def integer(
         raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")
     if not raw and max_len == 1:  # left out, it is the table's length
         raise BadParameter("max-len", max_len, "must be at least 2: the position is divided by max-len - 1 = 0")
-    columns = [Fraction(1)] * dim if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]
+    columns = [Fraction(1)] if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]
     last = 1 if raw else (max_len or 2) - 1
 
     def at(points: Points) -> Doubled:
-        return points.times([column / last for column in columns])
+        return points.times([column / last for column in columns]).across(dim)
 
     return Values(dim, at)
 
