@@ -1,4 +1,4 @@
-"""Where the record batches of an Arrow file or stream lie, how long they are and what they inflate to; no value is read.
+"""Where the record batches of an Arrow file or stream lie, how long they are and what they inflate to.
 
 A message is a length, what is said of its body (a table of FlatBuffers), and
 the body.  pyarrow tells none of this without inflating the body.

@@ -10,7 +10,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from pecli.formats.common.input import RawFile
@@ -91,7 +91,7 @@ class Lists:
         if not self._even or any(n * side != self.leaves for n, side in zip(self._opened, self._sides, strict=True)):
             return None
         sides = [*self._sides, 1]
-        shape = tuple(outer // inner for outer, inner in zip(sides, sides[1:], strict=False))
+        shape = tuple(outer // inner for outer, inner in pairwise(sides))
         if not self._empty:
             return shape
         return (*shape[:-1], 0) if self._empty == self.leaves else None
