@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 from tests.fuzz import campaign
@@ -25,17 +27,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="command lines, and as many files over five")
     parser.add_argument("--only", choices=PARTS, help="one part")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who stops it is told what was tried
     campaign.load()
     counts: Counter[str] = Counter()
     failures = 0
     began = time.monotonic()
-    for name, part in PARTS.items():
-        if given.only in (None, name):
-            count = {"words": given.count, "files": given.count // 5, "bombs": 30, "kills": given.count // 30,
-                     "faults": given.count // 30}[name]  # fmt: skip
-            for label, words, problem in part(given.seed, count, counts):
-                failures += 1
-                print(f"{label}: pecli {shlex.join(word[:300] for word in words)}\n    {problem}", flush=True)
+    with suppress(KeyboardInterrupt):
+        for name, part in PARTS.items():
+            if given.only in (None, name):
+                count = {"words": given.count, "files": given.count // 5, "bombs": 30, "kills": given.count // 30,
+                         "faults": given.count // 30}[name]  # fmt: skip
+                for label, words, problem in part(given.seed, count, counts):
+                    failures += 1
+                    print(f"{label}: pecli {shlex.join(word[:300] for word in words)}\n    {problem}", flush=True)
     tries = ", ".join(f"{number:,} {name}" for name, number in counts.items())
     print(
         f"{tries}: {failures} failures; {time.monotonic() - began:.0f} s, {sum(os.times()[:4]):.0f} s of the processor"

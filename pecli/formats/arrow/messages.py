@@ -18,7 +18,7 @@ BODY, ROWS, BUFFERS, COMPRESSION, BATCHES = 3, 0, 2, 3, 3  # places of fields in
 
 
 @dataclass(frozen=True)
-class Place:
+class StoredBatch:
     """A record batch: where its message begins, its rows, and the bytes that its compressed parts inflate to."""
 
     offset: int
@@ -66,7 +66,7 @@ def _number(form: str, data: bytes, at: int) -> int:
     return found
 
 
-def places(file: RawFile) -> list[Place]:
+def places(file: RawFile) -> list[StoredBatch]:
     """Return the record batches of a file, by its footer, or of a stream, one after the other.
 
     Raises
@@ -83,7 +83,7 @@ def places(file: RawFile) -> list[Place]:
     return [place for place in found if place is not None]
 
 
-def _stream(file: RawFile) -> Iterator[Place | None]:
+def _stream(file: RawFile) -> Iterator[StoredBatch | None]:
     at = 0
     while at < file.source.size:
         place, after = _message(file, at)
@@ -93,7 +93,7 @@ def _stream(file: RawFile) -> Iterator[Place | None]:
         at = after
 
 
-def _message(file: RawFile, at: int) -> tuple[Place | None, int]:
+def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
     """Return the batch in a message, and where the next message begins; the same place at the end of a stream."""
     first, second = struct.unpack("<Ii", file.read(at, 8))
     start, length = (at + 8, second) if first == MARK else (at + 4, first)
@@ -112,4 +112,4 @@ def _message(file: RawFile, at: int) -> tuple[Place | None, int]:
     if batch.table(COMPRESSION) is not None:  # each buffer begins with its length, -1 where it is as it was
         for offset, size in batch.pairs(BUFFERS, "<qq"):
             inflated += max(0, _number("<q", file.read(body + offset, 8), 0)) if size else 0
-    return Place(at, batch.number(ROWS), inflated), after
+    return StoredBatch(at, batch.number(ROWS), inflated), after
