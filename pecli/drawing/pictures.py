@@ -11,12 +11,19 @@ from pecli.drawing.charts import Chart
 from pecli.errors import UnknownName
 
 SUFFIXES = (".svg", ".png")
+PAGE = ".html"
 
 
-def check_picture(path: str) -> None:
-    """Raise UnknownName unless the suffix is one of a picture's; "-" is the terminal."""
-    if path != "-" and Path(path).suffix.lower() not in SUFFIXES:
-        raise UnknownName("suffix of a picture", Path(path).suffix or path, SUFFIXES)
+def check_picture(path: str, *, page: bool = False) -> None:
+    """Raise UnknownName unless the suffix is one of a picture's, or with `page` of a page's; "-" is the terminal."""
+    known = (*SUFFIXES, PAGE) if page else SUFFIXES
+    if path != "-" and Path(path).suffix.lower() not in known:
+        raise UnknownName("suffix of a picture", Path(path).suffix or path, known)
+
+
+def is_page(path: str | None) -> bool:
+    """Whether a path is that of a page to play with."""
+    return path is not None and Path(path).suffix.lower() == PAGE
 
 
 def draw(charts: Sequence[Chart], width: int = 80, *, colour: str = "none", unicode: bool = True) -> str:

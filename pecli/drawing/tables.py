@@ -45,7 +45,7 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = ()) -> lis
         if word not in PICTURES:
             raise UnknownName("picture", word, PICTURES)
     sample = take(table)
-    suited = OF_BIAS if _is_bias(sample) else OF_ROWS
+    suited = OF_BIAS if is_bias(sample) else OF_ROWS
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
         "heatmap": _heat, "waves": _waves, "similarity": _similarity, "rotation": _rotation, "bias": _bias,
         "slopes": _slopes,
@@ -62,14 +62,15 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = ()) -> lis
     return found
 
 
-def _is_bias(sample: Sample) -> bool:
+def is_bias(sample: Sample) -> bool:
+    """Whether a table is a number for each query and key, or the slopes of one."""
     names = {array.name for array in sample.table.arrays}
     if names & {"bias", "slopes"}:
         return True
     arrays = sample.table.arrays
     shape = [side for side in arrays[0].shape if side != 1]
     square = len(arrays) == 1 and len(shape) == 3 and shape[1] == shape[2]
-    return square and _reading(sample) is None  # two square matrices may be cosines and sines
+    return square and reading_of(sample) is None  # two square matrices may be cosines and sines
 
 
 def _frame(sample: Sample, rows: int) -> tuple[tuple[float, float], str, str]:
@@ -84,9 +85,9 @@ def _frame(sample: Sample, rows: int) -> tuple[tuple[float, float], str, str]:
     return (float(found[0]), float(found[rows - 1])), "position", part
 
 
-def _matrix(sample: Sample) -> Floats:
+def matrix(sample: Sample) -> Floats:
     """Return the values side by side, (n, columns), columns of a pair apart: all sines, then all cosines."""
-    reading = _in_turn(sample)
+    reading = in_turn(sample)
     if reading is not None:
         return np.concatenate([reading.first, reading.second], axis=1)
     planes = [p.reshape(len(p), -1) for p in (squeezed(plane.values) for plane in sample.planes)]
@@ -96,14 +97,15 @@ def _matrix(sample: Sample) -> Floats:
     return np.concatenate([p[:rows] for p in planes], axis=1)
 
 
-def _reading(sample: Sample) -> Reading | None:
+def reading_of(sample: Sample) -> Reading | None:
+    """Return the pairs of a table from its first row on; None where it has none."""
     found = next(iter(readings(sample)), None)
     return found if found is not None and found.rows.start == 0 else None
 
 
-def _in_turn(sample: Sample) -> Reading | None:
+def in_turn(sample: Sample) -> Reading | None:
     """Return the reading of a table whose columns are sine and cosine in turn; None of any other."""
-    found = _reading(sample)
+    found = reading_of(sample)
     in_turn = found is not None and found.family == "absolute" and found.layout == "interleaved" and not found.tail
     return found if in_turn else None
 
@@ -121,7 +123,7 @@ def shrunk(values: Floats, rows: int = CELLS, columns: int = CELLS) -> Floats:
 
 
 def _heat(sample: Sample, name: str) -> list[Chart]:
-    values = _matrix(sample)
+    values = matrix(sample)
     if values.shape[0] < 2 or values.shape[1] < 2 or not np.isfinite(values).any():
         return []
     rows = min(len(values), 2 * CELLS)
@@ -137,7 +139,7 @@ def _columns(sample: Sample) -> str:
     if len(sample.planes) == 2:
         first, second = (plane.name for plane in sample.planes)
         return f"column of {first}, then of {second}"
-    reading = _in_turn(sample)
+    reading = in_turn(sample)
     if reading is None:
         return "column"
     sines, cosines = ("sines", "cosines") if _sine_first(reading) else ("cosines", "sines")
@@ -156,7 +158,7 @@ def _waves(sample: Sample, name: str) -> list[Chart]:
     columns = values.shape[1]
     if rows < 3:
         return []
-    reading = _reading(sample)
+    reading = reading_of(sample)
     apart = reading is not None and reading.family == "absolute"
     m = columns // 2 if apart else columns
     pairs = sorted({0, m // 16, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, WAVES))))
@@ -171,7 +173,7 @@ def _waves(sample: Sample, name: str) -> list[Chart]:
 
 def _parts(sample: Sample, columns: int) -> list[str]:
     """Return what each column is, sine or cosine, where that is known."""
-    reading = _reading(sample)
+    reading = reading_of(sample)
     if reading is None or reading.family != "absolute" or reading.tail:
         return [""] * columns
     names = (" (sin)", " (cos)") if _sine_first(reading) else (" (cos)", " (sin)")
@@ -182,7 +184,7 @@ def _parts(sample: Sample, columns: int) -> list[str]:
 
 def _similarity(sample: Sample, name: str) -> list[Chart]:
     """Return the cosine of every two rows."""
-    values = _matrix(sample)
+    values = matrix(sample)
     values = values[: min(len(values), CELLS)]
     norms = np.linalg.norm(values, axis=1)
     if len(values) < 3 or values.shape[1] < 2 or not np.isfinite(norms).all() or not norms.any():
@@ -199,7 +201,7 @@ def _similarity(sample: Sample, name: str) -> list[Chart]:
 
 def _rotation(sample: Sample, name: str) -> list[Chart]:
     """Return the first positions of a few pairs as arrows."""
-    reading = _reading(sample)
+    reading = reading_of(sample)
     if reading is None:
         return []
     lines = phase_lines(measure(reading.turning, sample.resolution), 0.01)
@@ -226,13 +228,14 @@ def _bias(sample: Sample, name: str) -> list[Chart]:
     found: list[Chart] = []
     if len(shape) == 3:
         heads = dict.fromkeys((0, shape[0] - 1))
-        found += [_bias_map(_head(whole, h, shape), name, f"head {h} of {shape[0]}") for h in heads]
+        found += [_bias_map(head_values(whole, h, shape), name, f"head {h} of {shape[0]}") for h in heads]
     elif len(shape) == 2 and lane.name in ("bias", "array", "index") and shape[0] == shape[1]:
         found.append(_bias_map(whole.planes[0].values.reshape(shape), name, lane.name))
     return found
 
 
-def _head(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
+def head_values(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
+    """Return the first queries and keys of one head, (q, k)."""
     lane = sample.lanes[0]
     per_head = lane.rows // shape[0]
     rows = min(per_head, 2 * CELLS) if per_head > 1 else 1

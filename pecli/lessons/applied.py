@@ -20,8 +20,8 @@ from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
+from pecli.lessons.families import table_at
 from pecli.lessons.lesson import MOST, Example
-from pecli.lessons.small import table_at
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.sources.sources import NamedSource

@@ -15,8 +15,8 @@ from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import Exercise
 from pecli.errors import BadParameter
-from pecli.lessons import bias, rotary, values, waves
-from pecli.lessons.small import small_table, table_at
+from pecli.lessons import families, rotary
+from pecli.lessons.families import small_table, table_at
 from pecli.numbers.positions import Positions
 
 MOST = 8  # positions that fit a board
@@ -76,9 +76,9 @@ def of_family(recipe: Recipe) -> Callable[[Exercise], Iterable[Step]]:
     if family is Family.ROTARY:
         return rotary.steps
     if family is Family.BIAS:
-        return bias.steps
+        return families.biases
     plan = None if recipe.open_parameters else recipe.plan
-    return waves.steps if isinstance(plan, Waves) and plan.bands else values.steps
+    return families.waves if isinstance(plan, Waves) and plan.bands else families.rows
 
 
 def compute(recipe: Recipe, at: Sequence[Fraction] | None, length: int | None = None) -> dict[str, NDArray[Any]]:

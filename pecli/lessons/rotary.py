@@ -13,8 +13,7 @@ from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import PAIRS, Exercise, Pair, coordinates, frequency_step, pairs_of
-from pecli.lessons import values
-from pecli.lessons.small import table_at
+from pecli.lessons.families import rows, table_at
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.tables.table import Table
 
@@ -31,7 +30,7 @@ def steps(exercise: Exercise) -> Iterator[Step]:
     table = table_at(recipe, [m, n], exercise.length)
     plan = table.plan
     if not isinstance(plan, Waves) or plan.form != "real" or plan.cross is not None or not plan.bands:
-        yield from values.steps(exercise)
+        yield from rows(exercise)
         return
     scaled = _is_scaled(recipe)
     pairs = _spread(plan) if scaled else _shown(plan)

@@ -127,6 +127,8 @@ class Stack:
 
 
 TRANSFORMERS = "transformers"
+SCALED = ("linear", "dynamic", "yarn", "longrope", "llama3")  # the rope types of transformers 4
+EVERY = (*SCALED, "ntk", "proportional")
 _RELEASE = re.compile(r"\d+(\.\d+)*")
 
 

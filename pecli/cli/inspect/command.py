@@ -226,29 +226,37 @@ def _given_positions(source: NamedSource, options: InspectOptions) -> Any:
 
 def _check_drawing(options: InspectOptions) -> None:
     """Raise for words that cannot be drawn, before anything is read."""
-    from pecli.drawing.pictures import check_picture
+    from pecli.drawing.pictures import check_picture, is_page
 
     assert options.plot is not None
-    check_picture(options.plot)
+    check_picture(options.plot, page=True)
     for word in options.pictures:
         if word not in PICTURES:
             raise UnknownName("picture", word, PICTURES)
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "prints to where --json prints: name a file, .svg or .png")
+    if is_page(options.plot) and options.picture:
+        raise BadParameter("picture", options.picture, "is for pictures: a page shows the values and their pairs")
     if options.verify:
         raise BadParameter("plot", options.plot, "cannot stand with --verify: draw the file in a command of its own")
 
 
-def _charts(table: Tabular, options: InspectOptions) -> list[Chart]:
-    """Return the pictures asked for, before anything is printed."""
+def _charts(table: Tabular, options: InspectOptions) -> list[Chart] | str:
+    """Return the pictures asked for, or the page, before anything is printed."""
     if options.plot is None:
         return []
+    from pecli.drawing.pictures import is_page
+
+    if is_page(options.plot):
+        from pecli.drawing.page import page_of
+
+        return page_of(table, options.source)
     from pecli.drawing.tables import charts_of_table
 
     return charts_of_table(table, options.source, options.pictures)
 
 
-def _draw(charts: Sequence[Chart], options: InspectOptions) -> None:
+def _draw(charts: Sequence[Chart] | str, options: InspectOptions) -> None:
     if options.plot is not None:
         from pecli.cli.terminal.drawing import show_charts
 

@@ -73,7 +73,9 @@ class InspectOptions:
         Option("The matrix M with PE(p + K) = M PE(p); with -o to a file.", "K", LOOK, check=whole(1, 1 << 20)),
     ] = None
     sha256: Annotated[bool, Option("Print the hash of the little-endian values.", panel=LOOK)] = False
-    plot: Annotated[str | None, Option("Draw to a file (.svg, .png), or - for the terminal.", "PATH", LOOK)] = None
+    plot: Annotated[
+        str | None, Option("Draw to a file (.svg, .png, .html to play with), or - for the terminal.", "PATH", LOOK)
+    ] = None
     picture: Annotated[
         str | None, Option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", LOOK, PICTURES)
     ] = None

@@ -12,21 +12,21 @@ from pecli.drawing.pictures import draw, picture_bytes
 from pecli.process import unwinding
 
 
-def show_charts(charts: Sequence[Chart], path: str, *, clobber: bool = True, quiet: bool = False) -> None:
-    """Draw charts in the terminal ("-"), or write them to an SVG or PNG file, whole or not at all.
+def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = True, quiet: bool = False) -> None:
+    """Draw charts in the terminal ("-"), or write them to an SVG or PNG file, or a ready page, whole or not at all.
 
     Raises
     ------
     UnknownName, MissingPackage, WriteFailed, WouldOverwrite
         If the picture cannot be made or written.
     """
-    if path == "-":
+    if path == "-" and not isinstance(charts, str):
         unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
         say(draw(charts, min(screen_width() or 80, 120), colour=_depth(), unicode=unicode))
         return
     from pecli.formats.common.safe import open_output
 
-    data = picture_bytes(charts, path)
+    data = charts.encode() if isinstance(charts, str) else picture_bytes(charts, path)
     with unwinding(), open_output(path, clobber=clobber) as output:
         output.write(data)
     if not quiet:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pecli.models import changes, usual
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "candle-transformers/src/models"
 _PLAIN = ("qwen2", "qwen3", "mistral", "gemma3_text")
 
 STACK = Stack(
-    title="candle", version="2a13b0f3f (2026-08-14)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
+    title="candle", version="2a13b0f3f (2026-08-14)", scalings=("none", *SCALED),
     models=("llama", "phi3", "glm4", "gemma4_text", *_PLAIN, *changes.DEEPSEEK), own_reader=True, run=False,
     rules=(
         Rule(
             key="rope_scaling", text="has no rope_scaling for this model: the table is the plain one", source=_PATH,
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), change=changes.unscaled,
-            where=changes.of(*_PLAIN, "glm4"),
+            scaling=SCALED, change=changes.unscaled, where=changes.of(*_PLAIN, "glm4"),
         ),
         Rule(
             key="rope_type", text="has llama3 and default alone for Llama", source=f"{_PATH}/llama.rs",

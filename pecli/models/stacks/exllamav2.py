@@ -7,7 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, Rule, Stack
 
 _PATH = "exllamav2/rope.py; config.py:383-412"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)
@@ -29,8 +29,7 @@ def _short_unscaled(params: Params, written: Written) -> Params:
 
 
 STACK = Stack(
-    title="ExLlamaV2", version="0.3.2",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"), own_reader=True,
+    title="ExLlamaV2", version="0.3.2", scalings=("none", *EVERY), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     rules=(
         Rule(

@@ -9,7 +9,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import NO_MSCALE, NO_SHARE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, Rule, Stack
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
 
@@ -48,8 +48,7 @@ def _nested(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="ExLlamaV3", version="1.6.5",
-    scalings=("none", "linear", "yarn", "longrope", "llama3", "proportional", "ntk", "dynamic"), own_reader=True,
+    title="ExLlamaV3", version="1.6.5", scalings=("none", *EVERY), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     rules=(
         Rule(

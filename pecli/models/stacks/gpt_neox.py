@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pecli.models.changes import unscaled
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "megatron/model/positional_embeddings.py:38-80"
 
 STACK = Stack(
     title="GPT-NeoX", version="ea7aefd8 (2026-05)", models=("gpt_neox",), own_reader=True, run=False,
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    conversion="its own YAML keys, rotary_pct and rotary_emb_base",
+    scalings=("none", *SCALED), conversion="its own YAML keys, rotary_pct and rotary_emb_base",
     rules=(
         Rule(
-            key="rope_scaling", text="has no scaling: the table is the plain one", source=_PATH,
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), change=unscaled,
+            key="rope_scaling", text="has no scaling: the table is the plain one", source=_PATH, scaling=SCALED,
+            change=unscaled,
         ),
         Rule(
             key="torch_dtype", source=_PATH,

@@ -8,7 +8,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, Rule, Stack
 from pecli.numbers.decimals import CONTEXT, TAU
 from pecli.numbers.text import join_list, number_text
 
@@ -60,8 +60,7 @@ def _none(word: str) -> Rule:
 
 
 STACK = Stack(
-    title="LitGPT", version="0.5.13",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"), own_reader=True,
+    title="LitGPT", version="0.5.13", scalings=("none", *EVERY), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     conversion="configs of its own, litgpt/config.py: a config.json's values are taken as its extra_config",
     rules=(

@@ -9,14 +9,13 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, SCALED, Rule, Stack
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
 
 _CONVERTER = "llama.cpp conversion"
 _UNSCALED = ("phi", "gpt_neox", "stablelm")  # their set_gguf_parameters does not call the base's
 _LISTS = ("phi3", "phimoe", "minicpm", "minicpm3")
-_SCALINGS = ("linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "ntk")
 _DEEPSEEK2 = ("deepseek_v2", "deepseek_v3", "kimi_k2")
 _RATIO = ("deepseek_v32", "mistral3", "ministral3")
 _yarn = partial(Rule, scaling="yarn")
@@ -36,7 +35,7 @@ def _by_logarithm(params: Params, written: Written) -> Params:
 
 
 STACK = Stack(
-    title="llama.cpp", version="0c1e57098 (2026-10-01)", scalings=("none", *_SCALINGS), encodings=("alibi",),
+    title="llama.cpp", version="0c1e57098 (2026-10-01)", scalings=("none", *EVERY), encodings=("alibi",),
     own_reader=True, words={"mrope": "default", "su": "longrope"}, conversion="a GGUF file by convert_hf_to_gguf.py",
     rules=(
         Rule(
@@ -47,13 +46,13 @@ STACK = Stack(
         ),
         Rule(
             key="rope_scaling", text="writes no scaling for Phi, GPT-NeoX and StableLM: the table is the plain one",
-            source=f"{_CONVERTER}/phi.py:21, gptneox.py:20, stablelm.py:25", scaling=_SCALINGS,
-            change=changes.unscaled, where=changes.of(*_UNSCALED),
+            source=f"{_CONVERTER}/phi.py:21, gptneox.py:20, stablelm.py:25", scaling=EVERY, change=changes.unscaled,
+            where=changes.of(*_UNSCALED),
         ),
         Rule(
             key="partial_rotary_factor", text="turns the whole head of a Llama, whatever partial_rotary_factor says",
-            source=f"{_CONVERTER}/llama.py", scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            change=changes.whole_head, where=changes.of("llama"), remedies=(NO_SHARE,),
+            source=f"{_CONVERTER}/llama.py", scaling=SCALED, change=changes.whole_head, where=changes.of("llama"),
+            remedies=(NO_SHARE,),
         ),
         _yarn(
             key=changes.ORIGINAL, text="has no default for the original length", source=f"{_CONVERTER}/base.py:1474",

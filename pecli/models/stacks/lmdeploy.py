@@ -9,7 +9,7 @@ from pecli.models.families import rotary_family
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "lmdeploy/pytorch/nn/rotary_embedding.py; backends/default/rotary_embedding.py"
@@ -35,9 +35,7 @@ def _beside(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="LMDeploy", version="1263d5cd8 (2026-08-21)",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    words={"mrope": "default"},
+    title="LMDeploy", version="1263d5cd8 (2026-08-21)", scalings=("none", *EVERY), words={"mrope": "default"},
     rules=(
         usual.null_betas(_PATH),
         usual.inner_original(_PATH, ("yarn", "llama3")),

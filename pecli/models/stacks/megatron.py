@@ -8,7 +8,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, Rule, Stack
 
 _CORE = "megatron/core/models/common/embeddings"
 _BRIDGE = "Megatron-Bridge 067f987df conversion"
@@ -21,9 +21,7 @@ def _zero_beta(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="Megatron-core", version="0.19.2",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"), encodings=("t5",),
-    words={"mrope": "default"},
+    title="Megatron-core", version="0.19.2", scalings=("none", *EVERY), encodings=("t5",), words={"mrope": "default"},
     conversion="Megatron-Bridge 067f987df (2026-08-22); Megatron-LM's own arguments have other defaults",
     rules=(
         Rule(

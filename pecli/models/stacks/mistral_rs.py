@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pecli.models import changes
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "mistralrs-core/src/layers.rs"
 _YARN = (*changes.DEEPSEEK, "mistral", "mistral3", "ministral3")
 
 STACK = Stack(
-    title="mistral.rs", version="9e922623f (2026-08-22)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"), own_reader=True, run=False,
+    title="mistral.rs", version="9e922623f (2026-08-22)", scalings=("none", *SCALED), own_reader=True, run=False,
     rules=(
         Rule(
             key="rope_type", text="has YaRN for DeepSeek and Mistral alone, as far as it was read", source=_PATH,

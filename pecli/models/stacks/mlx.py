@@ -8,7 +8,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, NO_SHARE, OLD_STYLE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, SCALED, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "mlx-lm mlx_lm/models"
@@ -24,7 +24,6 @@ _BASES = {
 }  # fmt: skip
 """Bases of the classes where rope_theta is absent."""
 _UNSCALED = ("phi", "gpt_neox", "stablelm", "glm", "glm4", "cohere", "cohere2", "nemotron")  # nn.RoPE without a scaling
-_SCALINGS = ("linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional")
 _OWN_LISTS = ("phi3", "phimoe", "minicpm3")
 
 _longrope = partial(Rule, scaling="longrope", source=f"{_UTILS}:10-60")
@@ -68,7 +67,7 @@ def _odd_share(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="mlx-lm", version="0.32.2", scalings=("none", *_SCALINGS), encodings=("alibi",), own_reader=True,
+    title="mlx-lm", version="0.32.2", scalings=("none", *EVERY), encodings=("alibi",), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
     rules=(
         Rule(
@@ -102,7 +101,7 @@ STACK = Stack(
         ),
         Rule(
             key="rope_scaling", text="has no scaling for this model: the table is the plain one",
-            source=f"{_PATH}, nn.RoPE", scaling=_SCALINGS, change=changes.unscaled, where=changes.of(*_UNSCALED),
+            source=f"{_PATH}, nn.RoPE", scaling=EVERY, change=changes.unscaled, where=changes.of(*_UNSCALED),
         ),
         Rule(
             key="rope_scaling", text="takes the linear type alone for Qwen2-MoE", source=f"{_PATH}/qwen2_moe.py:42",
@@ -110,10 +109,9 @@ STACK = Stack(
             error="ValueError: rope_scaling 'type' currently only supports 'linear'", where=changes.of("qwen2_moe"),
         ),
         Rule(
-            key="partial_rotary_factor",
-            text="turns the whole head of this model, whatever partial_rotary_factor says",
-            source=f"{_PATH}/llama.py", scaling=("linear", "dynamic", "yarn", "longrope", "llama3"),
-            change=changes.whole_head, where=changes.of("llama", "qwen2"), remedies=(NO_SHARE,),
+            key="partial_rotary_factor", text="turns the whole head of this model, whatever partial_rotary_factor says",
+            source=f"{_PATH}/llama.py", scaling=SCALED, change=changes.whole_head, where=changes.of("llama", "qwen2"),
+            remedies=(NO_SHARE,),
         ),
         usual.null_betas(_UTILS, where=changes.not_of(*_UNSCALED)),
         usual.ratio(f"{_UTILS}:169, 328-337; pull request 1507, closed"),

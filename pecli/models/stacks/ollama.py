@@ -6,7 +6,7 @@ from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "convert"
 
@@ -18,10 +18,9 @@ def _deepseek(params: Params, written: Written) -> Params:
 
 
 STACK = Stack(
-    title="Ollama", version="fb3076099 (2026-08-21)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"),
-    models=("llama", "gpt_oss", "gemma3_text", "mistral3", "ministral3", *changes.DEEPSEEK), own_reader=True,
-    run=False, conversion="a GGUF file by its own converter, ollama create",
+    title="Ollama", version="fb3076099 (2026-08-21)", scalings=("none", *SCALED),
+    models=("llama", "gpt_oss", "gemma3_text", "mistral3", "ministral3", *changes.DEEPSEEK), own_reader=True, run=False,
+    conversion="a GGUF file by its own converter, ollama create",
     rules=(
         Rule(
             key="rope_type",

@@ -8,7 +8,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import Rule, Stack, Where
+from pecli.models.stack import EVERY, Rule, Stack, Where
 from pecli.numbers.text import number_text
 
 _PATH = "onnxruntime_genai/models/builders/base.py:665-700, 3291-3398"
@@ -35,9 +35,7 @@ def _unsupported(style: str, *scaling: str, where: Where | None = None) -> Rule:
 
 
 STACK = Stack(
-    title="ONNX Runtime GenAI", version="0.18.0",
-    scalings=("none", "linear", "yarn", "llama3", "ntk", "dynamic", "longrope", "proportional"),
-    words={"mrope": "default"},
+    title="ONNX Runtime GenAI", version="0.18.0", scalings=("none", *EVERY), words={"mrope": "default"},
     conversion="its model builder; of LongRoPE the builders of Phi-3's ONNX models have caches of their own",
     rules=(
         _unsupported("mrope", where=changes.foreign_mrope),

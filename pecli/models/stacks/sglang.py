@@ -6,15 +6,13 @@ from functools import partial
 
 from pecli.models import changes, usual
 from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, SCALED, Rule, Stack
 
 _PATH = "sglang/srt/layers/rotary_embedding"
 _yarn = partial(Rule, scaling="yarn", source=f"{_PATH}/factory.py:310-390, yarn.py:122")
 
 STACK = Stack(
-    title="SGLang", version="0.5.23",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    words={"mrope": "default"},
+    title="SGLang", version="0.5.23", scalings=("none", *EVERY), words={"mrope": "default"},
     rules=(
         Rule(
             key="type", text="knows no rope type mrope where transformers does not read it as default",
@@ -56,8 +54,7 @@ STACK = Stack(
         Rule(
             key="rope_scaling",
             text="drops the scaling of Gemma 3's global layers on a CPU (AMX); a GPU runs transformers' functions",
-            source="sglang/srt/models/gemma3_causal.py:216, 418-441",
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), where=changes.of("gemma3_text"),
+            source="sglang/srt/models/gemma3_causal.py:216, 418-441", scaling=SCALED, where=changes.of("gemma3_text"),
         ),
     ),
 )  # fmt: skip

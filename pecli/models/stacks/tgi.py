@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pecli.models import usual
 from pecli.models.changes import no_original
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "server/text_generation_server/layers/rotary.py"
 
 STACK = Stack(
-    title="Text Generation Inference", version="db931fcf (2026-01-08, archived)",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3"), run=False,
+    title="Text Generation Inference", version="db931fcf (2026-01-08, archived)", scalings=("none", *SCALED), run=False,
     conversion="config.json; ROPE_SCALING and ROPE_FACTOR of the environment override it",
     rules=(
         usual.ratio(_PATH),

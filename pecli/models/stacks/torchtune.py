@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pecli.models.changes import built_in
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import SCALED, Rule, Stack
 
 STACK = Stack(
-    title="torchtune", version="0.6.1",
-    scalings=("none", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"), own_reader=True, run=False,
+    title="torchtune", version="0.6.1", scalings=("none", *SCALED, "proportional"), own_reader=True, run=False,
     conversion="arguments of its model builders, not config.json",
     rules=(
         Rule(

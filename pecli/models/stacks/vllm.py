@@ -8,7 +8,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import EVERY, SCALED, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "vllm/model_executor/layers/rotary_embedding"
@@ -47,9 +47,7 @@ def _names_differ(written: Written) -> bool:
 
 
 STACK = Stack(
-    title="vLLM", version="0.33.0",
-    scalings=("none", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"),
-    words={"mrope": "default"},
+    title="vLLM", version="0.33.0", scalings=("none", *EVERY), words={"mrope": "default"},
     rules=(
         Rule(
             key="type", text="refuses a type and a rope_type that differ",
@@ -125,8 +123,7 @@ STACK = Stack(
             key="model_type",
             text="has no class of its own for this model and runs transformers' code: then the table is "
             "transformers', and the one here is what vLLM's own layers make of the config",
-            source="vllm/model_executor/models/registry.py:752-764",
-            scaling=("linear", "dynamic", "yarn", "longrope", "llama3"), where=changes.of(*_OWN),
+            source="vllm/model_executor/models/registry.py:752-764", scaling=SCALED, where=changes.of(*_OWN),
         ),
         Rule(
             scaling="proportional", key="factor", text="divides by no factor with rope type proportional",
