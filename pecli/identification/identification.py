@@ -154,7 +154,7 @@ def _grains(evidence: Evidence) -> Iterator[Sample]:
 def _windows(evidence: Evidence) -> Iterator[slice]:
     """Yield rows that may be right where others are spoiled, or follow a rule where rounding has blurred later ones."""
     rows = len(evidence.sample.planes[0].values)
-    if not evidence.integral and all(p.values.ndim == 2 and len(p.values) == rows for p in evidence.sample.planes):
+    if not evidence.integral and all(p.values.ndim in (2, 3) and len(p.values) == rows for p in evidence.sample.planes):
         if rows >= 2 * HEAD:
             yield from (slice(0, HEAD), slice(rows - HEAD, rows))
         if rows >= HEAD // 2:
@@ -180,7 +180,10 @@ def _by(evidence: Evidence) -> Identification:
             verdict_of_arithmetic(trial, evidence) for trial in _likely(trials, most)
         ]  # before numbers that happen to fit
         return max((found, *ways), key=_rank)
-    judged = [judge(trial, evidence) for trial in _likely(trials, most) for judge in (verdict, verdict_of_arithmetic)]
+    likely, whole = _likely(trials, most), replace(evidence, window=None)
+    judged = [judge(trial, evidence) for trial in likely for judge in (verdict, verdict_of_arithmetic)]
+    if evidence.window is not None:  # what a narrow type does to positions shows in later rows
+        judged += [verdict_of_arithmetic(trial, whole) for trial in likely]
     return max((UNKNOWN, *judged), key=_rank)
 
 
