@@ -84,6 +84,16 @@ def test_a_batch_of_arrow_that_inflates_beyond_the_limit_is_refused(tmp_path, mo
         assert "inflates to 1,200,000 bytes, of which at most 1 MiB are read (more with" in capfd.readouterr().err
 
 
+def test_a_footer_longer_than_its_file_takes_no_memory(tmp_path):
+    """Of a file that was cut its last bytes are read as a length: the place before its beginning was asked for."""
+    (tmp_path / "a.arrow").write_bytes(b"ARROW1\0\0" + bytes(100) + b"\0\0\0\x30" + b"ARROW1")
+    tracemalloc.start()
+    with pytest.raises(BadFile):
+        open_table(tmp_path / "a.arrow")
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+
+
 def test_json_is_read_in_constant_memory(tmp_path):
     """A file took 16 times its size; the same values as Python's own reader gives, in pieces of any size."""
     path = tmp_path / "a.json"

@@ -102,7 +102,7 @@ class RawFile:
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes."""
-        if count < 0 or offset + count > self.source.size:
+        if count < 0 or offset < 0 or offset + count > self.source.size:
             raise self.source.bad("ends early: it is truncated; make it again")
         data = bytearray(count)
         self.read_into(offset, memoryview(data))
