@@ -243,7 +243,7 @@ def _bytes(case: Case) -> Iterator[Candidate]:
     kind = case.mine[0].dtype
     if kind in BYTES:
         text = f"the {BYTES[kind]} bytes of every value stand the other way round"
-        yield _changed(case, "bytes", text, each(lambda p: p.astype(kind).byteswap().astype(np.float64)))
+        yield _changed(case, "bytes", text, each(lambda p: p.astype(kind).byteswap().astype(np.float64)), grain=kind)
 
 
 def _cut(p: Floats) -> Floats:
