@@ -224,8 +224,8 @@ def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fi
             break
     else:
         return unsaid
-    own = made.positions.keys()
-    if where and "positions" in own:  # of rows in another order, the place says more
+    placed = made.positions.keys()
+    if where and "positions" in placed:  # of rows in another order, the place says more
         return unsaid
     against = [] if table is None else _against(made, table)
     if (
