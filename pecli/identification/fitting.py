@@ -236,5 +236,9 @@ def wide(value: str, ends: tuple[str, str]) -> bool:
 
 
 def said(ranges: Mapping[str, tuple[str, str]], words: str = "gives these values") -> tuple[str, ...]:
-    """Say what ranges leave."""
-    return tuple(f"{name}: any from {low} to {high} {words}" for name, (low, high) in ranges.items())
+    """Say what ranges leave, where that is more than a difference in the tenth digit."""
+    return tuple(
+        f"{name}: any from {low} to {high} {words}"
+        for name, (low, high) in ranges.items()
+        if f"{float(low):.9g}" != f"{float(high):.9g}"
+    )

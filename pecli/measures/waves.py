@@ -28,6 +28,8 @@ NARROW = ("float16", "bfloat16")
 MOST_RULES = 12  # of one arithmetic that are placed: the cheapest
 LEAST_TELLING = 0.2  # share of the values that must say something
 
+CUT = 2  # half units of a type by which values that were cut to it, not rounded, may be shorter: all of one
+
 
 @dataclass(frozen=True)
 class Wave:
@@ -225,7 +227,8 @@ def _placed(
     size = reading.magnitude
     scale = max(resolution / math.sqrt(max(1, reading.first.size)) * 4, 1e-15)
     loose = max(scale, ROUNDINGS[level])
-    magnitude = shortest(size * (1 - loose), size * (1 + loose))
+    cut = 1 - CUT * resolution <= size < 1  # values cut to a narrow type, not rounded, are shorter by so much
+    magnitude = Decimal(1) if cut else shortest(size * (1 - loose), size * (1 + loose))
     for start in _starts(row0, spread, spectrum.step):
         wave = Wave(reading, lines, spectrum, start, level, magnitude, resolution, used=used)
         if wave.misfit() <= 1.0:
