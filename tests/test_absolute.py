@@ -132,7 +132,7 @@ def test_the_longest_wavelength_of_512_columns():
 @pytest.mark.parametrize(
     ("recipe", "says"),
     [
-        ("sinusoidal:dim=7", ["dim=7", "6 or 8", "--odd"]),
+        ("sinusoidal:dim=7", ["dim=7", "6 or 8", "odd=truncate"]),
         ("sinusoidal:dim=2,shift=1", ["shift=1", "1 - 1 = 0", "dim=2"]),
         ("sinusoidal:dim=3,convention=fairseq", ["shift=1", "dim=3"]),
         ("sinusoidal:dim=4,shift=3", ["shift=3", "below 2", "dim=4"]),
@@ -144,7 +144,7 @@ def test_the_longest_wavelength_of_512_columns():
         ("sinusoidal:dim=8,scale=0", ["scale=0"]),
         ("sinusoidal:dim=8,amplitude=0", ["amplitude=0"]),
         ("sinusoidal:dim=0", ["dim=0"]),
-        ("integer:dim=1,scales=2,max-len=9", ["dim=1", "--scales"]),
+        ("integer:dim=1,scales=2,max-len=9", ["dim=1", "scales="]),
         ("integer:dim=4,max-len=1", ["max-len=1"]),
         ("integer:dim=4,raw=true,max-len=9", ["max-len=9", "raw=true"]),
         ("binary:dim=4,code=grey", ["grey", "'gray'"]),
