@@ -27,6 +27,8 @@ def together(case: Case, table: Table) -> Iterator[Candidate]:
         if lanes is None or any(lane.rows < stop for lane in lanes):
             continue
         there = _kept(case, [read_rows(lane, start, stop) for lane in lanes])
+        if [lane.shape for lane in there] != [lane.shape for lane in here]:  # a mistake that gives another width
+            continue
         small = Case(case.table, here, there, 0)
         if one.beside and small.off(small.there) <= enough:
             yield one
