@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pecli
 from pecli import Table
 from pecli.comparison.results import Tolerance
 from pecli.diagnosis.diagnosis import compare
@@ -132,3 +133,10 @@ def test_a_share_is_one_only_of_all(tmp_path, pecli):
     np.save(tmp_path / "b.npy", other)
     said = pecli("compare", "a.npy", "b.npy").stdout
     assert "different: 127,999 of 128,000 values (all but 1) differ" in said
+
+
+def test_noise_against_a_complex_table_is_no_crash():
+    """One of the mistakes of a layout gives angles, half as wide as the real and imaginary parts."""
+    noise = np.random.default_rng(0).normal(size=(200, 24, 2)).view(np.complex128)[..., 0]
+    (found,) = pecli.compare({"cis": noise}, "rope:dim=48,layout=complex,len=200,dtype=float64").findings
+    assert found.kind == "unknown"
