@@ -91,22 +91,22 @@ def said(name, question):
 
 def test_the_numbers_in_answers_are_right():
     """Each against mpmath, from the formula of the papers."""
-    mpmath.mp.dps = 30
-    ratio = mpmath.mpf(10000) ** (mpmath.mpf(2) / 512)
-    assert mpmath.nstr(ratio, 5) == "1.0366"
-    assert "1.0366" in said("sinusoidal", "How fast")
-    slowest = 2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(510) / 512)
-    assert f"{int(mpmath.nint(slowest)):,}" in said("sinusoidal", "10000")
-    assert f"{int(mpmath.nint(2 * mpmath.pi * 10000)):,}" in said("sinusoidal", "10000")
-    base = (131072 / (2 * mpmath.pi)) ** (mpmath.mpf(512) / 510)
-    assert f"{int(mpmath.nint(base)):,}" in said("sinusoidal", "Which base")
-    assert abs(2 * mpmath.pi * base ** (mpmath.mpf(510) / 512) - 131072) < 1e-9  # the slowest pair turns once
-    turned = sum(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2 * i) / 128) <= 4096 for i in range(64))
-    assert f"{turned} of 64 pairs" in said("rope", "fail past")
-    assert mpmath.nstr(-mpmath.sin(1), 4) in said("rope", "function of the distance")
-    assert "393,216" in said("learned", "cost")
-    assert "0.5 to 0.00390625" in said("alibi", "slope")
-    assert "e^-8 " in said("alibi", "slope")
+    with mpmath.workdps(30):
+        ratio = mpmath.mpf(10000) ** (mpmath.mpf(2) / 512)
+        assert mpmath.nstr(ratio, 5) == "1.0366"
+        assert "1.0366" in said("sinusoidal", "How fast")
+        slowest = 2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(510) / 512)
+        assert f"{int(mpmath.nint(slowest)):,}" in said("sinusoidal", "10000")
+        assert f"{int(mpmath.nint(2 * mpmath.pi * 10000)):,}" in said("sinusoidal", "10000")
+        base = (131072 / (2 * mpmath.pi)) ** (mpmath.mpf(512) / 510)
+        assert f"{int(mpmath.nint(base)):,}" in said("sinusoidal", "Which base")
+        assert abs(2 * mpmath.pi * base ** (mpmath.mpf(510) / 512) - 131072) < 1e-9  # the slowest pair turns once
+        turned = sum(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2 * i) / 128) <= 4096 for i in range(64))
+        assert f"{turned} of 64 pairs" in said("rope", "fail past")
+        assert mpmath.nstr(-mpmath.sin(1), 4) in said("rope", "function of the distance")
+        assert "393,216" in said("learned", "cost")
+        assert "0.5 to 0.00390625" in said("alibi", "slope")
+        assert "e^-8 " in said("alibi", "slope")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from pecli.declare.encoding import Encoding
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 
+FEW = 8  # encodings whose recipes are shown; of more the names
+
 
 def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: CompareOptions) -> int:
     """Print what each encoding costs a model of the size that the options give; return 0."""
@@ -31,8 +33,14 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         print_json({"setting": asdict(setting), "costs": found})
         return 0
     held = [
-        [c.recipe, f"{c.positions:,}", f"{c.trained:,}", size_text(c.table_bytes), size_text(c.kernel_bytes)]
-        for _, c in costs
+        [
+            c.recipe if len(costs) <= FEW else e.name,
+            f"{c.positions:,}",
+            f"{c.trained:,}",
+            size_text(c.table_bytes),
+            size_text(c.kernel_bytes),
+        ]
+        for e, c in costs
     ]
     work = [
         [encoding.name, *(f"{count:,}" for count in (*cost.per_token, cost.additions, cost.products))]
