@@ -32,15 +32,10 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         found = {cost.recipe: {"name": encoding.name, **cost.as_dict()} for encoding, cost in costs}
         print_json({"setting": asdict(setting), "costs": found})
         return 0
+    names = [cost.recipe if len(costs) <= FEW else encoding.name for encoding, cost in costs]
     held = [
-        [
-            c.recipe if len(costs) <= FEW else e.name,
-            f"{c.positions:,}",
-            f"{c.trained:,}",
-            size_text(c.table_bytes),
-            size_text(c.kernel_bytes),
-        ]
-        for e, c in costs
+        [name, f"{c.positions:,}", f"{c.trained:,}", size_text(c.table_bytes), size_text(c.kernel_bytes)]
+        for name, (_, c) in zip(names, costs, strict=True)
     ]
     work = [
         [encoding.name, *(f"{count:,}" for count in (*cost.per_token, cost.additions, cost.products))]
