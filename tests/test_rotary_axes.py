@@ -312,7 +312,7 @@ def test_hunyuan_splits_the_doubled_vector():
         ("mrope:dim=16,sections=2+3+3,sequence=0", ["sequence=0"]),
         ("mrope:dim=16,sections=4+4,sequence=4", ["sequence=4", "2 sections"]),
         ("mrope:dim=16,sections=2+3+3,streams=1+2+3,sequence=4", ["sequence=4", "streams"]),
-        ("mrope:dim=16,sections=2+3+3,time-step=2", ["time-step=2", "--sequence"]),
+        ("mrope:dim=16,sections=2+3+3,time-step=2", ["time-step=2", "sequence="]),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(recipe, says):

@@ -24,11 +24,13 @@ PROPERTIES = {
     "alibi": "alibi:heads=4,len=20", "masked": "alibi:heads=4,len=20,mask=causal",
 }  # fmt: skip
 IDENTIFY = ("good.npz", "noise.npy", "half.npy", "narrow.npz", "two.npz", "spoiled.npz", "buckets.npy")
+PLAIN = ("good.npz", "many.npz", "alibi:heads=4,len=20", "alibi:heads=40,len=20")
 VERIFY = ("good.npz", "wrong.npz", "unreadable.npz", "parts")
 INSPECTED = {
     **{name: ("inspect", source, "--properties") for name, source in PROPERTIES.items()},
     **{f"identify {name}": ("inspect", name, "--identify") for name in IDENTIFY},
     **{f"verify {name}": ("inspect", name, "--verify") for name in VERIFY},
+    **{f"plain {name}": ("inspect", name) for name in PLAIN},
 }
 REACHED = {
     "rope": ("rope:dim=16", 64, 256), "every scaling": ("rope:dim=64", 2048, 8192, "--scaling", "all"),
@@ -62,6 +64,7 @@ def files():
     np.save("trained.npy", rng.standard_normal((64, 8)).astype("f4"))
     np.save("half.npy", pe.astype("f2").astype("f4"))
     np.savez("two.npz", pe=pe, other=rng.standard_normal((5, 7)))
+    np.savez("many.npz", **{f"a{k}": pe for k in range(9)})
     pe[7, 3] = 9
     np.savez("wrong.npz", pe=pe, recipe=recipe)
     np.savez("unreadable.npz", pe=pe, recipe=np.array(json.dumps({"recipe": "sinusoidal:dim=16,len=64,tail=3"})))
@@ -111,6 +114,8 @@ def a_probe():
 
 INSPECT = {  # a sentence, where it is printed and true, where it must not be
     ", largest difference {}": ("identify good.npz", "identify noise.npy"),
+    ".. of {} heads": ("plain alibi:heads=40,len=20", "plain alibi:heads=4,len=20"),
+    "and {} more": ("plain many.npz", "plain good.npz"),
     "; {} are infinite (masked)": ("masked", "alibi"),
     "M_k of one 2 x 2 block for each pair": ("rope", "noise"),
     "all neighbours differ in {} bit{}": ("gray", "binary"),
