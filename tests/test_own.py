@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import shutil
 import types
 
 import mpmath
@@ -127,3 +128,9 @@ def test_installed_packages_are_asked_for_unknown_names_alone(alone, monkeypatch
     assert CATALOGUE[NAME].title == "Resonance RoPE"
     assert asked == [("pecli.encodings", NAME)]
     assert os.environ.get("PECLI_PLUGIN") is None
+
+
+def test_nothing_is_left_beside_a_plugin(pecli, tmp_path):
+    shutil.copy(EXAMPLE, tmp_path / "own.py")
+    assert pecli("--plugin", "own.py", "list", env={"PYTHONDONTWRITEBYTECODE": ""}).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["own.py"]

@@ -18,11 +18,16 @@ NAMES = ["INT", "TERM", "HUP", "QUIT", "XCPU", "USR1", "USR2", "ALRM", "VTALRM",
 
 def started(folder, *arguments, before="", **options):
     """The command in a child whose signals are as a shell leaves them; `before` is run in it first."""
+
+    def as_a_shell():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, for whatever it starts
+
     code = f"import sys\n{before}\nsys.argv = ['/usr/bin/pecli', *{list(map(str, arguments))!r}]\n"
     code += "from pecli.__main__ import main\nmain()"
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder, env=clean_environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **options,
+        stderr=subprocess.PIPE, preexec_fn=as_a_shell, **options,
     )  # fmt: skip
 
 

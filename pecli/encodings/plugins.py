@@ -48,12 +48,15 @@ def load_file(path: str) -> None:
     before = set(REGISTRY)
     _read[name] = str(file.resolve())
     module = sys.modules[name] = module_from_spec(spec)
+    caching, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is left beside a file that was named
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         for new in set(REGISTRY) - before:
             del REGISTRY[new]
         raise BadFile(path, fault_of(error) or f"{type(error).__name__}: {error}") from error
+    finally:
+        sys.dont_write_bytecode = caching
     for new in sorted(set(REGISTRY) - before):
         line = f"line {REGISTRY[new].function.__code__.co_firstlineno}"
         if not _is_free(new):
