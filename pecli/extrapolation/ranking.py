@@ -6,18 +6,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from pecli.declare.encoding import Encoding, Family
+from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, PecliError
 from pecli.extrapolation.extrapolation import extrapolate
-from pecli.extrapolation.scalings import scaled_recipe, scalings_of
+from pecli.extrapolation.scalings import Scaled, compare_scalings, scalings_of
+from pecli.inspection.costs import Setting, fitted
 from pecli.inspection.facts import formula_value
 from pecli.inspection.purposes import PurposeVerdict, judge
 from pecli.records import dataclass
 
 HOLDS = ("inside", "falls", "nothing")
-WIDTH, HEADS = 512, 8  # of the first Transformer: what is counted is counted for these
+SIZE = Setting(width=512, heads=8)  # of the first Transformer: what is counted is counted for it
+INSIDE, APART = 0.99, 0.5  # of the new phases, and of the distance of neighbours in training, that a scaling must keep
 USERS = 3  # named at most
-SLOW = "yarn"  # of several scalings the one that was published for this: it keeps the fast pairs
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Ranked:
 
     Attributes
     ----------
+    name : str
+        As it was given: a recipe, or the encoding's name.
     encoding : Encoding
     recipe : str
         What was measured.
@@ -41,6 +45,7 @@ class Ranked:
         What speaks for it, or against.
     """
 
+    name: str
     encoding: Encoding
     recipe: str
     fits: bool
@@ -75,7 +80,7 @@ _ORDERS: Mapping[str, Callable[[Ranked], tuple[float, ...]]] = {
 
 
 def rank(
-    purpose: str, encodings: Sequence[Encoding], train: int | None = None, test: int | None = None
+    purpose: str, items: Sequence[tuple[Encoding, Recipe | None]], train: int | None = None, test: int | None = None
 ) -> list[Ranked]:
     """Return encodings for a purpose, the best first.
 
@@ -83,7 +88,8 @@ def rank(
     ----------
     purpose : str
         A key of `pecli.inspection.purposes.PURPOSES`.
-    encodings : sequence of Encoding
+    items : sequence of (Encoding, Recipe or None)
+        A recipe is judged as it is; without one the encoding at a usual width and number of heads.
     train, test : int, optional
         Positions of training and of use; together, `test` no smaller.  Without them nothing is measured.
 
@@ -96,15 +102,15 @@ def rank(
         raise BadParameter("train-len", train, "goes with --test-len: give both, or neither")
     if train is not None and test is not None and test < train:
         raise BadParameter("test-len", test, f"must be at least the training length {train}")
-    found = [_ranked(purpose, e, train, test) for e in encodings]
+    found = [_ranked(purpose, encoding, recipe, train, test) for encoding, recipe in items]
     order = _ORDERS.get(purpose, _farthest)
     return sorted(found, key=lambda r: (not r.fits, *order(r), r.encoding.place))
 
 
-def _ranked(purpose: str, encoding: Encoding, train: int | None, test: int | None) -> Ranked:
+def _ranked(purpose: str, encoding: Encoding, own: Recipe | None, train: int | None, test: int | None) -> Ranked:
     longer = train is not None and test is not None and test > train and "grid" not in encoding.parameters
-    judged = judge(encoding, purpose, measured=longer)
-    recipe, word, reach = _typical(encoding, train or WIDTH), "", 1.0
+    judged = judge(encoding, purpose, own, measured=longer)
+    recipe, word, reach = own or _usual(encoding, train), "", 1.0
     if longer and train is not None and test is not None and judged.fits:
         recipe, word, reach, said = _measured(recipe, train, test)
         fits = word in HOLDS
@@ -116,22 +122,25 @@ def _ranked(purpose: str, encoding: Encoding, train: int | None, test: int | Non
     if judged.fits and encoding.users:
         users = re.sub(r" \(.*?\)", "", encoding.users)  # what is said of one has commas of its own
         reasons.append(f"in {', '.join(users.split(', ')[:USERS])}")
-    return Ranked(encoding, recipe.short, judged.fits, word, reach, trained, tuple(reasons))
+    name = own.short if own else encoding.name
+    return Ranked(name, encoding, recipe.short, judged.fits, word, reach, trained, tuple(reasons))
 
 
-def _typical(encoding: Encoding, train: int) -> Recipe:
-    """Return the encoding at the usual width and heads, trained for so long; its example where it has other sizes."""
-    rotary = encoding.family in (Family.ROTARY, Family.RELATIVE)
-    sizes = {"dim": WIDTH // HEADS if rotary else WIDTH, "heads": HEADS, "head-dim": WIDTH // HEADS, "max-len": train}
-    example = Recipe.parse(encoding.example).keys()
-    needed = {p.option: example[p.option] for p in encoding.options if p.required}
-    try:
-        return Recipe.bind(
-            encoding.name,
-            **{**needed, **{k: str(v) for k, v in sizes.items() if k.replace("-", "_") in encoding.parameters}},
-        )
-    except PecliError:  # a width that its other sizes do not add up to
-        return Recipe.parse(encoding.example)
+def _usual(encoding: Encoding, train: int | None) -> Recipe:
+    """Return the encoding in the first Transformer's size, with as many trained rows as training needs."""
+    made = fitted(encoding, SIZE)
+    if train is None or "max_len" not in encoding.parameters:
+        return made
+    return Recipe.bind(encoding.name, **{**made.keys(), "max-len": str(train)})
+
+
+def _keeps(scaled: Scaled) -> bool:
+    """Whether a scaling leaves phases where training showed them and neighbours apart, and is declared to extend."""
+    if scaled.reach is None or scaled.reach.inside <= INSIDE or scaled.reach.resolution_kept <= APART:
+        return False
+    recipe = Recipe.parse(scaled.recipe)
+    declared: Reach = recipe.encoding.hook("extend")(recipe)
+    return declared.fits
 
 
 def _measured(recipe: Recipe, train: int, test: int) -> tuple[Recipe, str, float, str]:
@@ -140,12 +149,11 @@ def _measured(recipe: Recipe, train: int, test: int) -> tuple[Recipe, str, float
         found = extrapolate(recipe.short, recipe, train, test)
     except PecliError as error:
         return recipe, "ends", 0.0, str(error)
-    if found.verdict == "unseen" and SLOW in scalings_of(recipe):
-        scaled = scaled_recipe(recipe, SLOW, train, test)
-        with_scaling = extrapolate(scaled.short, scaled, train, test)
-        said = f"only with a scaling: without one {found.finding}"
-        if with_scaling.waves is not None and with_scaling.waves.inside > 0.99:
-            return scaled, "inside", 1.0, said
+    if found.verdict == "unseen":
+        scaled = [one for one in compare_scalings(recipe, scalings_of(recipe), train, test) if _keeps(one)]
+        if scaled:
+            best = max(scaled, key=lambda one: one.reach.resolution_kept if one.reach else 0.0)
+            return Recipe.parse(best.recipe), "inside", 1.0, f"only with a scaling: without one {found.finding}"
     reach = 1.0
     if found.bias is not None:
         reach = min(1.0, max(head.window for head in found.bias.heads) / test)

@@ -82,7 +82,7 @@ def cost_of(encoding: Encoding, recipe: Recipe | None, setting: Setting) -> Cost
     PecliError
         If there is no such table.
     """
-    made = recipe or _fitted(encoding, setting)
+    made = recipe or fitted(encoding, setting)
     table = Table.make(made, length=_length(made, setting.length), dtype=setting.dtype)
     first = next((array for array in table.arrays if array.name == "cos"), table.arrays[0])
     declared, usual = encoding.work or Work(), USUAL.get(encoding.family, Work())
@@ -114,7 +114,7 @@ def _length(recipe: Recipe, length: int) -> int | None:
     return length if high is None else min(length, int(high) + 1)
 
 
-def _fitted(encoding: Encoding, setting: Setting) -> Recipe:
+def fitted(encoding: Encoding, setting: Setting) -> Recipe:
     """Return an encoding with the model's width (of a head where its declaration says so) and heads.
 
     What must be given besides comes from its example; where that does not go with the width, it is the example.

@@ -60,8 +60,9 @@ def _ranking(named: Sequence[tuple[Encoding, Recipe | None]] | None, options: Co
 
     if named is None or options.purpose is None:
         raise BadParameter("for", options.purpose, "is for encodings: name them, or none for all of them")
-    encodings = [encoding for encoding, _ in named]
-    return show_ranking(options.purpose, encodings, options.train_len, options.test_len, options.top, json=options.json)
+    items = list({str(recipe or encoding.name): (encoding, recipe) for encoding, recipe in named}.values())
+    lengths = options.train_len, options.test_len
+    return show_ranking(options.purpose, items, lengths, options.top, json=options.json)
 
 
 def _sources(options: CompareOptions) -> list[str]:

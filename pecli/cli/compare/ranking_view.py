@@ -8,15 +8,22 @@ from dataclasses import asdict
 from pecli.cli.terminal.items import Item
 from pecli.cli.terminal.output import print_json
 from pecli.declare.encoding import Encoding
+from pecli.encodings.recipe import Recipe
 
 
 def show_ranking(
-    purpose: str, encodings: Sequence[Encoding], train: int | None, test: int | None, top: int | None, *, json: bool
+    purpose: str,
+    given: Sequence[tuple[Encoding, Recipe | None]],
+    lengths: tuple[int | None, int | None],
+    top: int | None,
+    *,
+    json: bool,
 ) -> int:
     """Print which encodings fit a purpose, the best first, each with its reasons; return 0."""
     from pecli.extrapolation.ranking import rank
 
-    ranked = rank(purpose, encodings, train, test)[:top]
+    train, test = lengths
+    ranked = rank(purpose, given, train, test)[:top]
     if json:
         advice = [
             {
@@ -33,7 +40,7 @@ def show_ranking(
     fitting = [r for r in ranked if r.fits]
     common = set.intersection(*(set(r.reasons) for r in fitting)) if len(fitting) > 1 else set()
     rows = [
-        [str(place), r.encoding.name, "; ".join(w for w in r.reasons if w not in common), _use(r.encoding)]
+        [str(place), r.name, "; ".join(w for w in r.reasons if w not in common), _use(r.encoding)]
         for place, r in enumerate(fitting, 1)
     ]
     items: list[Item] = [f"for {purpose}" + (f", all of these: {'; '.join(sorted(common))}" if common else "")]
@@ -41,7 +48,7 @@ def show_ranking(
     against: dict[str, list[str]] = {}
     for r in ranked:
         if not r.fits:
-            against.setdefault("; ".join(r.reasons), []).append(r.encoding.name)
+            against.setdefault("; ".join(r.reasons), []).append(r.name)
     items += [f"not {', '.join(names)}: {why}" for why, names in against.items()]
     show(*items)
     return 0
