@@ -11,7 +11,7 @@ import pytest
 from pecli import CATALOGUE, open_table
 from pecli.cli.run import run
 from pecli.errors import BadRecipe
-from pecli.numbers import reader
+from pecli.numbers import limits, printing, reader
 from tests.conftest import clean_environment
 
 ARRAYS = {"absolute": ("pe",), "rotary": ("cos", "sin"), "bias": ("bias",), "relative": ("vector",)}
@@ -109,3 +109,13 @@ def test_content_comes_through_a_pipe(pecli, tmp_path):
     assert (done.returncode == 0) == (plain.returncode == 0), (done.stderr, plain.stderr)
     assert plain.returncode == 0, plain.stderr
     assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
+
+
+def test_trust_ends_with_its_run(capfd):
+    """A program that runs several commands trusts in the one that was told to."""
+    assert run(["inspect", "rope:dim=4", "--trust-recipe", "--limit", "1G", "--precision", "2"]) == 0
+    assert reader._trusts_recipes
+    assert run(["list", "none"]) == 0
+    assert not reader._trusts_recipes
+    assert limits.limit(5) == 5
+    assert printing.asked_precision() is None

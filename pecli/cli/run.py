@@ -16,7 +16,9 @@ from typer import Abort, TyperException
 
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
+from pecli.numbers.limits import raise_limits
 from pecli.numbers.printing import ask_precision
+from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import shorten
 from pecli.process import die, was_interrupted
 
@@ -32,7 +34,9 @@ def run(arguments: Sequence[str]) -> int:
     as ``cat`` does: a shell then sees 141, or 130, 143 and 129.
     """
     _open_streams()
-    ask_precision(None)  # what an earlier run in this process asked for
+    ask_precision(None)  # and not what an earlier run in this process asked for
+    raise_limits(0)
+    trust_recipes(False)
     try:
         # taken anywhere: the one who meets a bug repeats the command and adds it
         words = _meant(_without_plugins([word for word in arguments if word != "--debug"]))

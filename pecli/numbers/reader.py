@@ -48,10 +48,10 @@ def hand_in(reader: NumberReader) -> None:
     _reader = reader
 
 
-def trust_recipes() -> None:
-    """Let recipes that stand in files name other files from now on."""
+def trust_recipes(trusted: bool = True) -> None:
+    """Let recipes that stand in files name other files from now on, or not."""
     global _trusts_recipes
-    _trusts_recipes = True
+    _trusts_recipes = trusted
 
 
 def open_numbers(path: str) -> NumberFile:
