@@ -50,8 +50,10 @@ PACKAGES = {
     "ml_dtypes": ("declare.tabular",),
     "pytest": ("testing.plugin",),
     "torch": ("torch",),
+    "gguf": ("formats.exports.gguf",),
+    "onnx": ("formats.exports.onnx",),
 }
-LAZY = ("h5py", "pyarrow", "matplotlib")
+LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx")
 
 
 def name_of(path):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
+from pecli.formats import exports
 from pecli.formats.common.format import Draft, Format, WriteOptions
 
 if TYPE_CHECKING:
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
 
 
 def _found() -> Iterator[Format]:
-    """Yield the value of every module or folder beside this one that declares a format."""
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        declared = getattr(import_module(module.name), "FORMAT", None)
-        if declared is not None:
-            yield replace(declared, home=module.name)
+    """Yield the value of every module or folder beside this one, and of every export, that declares a format."""
+    for home, path in ((__name__, __path__), (exports.__name__, exports.__path__)):
+        for module in pkgutil.iter_modules(path, f"{home}."):
+            declared = getattr(import_module(module.name), "FORMAT", None)
+            if declared is not None:
+                yield replace(declared, home=module.name)
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({f.name: f for f in sorted(_found(), key=lambda f: f.place)})
-"""Every format by its name."""
+WRITTEN: Mapping[str, Format] = MappingProxyType({f.name: f for f in sorted(_found(), key=lambda f: f.place)})
+"""Every format that a table can be written in, by its name."""
+FORMATS: Mapping[str, Format] = MappingProxyType({name: f for name, f in WRITTEN.items() if f.reader is not None})
+"""Those that are read too: all but the exports."""
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -48,9 +52,9 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
         If it has no suffix, or is a folder.
     """
     if name is not None:
-        if name not in FORMATS:
-            raise UnknownName("format", name, FORMATS)
-        return FORMATS[name]
+        if name not in WRITTEN:
+            raise UnknownName("format", name, WRITTEN)
+        return WRITTEN[name]
     form = _by_suffix(os.fspath(path))
     if form is not None:
         return form
@@ -58,7 +62,7 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
 
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
-    known = [suffix for f in FORMATS.values() for suffix in f.suffixes]
+    known = [suffix for f in WRITTEN.values() for suffix in f.suffixes]
     if os.path.isdir(path):
         raise WriteFailed(path, "is a folder: name a file in it")
     if not _suffix(path):
@@ -173,7 +177,10 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     named = None if format is None else format_for(path, format)
 
     def form_of(source: InputFile) -> Format:
-        return format_of(source, named or _by_suffix(source.name), FORMATS)
+        expected = named or _by_suffix(source.name)
+        if expected is not None and expected.reader is None:
+            raise source.bad(f"is {expected.title}, which pecli only writes: name the table it was made of")
+        return format_of(source, expected, FORMATS)
 
     def most(source: InputFile) -> int:
         form_of(source)  # what is none of them need not be copied
@@ -196,7 +203,7 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
 
 
 def _by_suffix(path: str) -> Format | None:
-    return next((form for form in FORMATS.values() if _suffix(path).lower() in form.suffixes), None)
+    return next((form for form in WRITTEN.values() if _suffix(path).lower() in form.suffixes), None)
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
@@ -226,7 +233,8 @@ def _need(form: Format) -> None:
     import importlib.util
 
     if form.package and importlib.util.find_spec(form.package) is None:
-        raise MissingPackage(form.package, f"{form.name} needs it: pip install {form.package}, or use npy or npz")
+        wanted = f"'pecli[{form.package}]'" if form.extra else form.package
+        raise MissingPackage(form.package, f"{form.name} needs it: pip install {wanted}, or use npy or npz")
 
 
 def _one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:

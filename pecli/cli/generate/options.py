@@ -27,7 +27,7 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing
 from pecli.declare.encoding import Family, Parameter
-from pecli.formats import FORMATS
+from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.types import DTYPES
 from pecli.records import dataclass
@@ -109,7 +109,7 @@ class TableOptions(Writing):
         ),
     ] = None  # fmt: skip
     format: Annotated[
-        str | None, Option(f"Format, whatever the suffix: {', '.join(FORMATS)}.", "WORD", OUTPUT, tuple(FORMATS))
+        str | None, Option(f"Format, whatever the suffix: {', '.join(WRITTEN)}.", "WORD", OUTPUT, tuple(WRITTEN))
     ] = None
     compress: Compress = False
     wide: Wide = False

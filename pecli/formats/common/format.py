@@ -75,9 +75,9 @@ class Format:
         What users write, and what the documents call it.
     suffixes : tuple of str
         File names that mean it.
-    reader : Hook
+    reader : Hook or None
         Of an `InputFile`, the `StoredTable` in it; a function, or "module:function" of one that is loaded when it is
-        first wanted.
+        first wanted.  None for what is only written.
     place : int
         Where it stands in every listing.
     writer : Hook
@@ -90,6 +90,8 @@ class Format:
         Where that may stand.
     package : str or None
         The package that reads and writes it, where NumPy is not enough.
+    extra : bool
+        Whether that is no dependency of pecli, but the extra of its name.
     compresses, widens : bool
         Whether it has a use for the options of these names.
     home : str
@@ -99,13 +101,14 @@ class Format:
     name: str
     title: str
     suffixes: tuple[str, ...]
-    reader: Hook
+    reader: Hook | None
     place: int
     writer: Hook = ".write:draft"
     dtypes: tuple[str, ...] = (*REALS, *COMPLEX, *INTEGERS)
     magic: tuple[bytes, ...] = ()
     magic_at: tuple[int, ...] = (0,)
     package: str | None = None
+    extra: bool = False
     compresses: bool = False
     widens: bool = False
     home: str = ""
@@ -131,5 +134,6 @@ class Format:
 
     def open(self, source: InputFile) -> StoredTable:
         """Open a file of this format; :class:`BadFile` if it is damaged."""
+        assert self.reader is not None, "exports are refused before"
         table: StoredTable = load(self.reader, self.home)(source)
         return table

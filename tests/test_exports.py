@@ -1,0 +1,170 @@
+"""Exports, each read by the program that it is for: gcc, the gguf package, onnxruntime.
+
+A package that is not installed is skipped with a word; `make reach` installs them.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+
+import mpmath
+import numpy as np
+import pytest
+
+from pecli import table
+from pecli.errors import BadParameter, MissingPackage
+from pecli.formats import FORMATS, WRITTEN, open_table, write_table
+
+GCC = shutil.which("gcc") or shutil.which("cc")
+EXPORTS = sorted(WRITTEN.keys() - FORMATS.keys())
+
+
+def need(package):
+    """The package, or a skip that names it."""
+    return pytest.importorskip(package, reason=f"{package} is not installed: make reach installs it")
+
+
+def compiled(tmp_path, header, kind, names, flags=()):
+    """The values of a header's arrays, as a program that includes it has them in memory."""
+    if GCC is None:
+        pytest.skip("there is no C compiler")
+    writes = "\n".join(f"  fwrite({name}, sizeof {name}, 1, stdout);" for name in names)
+    source = tmp_path / "dump.c"
+    source.write_text(f'#include <stdio.h>\n#include "{header.name}"\nint main(void) {{\n{writes}\n  return 0;\n}}\n')
+    program = tmp_path / "dump"
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", *flags]
+    subprocess.run([GCC, *warnings, "-o", program, source], check=True, timeout=60)
+    return np.frombuffer(subprocess.run([program], capture_output=True, check=True, timeout=60).stdout, kind)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [("float32", "<f4"), ("float64", "<f8"), ("float16", "<f4"), ("bfloat16", "<f4")]
+)
+def test_a_compiler_reads_a_header_to_the_bit(tmp_path, dtype, kind):
+    made = table(f"rope:dim=32,len=40,dtype={dtype}")
+    write_table(made, tmp_path / "my-rope.h")
+    got = compiled(tmp_path, tmp_path / "my-rope.h", kind, ["my_rope_cos", "my_rope_sin"])
+    values = [made.read(name) for name in ("cos", "sin")]
+    if dtype == "bfloat16":
+        values = [(v.astype(np.uint32) << 16).view(np.float32) for v in values]
+    assert got.tobytes() == np.stack(values).astype(kind).tobytes()
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["alibi:heads=4,len=9", "alibi:heads=3,len=5,form=slopes", "alibi:heads=2,mask=causal,len=4", "t5:heads=2,len=4"],
+)
+def test_a_header_nests_as_the_axes_do(tmp_path, recipe):
+    made = table(recipe)
+    write_table(made, tmp_path / "b.h")
+    for array in made.arrays:
+        got = compiled(tmp_path, tmp_path / "b.h", array.dtype, [f"b_{array.name}"])
+        np.testing.assert_array_equal(got.reshape(array.shape), made.read(array.name))
+
+
+def test_fixed_point_is_the_real_value_rounded_once(tmp_path):
+    write_table(table("rope:dim=16,len=50,start=100000"), tmp_path / "q.h", format="q15")
+    got = compiled(tmp_path, tmp_path / "q.h", "<i2", ["q_cos", "q_sin"]).reshape(2, 50, 8)
+    assert "#define Q_COS_SCALE 3.0517578125e-05f" in (tmp_path / "q.h").read_text()
+    with mpmath.workdps(40):
+        for row in range(50):
+            for pair in range(8):
+                angle = (100000 + row) * mpmath.mpf(10000) ** (mpmath.mpf(-2 * pair) / 16)
+                for part, real in enumerate((mpmath.cos(angle), mpmath.sin(angle))):
+                    assert got[part, row, pair] == min(int(mpmath.nint(real * 32768)), 32767)
+
+
+def test_fixed_point_names_a_larger_scale_where_values_are_larger(tmp_path):
+    made = table("alibi:heads=2,len=20,dtype=float64")
+    write_table(made, tmp_path / "q.h", format="q15")
+    got = compiled(tmp_path, tmp_path / "q.h", "<i2", ["q_bias"]).reshape(2, 20, 20)
+    assert "#define Q_BIAS_SCALE 6.103515625e-05f /* 2^-14 */" in (tmp_path / "q.h").read_text()  # to -19/16
+    np.testing.assert_array_equal(got, np.rint(made.read("bias") * 2**14))
+
+
+def test_fixed_point_has_no_infinity(tmp_path):
+    with pytest.raises(BadParameter, match="no infinity"):
+        write_table(table("alibi:heads=2,len=4,mask=causal"), tmp_path / "q.h", format="q15")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+def test_gguf_has_the_tensors(tmp_path, dtype):
+    gguf = need("gguf")
+    made = table(f"rope:dim=32,len=70,dtype={dtype}")
+    write_table(made, tmp_path / "r.gguf")
+    read = {t.name: t for t in gguf.GGUFReader(tmp_path / "r.gguf").tensors}
+    assert list(read) == ["cos", "sin"]
+    for name, tensor in read.items():
+        assert tensor.shape.tolist() == [16, 70]  # in the container's order: the fastest axis first
+        assert tensor.data.tobytes() == made.read(name).tobytes()
+
+
+def test_gguf_has_the_keys_of_a_rope(tmp_path):
+    gguf = need("gguf")
+    write_table(table("rope:dim=64,base=500000,scaling=yarn,factor=4,original-max=4096,len=8"), tmp_path / "r.gguf")
+    fields = gguf.GGUFReader(tmp_path / "r.gguf").fields
+    found = {name.removeprefix("pecli.rope."): field.contents() for name, field in fields.items() if ".rope." in name}
+    assert {
+        "dimension_count": 64,
+        "freq_base": 500000.0,
+        "scaling.type": "yarn",
+        "scaling.factor": 4.0,
+    }.items() <= found.items()
+    assert found["scaling.original_context_length"] == 4096
+    assert '"recipe":"rope:dim=64' in fields["pecli"].contents()
+
+
+def test_gguf_has_factors_where_no_key_says_the_scaling(tmp_path):
+    gguf = need("gguf")
+    text = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
+    write_table(table(f"{text},len=4"), tmp_path / "r.gguf")
+    tensors = {t.name: t.data for t in gguf.GGUFReader(tmp_path / "r.gguf").tensors}
+    assert list(tensors) == ["rope_freqs.weight", "cos", "sin"]
+    inv = 500000.0 ** (-np.arange(0, 128, 2) / 128)  # what llama.cpp's converter does with a config of Llama 3
+    wavelength, low, high = 2 * np.pi / inv, 8192 / 1, 8192 / 4
+    smooth = (8192 / wavelength - 1) / 3
+    expected = np.where(wavelength < high, 1, np.where(wavelength > low, 8, 1 / ((1 - smooth) / 8 + smooth)))
+    np.testing.assert_allclose(tensors["rope_freqs.weight"], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_onnxruntime_turns_by_the_caches(tmp_path, dtype):
+    onnx, runtime = need("onnx"), need("onnxruntime")
+    made = table(f"rope:dim=16,len=90,dtype={dtype}")
+    write_table(made, tmp_path / "r.onnx")
+    model = onnx.load(tmp_path / "r.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    caches = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    assert all(caches[name].tobytes() == made.read(name).tobytes() for name in ("cos", "sin"))
+    cos, sin = (made.read(name).astype(np.float64) for name in ("cos", "sin"))
+    x = np.random.default_rng(1).normal(size=(2, 3, 5, 16)).astype(dtype)
+    at = np.array([[0, 7, 8, 88, 89], [3, 2, 1, 0, 60]])
+    session = runtime.InferenceSession(tmp_path / "r.onnx", providers=["CPUExecutionProvider"])
+    (y,) = session.run(None, {"X": x, "position_ids": at})
+    c, s, first, second = cos[at][:, None], sin[at][:, None], x[..., :8].astype(float), x[..., 8:].astype(float)
+    expected = np.concatenate([first * c - second * s, first * s + second * c], -1)
+    np.testing.assert_allclose(y, expected, atol=1e-6 if dtype == "float32" else 5e-3)
+
+
+def test_onnx_holds_cosines_and_sines_alone(tmp_path):
+    need("onnx")
+    for recipe in ("alibi:heads=2,len=4", "rope:dim=8,len=4,layout=concat"):
+        with pytest.raises(BadParameter, match="layout split of a rotary table"):
+            write_table(table(recipe), tmp_path / "r.onnx")
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_is_not_read(tmp_path, name):
+    path = tmp_path / f"r{'.h' if name == 'q15' else WRITTEN[name].suffixes[0]}"
+    made = table("rope:dim=8,len=4")
+    if WRITTEN[name].extra and importlib.util.find_spec(name) is None:
+        with pytest.raises(MissingPackage, match=rf"pip install 'pecli\[{name}\]'"):
+            write_table(made, path, format=name)
+        return
+    write_table(made, path, format=name)
+    first = path.read_bytes()
+    write_table(made, path, format=name)
+    assert path.read_bytes() == first
+    with pytest.raises(OSError, match=r"only writes"):
+        open_table(path)
