@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+import pecli
 from pecli import PecliError, Recipe
 from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.board import Equation, SmallTable
@@ -233,7 +234,9 @@ def test_fire_does_not_claim_to_depend_on_the_distance_alone():
 
 
 def test_complex_numbers_stand_in_one_column():
-    assert "pair 1: cos + i sin in column 1" in board("complex:dim=4")
+    shown = board("complex:dim=4")
+    assert "PE(3, 1), imaginary part: sin(3 x 0.01) = 0.030" in shown
+    assert "real part: 0.540302 x -0.416147 - 0.841471 x 0.909297 = -0.989992" in shown  # cos 3
 
 
 def test_the_trained_numbers_of_a_clip_to_both_sides_are_counted():
@@ -250,7 +253,7 @@ def arithmetic(text):
         python = python.replace(f"{name}(", f"math.{name}(")
     python = re.sub(r"ln (\d+)", r"math.log(\1)", python)
     python = re.sub(r"(?<![\w)])-\((.*?)\)\*\*2", r"-((\1)**2)", python)
-    return eval(python, {"math": math, "max": max})
+    return eval(python, {"math": math, "max": max, "pi": math.pi})
 
 
 @pytest.mark.parametrize(
@@ -275,6 +278,79 @@ def test_every_line_of_a_lesson_comes_out_from_its_own_numbers(recipe):
             assert arithmetic(left) == pytest.approx(arithmetic(right), rel=3e-3, abs=3e-3), line
             tried += 1
     assert tried > 0
+
+
+def last_digit(text):
+    """One unit of the last digit that a number is printed with."""
+    mantissa, _, power = text.strip().partition("e")
+    return 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
+
+
+WAVES = [
+    "complex:dim=6,base=50", "sincos2d:dim=8,grid=6x8", "sincos2d:dim=8,grid=6x8,base-size=16,grid-scale=2,shift=1",
+    "sincos2d:dim=8,grid=2x3,prefix=1,convention=timm", "sincos3d:dim=16,grid=3x4x4",
+    "sincos3d:dim=24,grid=2x3x4,split=thirds,grid-scale=2", "detr:dim=8,grid=6x8",
+    "detr:dim=8,grid=6x8,convention=deformable-detr",
+    "detr:dim=8,grid=3x5,normalize=true,coordinate-scale=4,temperature=20", "bands:bands=4,grid=64",
+    "bands:bands=3,grid=4x4,spacing=log,coordinates=centres", "nerf:bands=4,grid=8",
+    "nerf:bands=3,grid=4x6,pi=false,scale=2", "nerf:bands=4,grid=8,spacing=linear,max-exponent=5",
+    "fourier:dim=8,sigma=0.1", "fourier:dim=4,matrix=0.5+0.25", "rope2d:dim=8,grid=6x8",
+    "rope2d:dim=8,grid=6x8,convention=pixtral", "rope2d:dim=8,grid=6x8,convention=dinov3",
+    "rope2d:dim=8,grid=4x4,convention=llama4-vision", "rope2d:dim=16,grid=4x6,convention=timm-pixel",
+    "rope2d:dim=8,grid=4x4,reference=16x16", "rope-axes:axes=4+4+4,grid=2x4x6",
+    "rope-axes:axes=4+8+8,grid=2x4x6,ntk=2,first=1,centred=0+1+1", "xpos:dim=4,max-len=8",
+    "xpos:dim=6,max-len=9,centre=ceil,base=100", "xpos:dim=4,centre=2.5,scale-base=64",
+    "retnet:dim=4,heads=2,max-len=8", "retnet:dim=6,heads=1,apply=log,decay=dense", "mrope:dim=8,sections=2+1+1",
+    "mrope:dim=16,sections=4+2+2,section-order=interleaved,sequence=2+2x2x2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", WAVES)
+def test_every_line_of_waves_comes_out_to_its_last_digit(recipe):
+    tried = 0
+    for line in items(recipe, str):
+        parts = line.rpartition(": ")[2].split(" = ")
+        if len(parts) < 2 or not re.fullmatch(r"[-\d.e+ x^()lnpicosin,*/]+", " ".join(parts)):
+            continue
+        for left, right in pairwise(parts):
+            turned = re.match(r"(?:sin|cos)\((.*)\)$", left)  # its angle is printed with six digits
+            slack = 1e-5 * abs(arithmetic(turned[1])) if turned else 2e-5 * abs(arithmetic(right))
+            near = 0.51 * last_digit(right) if re.fullmatch(r"[-\d.e]+", right) else 0
+            assert abs(arithmetic(left) - arithmetic(right)) <= near + slack, line
+            tried += 1
+    assert tried >= 4
+
+
+@pytest.mark.parametrize("recipe", [r for r in WAVES if CATALOGUE[r.partition(":")[0]].family.name == "ABSOLUTE"])
+def test_a_value_on_the_board_stands_there_in_the_table(recipe):
+    table = pecli.table(f"{recipe}{'' if 'grid' in recipe else ',len=9'},dtype=float64")["pe"]
+    found = re.findall(r"PE\((\d+), (\d+)\)(, imag)?.* = (\S+)", "\n".join(items(recipe, str)))
+    assert found
+    for row, column, imaginary, value in found:
+        real = table[int(row), int(column)]
+        assert abs(float(value) - (real.imag if imaginary else real.real)) <= 0.501 * last_digit(value)
+
+
+def test_the_coordinates_of_a_grid_are_those_of_its_row_and_column():
+    shown = board("detr:dim=8,grid=6x8,convention=deformable-detr", "0,9,47")
+    for row, column in ((0, 0), (1, 1), (5, 7)):
+        assert f"position {8 * row + column}: row {row}, column {column}\n" in shown
+        assert f"row {row}: ({row} + 1 - 0.5) / (6 + 0.000001) = {(row + 0.5) / (6 + 1e-6):.6g}\n" in shown
+
+
+def test_the_streams_of_an_image_between_text_are_qwens():
+    (grid,) = (g for g in items("mrope:dim=8,sections=2+1+1", SmallTable) if g.columns[0] == "token")
+    image = [[1, 1 + row, 1 + column] for row in range(2) for column in range(3)]
+    assert [list(row[1:]) for row in grid.rows] == [[0, 0, 0], *image, [4, 4, 4]]
+    assert "pair 3 turns with w, of token 6 by: 3 x 0.001 = 0.003" in board("mrope:dim=8,sections=2+1+1")
+
+
+def test_the_decay_on_the_board_is_gammas_power():
+    (grid,) = (g for g in items("retnet:dim=4,heads=2", SmallTable) if g.columns[0] == "query \\ key")
+    gamma = 1 - 2**-5
+    expected = [[gamma ** (i - j) if j <= i else 0.0 for j in range(4)] for i in range(4)]
+    for row, want in zip(grid.rows, expected, strict=True):
+        assert list(row[1:]) == pytest.approx(want, rel=1e-15)
 
 
 def test_attention_without_positions_does_not_see_an_order():

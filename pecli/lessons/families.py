@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step
+from pecli.declare.board import Item, Step
 from pecli.declare.plan import Bias, Conditional, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import lessons as shared
-from pecli.encodings.shared.lessons import COLUMNS, PAIRS, Exercise, Pair
+from pecli.encodings.shared import wave_lessons
+from pecli.encodings.shared.lessons import COLUMNS, Exercise
+from pecli.encodings.shared.wave_lessons import PAIRS
 from pecli.errors import BadRecipe
 from pecli.inspection.facts import formula_value
 from pecli.numbers.positions import Positions
@@ -27,32 +29,23 @@ def waves(exercise: Exercise) -> Iterator[Step]:
     """Work out any other table of sines and cosines: frequencies, coordinates, angles, rows."""
     plan = exercise.recipe.plan
     assert isinstance(plan, Waves)
-    at = exercise.at(range(min(4, plan.rows or 4)))
-    pairs = shared.pairs_of(plan, max(1, PAIRS // max(1, len(plan.bands))))
-    yield shared.frequency_step(plan, pairs)
-    if plan.axes and plan.prefix == 0:
-        names = [f"axis {a}" for a in range(len(plan.axes))]
-        rows: list[list[str | float]] = [
-            [text_of(p), *c] for p, c in zip(at, shared.coordinates(plan, at), strict=True)
-        ]
-        yield Step("coordinates of each position", [SmallTable(["position", *names], rows)])
-    if plan.prefix == 0 and not any(p < 0 for p in at):
-        yield Step("angles, coordinate times frequency", [shared.angle_table(plan, pairs, at)])
+    at = exercise.at(wave_lessons.far_apart(plan))
+    pairs = wave_lessons.pairs_of(plan, max(1, PAIRS // max(1, len(plan.bands))))
+    yield wave_lessons.frequency_step(plan, pairs, exercise.frequency)
+    on_grid = plan.axes and plan.prefix <= min(at)
+    if on_grid:
+        yield wave_lessons.places_step(plan, at, exercise.coordinate)
+    if on_grid or not plan.axes:
+        yield Step("angles, coordinate times frequency", [wave_lessons.angle_table(plan, pairs, at)])
     values = exercise.arrays(at)["pe"]
-    yield Step("one row for each position", [*_filling(plan, pairs), shared.by_position(at, values)])
-
-
-def _filling(plan: Waves, pairs: Sequence[Pair]) -> list[str]:
-    """Return which columns hold the sine and the cosine of a pair."""
-    lines = []
-    for pair in pairs[:3]:
-        parts = [f"{n} in column {c}" for n, c in (("sin", pair.sin), ("cos", pair.cos)) if c is not None]
-        if plan.form == "complex":
-            parts = [f"cos + i sin in column {pair.cos}"]
-        if parts:
-            where = f"axis {pair.axis}, " if any(p.axis for p in pairs) else ""
-            lines.append(f"{where}pair {pair.index}: {', '.join(parts)}")
-    return lines
+    if (on_grid or not plan.axes) and plan.magnitude == 1:
+        last = len(at) - 1
+        name, where = text_of(at[last]), wave_lessons.coordinates(plan, at)[last]
+        yield Step(
+            f"sines and cosines of the angles, at position {name}",
+            wave_lessons.wave_lines(pairs, where, name, values[last].tolist()),
+        )
+    yield Step("one row for each position", [shared.by_position(at, values)])
 
 
 def biases(exercise: Exercise) -> Iterator[Step]:

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import PAIRS, Exercise, Pair, coordinates, frequency_step, pairs_of
+from pecli.encodings.shared.lessons import Exercise, Pair
+from pecli.encodings.shared.wave_lessons import (
+    PAIRS,
+    coordinates,
+    far_apart,
+    frequency_step,
+    pairs_of,
+    places_step,
+)
 from pecli.lessons.families import rows, table_at
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.tables.table import Table
@@ -36,7 +44,9 @@ def steps(exercise: Exercise) -> Iterator[Step]:
     pairs = _spread(plan) if scaled else _shown(plan)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     names = text_of(m), text_of(n)
-    yield _frequencies(recipe, plan, pairs)
+    yield _frequencies(exercise, plan, pairs)
+    if plan.axes and exercise.coordinate is not None:
+        yield places_step(plan, (m, n), exercise.coordinate)
     yield _angles(plan, pairs, (m, n))
     size = float(plan.magnitude)
     if size != 1:
@@ -58,8 +68,11 @@ def steps(exercise: Exercise) -> Iterator[Step]:
 
 def _default(recipe: Recipe) -> tuple[int, int]:
     """Return two positions; of a grid, such that every coordinate differs where it can."""
-    rows = recipe.rows
-    return (1, 3) if rows is None else (1 % rows, max(1, rows - 2) % rows)
+    plan = recipe.plan if recipe.rows is not None else None
+    if not isinstance(plan, Waves) or not plan.axes:
+        return (1, 3)
+    one, other = far_apart(plan)[-2:] if (recipe.rows or 0) > 1 else (0, 0)
+    return one, other
 
 
 def _shown(plan: Waves) -> list[Pair]:
@@ -78,14 +91,14 @@ def _spread(plan: Waves) -> list[Pair]:
     return [every[i] for i in sorted({round(k * (len(every) - 1) / (PAIRS - 1)) for k in range(PAIRS)})]
 
 
-def _frequencies(recipe: Recipe, plan: Waves, pairs: Sequence[Pair]) -> Step:
+def _frequencies(exercise: Exercise, plan: Waves, pairs: Sequence[Pair]) -> Step:
+    recipe = exercise.recipe
     keys = recipe.keys()
     one = "base" in keys and "scaling" in recipe.encoding.parameters and len(plan.bands) == 1
     if one and _is_scaled(recipe):
         return _scaled(keys, plan, pairs)
     if not one:
-        step = frequency_step(plan, pairs)
-        return step if len({p.axis for p in pairs}) == 1 else Step(step.title.replace("position", "unit"), step.items)
+        return frequency_step(plan, pairs, exercise.frequency)
     count = len(plan.frequencies)
     lines = [f"w_{p.index} = {keys['base']}^(-{2 * p.index}/{2 * count}) = {short(p.frequency)}" for p in pairs]
     if count > len(pairs):

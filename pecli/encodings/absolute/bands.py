@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -22,11 +22,16 @@ from pecli.encodings.shared.coordinates import (
     PointAxes,
     PointList,
     coordinates_of,
+    place_formula,
 )
 from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import per_side
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise, Pair
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
 
@@ -46,7 +51,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     use_when="for coordinates of a fixed box with frequencies up to a known resolution",
     not_when="for token positions, which have no box",
     place=8,
-    hooks={"recognise": ":recognise", "extend": reaches.phases},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
 )
 def bands(
     *,
@@ -97,6 +102,20 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
     if spacing == "linear":
         return tuple((1 + k * (Fraction(top) - 1) / gaps) / 2 for k in range(count))
     return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out evenly spaced frequencies of coordinates from -1 to 1."""
+    values = exercise.values
+    rates = values["max_resolution"] or values["grid"]
+    rate = None if not rates or len(set(rates)) > 1 else rates[0]
+    gaps, linear = max(1, values["bands"] - 1), values["spacing"] == "linear"
+
+    def frequency(pair: Pair) -> str:
+        k = pair.index
+        return f"pi x (1 + {k} x ({rate}/2 - 1)/{gaps})" if linear else f"pi x ({rate}/2)^({k}/{gaps})"
+
+    return exercise.of_family(None if rate is None else frequency, place_formula(values))
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

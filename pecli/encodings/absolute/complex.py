@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
@@ -15,6 +15,10 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.parameters import MODEL_WIDTH, Base
 from pecli.numbers.decimals import geometric
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -32,7 +36,7 @@ from pecli.numbers.decimals import geometric
     use_when="where a framework multiplies by complex numbers",
     not_when="where a table is added to real embeddings",
     place=10,
-    hooks={"recognise": ":recognise", "extend": reaches.phases, "why": ":why"},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases, "why": ":why"},
 )
 def complex_numbers(
     *,
@@ -43,6 +47,26 @@ def complex_numbers(
     half = dim // 2
     every = slice(0, half)
     return Waves(half, (Band(geometric(base, Fraction(2, dim), half), every, every),), form="complex")
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out a number of size 1 for each pair, and that a shift is one product."""
+    from pecli.declare.board import Step, short
+    from pecli.numbers.positions import fraction_text as text_of
+
+    keys = exercise.recipe.keys()
+    found = exercise.of_family(lambda pair: f"{keys['base']}^(-2 x {pair.index}/{keys['dim']})")
+    at = exercise.at((1, 2))
+    m, n = at[0], at[-1]
+    x, y, z = (complex(row[0]) for row in exercise.arrays([m, n, m + n])["pe"])
+    a, b, c, d = map(short, (x.real, x.imag, y.real, y.imag))
+    names = text_of(m), text_of(n), text_of(m + n)
+    lines = [
+        f"real part: {a} x {c} - {b} x {d} = {short(z.real)}",
+        f"imaginary part: {a} x {d} + {b} x {c} = {short(z.imag)}",
+        f"the product of rows {names[0]} and {names[1]} is row {names[2]}: e^(i a) e^(i b) = e^(i (a + b))",
+    ]
+    return [*found, Step(f"a shift is a product: column 0 of positions {names[0]} and {names[1]}", lines)]
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

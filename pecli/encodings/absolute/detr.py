@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
@@ -17,6 +17,10 @@ from pecli.encodings.shared.parameters import THETA, Dim
 from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise, Pair
 
 ONE = Decimal(1)
 
@@ -50,7 +54,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for detection, where coordinates are normalised to the image",
     not_when="where patches count and not their place in the image",
     place=7,
-    hooks={"recognise": ":recognise", "extend": reaches.phases},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(Preset("Normalisation, centre and temperature as this model has them.", CONVENTIONS),),
 )
 def detr(
@@ -124,6 +128,26 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
     return Coordinate(counts, index, unit)
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out row and column, counted from 1 and, where asked, divided by the last."""
+    keys, values = exercise.recipe.keys(), exercise.values
+    bases = per_side("temperature", values["temperature"], 2)
+    inside, normalize = values["valid"] or values["grid"], values["normalize"]
+    scale = keys.get("coordinate-scale")
+
+    def frequency(pair: Pair) -> str:
+        times = "" if not normalize else f" x {scale or '2 x pi'}"
+        return f"{bases[pair.axis]}^(-2 x {pair.index}/({keys['dim']}/2)){times}"
+
+    def coordinate(axis: int, place: int) -> str:
+        count = f"{place} + 1" if values["valid"] is None else ""
+        if not normalize or not count:
+            return count
+        return f"({count}{' - 0.5' if values['center'] else ''}) / ({inside[axis]} + 0.000001)"
+
+    return exercise.of_family(frequency, coordinate)
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_orders
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -23,11 +23,16 @@ from pecli.encodings.shared.coordinates import (
     PointAxes,
     PointList,
     coordinates_of,
+    place_formula,
 )
 from pecli.encodings.shared.drawn import GENERATOR, Philox
 from pecli.encodings.shared.kernel_types import Doubled
 from pecli.encodings.shared.parameters import MODEL_WIDTH, Seed
 from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise
 
 DRAWN_BITS = 40
 """A drawn factor is sigma times a whole multiple of 2^-40.
@@ -56,7 +61,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     use_when="for low-dimensional coordinates or noise levels, at one length scale",
     not_when="where several scales are needed, or runs must agree on the drawn matrix",
     place=11,
-    hooks={"extend": reaches.phases, "why": ":why"},
+    hooks={"lesson": ":lesson", "extend": reaches.phases, "why": ":why"},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(
@@ -145,6 +150,18 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], Doubled]:
         return Doubled(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the turns that the drawn matrix B makes of a coordinate."""
+    plan, values = exercise.recipe.plan, exercise.values
+    if not isinstance(plan, Waves) or not plan.bands:
+        return exercise.of_family()
+    turns = [float(w) for w in plan.bands[0].frequencies]
+    return exercise.of_family(
+        lambda pair: f"2 x pi x {turns[pair.index]:.9g}",
+        place_formula(values),
+    )
 
 
 def why() -> list[Reason]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
@@ -14,9 +14,21 @@ from pecli.declare.guess import Guess, combinations
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
-from pecli.encodings.shared.coordinates import AxisOrder, Extent, Grid, PointAxes, PointList, coordinates_of
+from pecli.encodings.shared.coordinates import (
+    AxisOrder,
+    Extent,
+    Grid,
+    PointAxes,
+    PointList,
+    coordinates_of,
+    place_formula,
+)
 from pecli.encodings.shared.kernel_types import Evidence
 from pecli.numbers.decimals import power
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise, Pair
 
 LARGEST_EXPONENT = 96
 """Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
@@ -44,7 +56,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for coordinates of a scene that a network must resolve finely",
     not_when="for token positions: rows repeat with the period",
     place=9,
-    hooks={"recognise": ":recognise", "extend": reaches.phases},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
 )
 def nerf(
@@ -87,6 +99,22 @@ def nerf(
     frequencies = tuple(factor * f for f in powers)
     found = tuple(Band(frequencies, columns.of(a, 0), columns.of(a, 1), a, turns=pi) for a in range(where.count))
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out frequencies that double, of coordinates from -1 to 1."""
+    values = exercise.values
+    top, gaps = values["max_exponent"] or values["bands"] - 1, max(1, values["bands"] - 1)
+    linear, plain = values["spacing"] == "linear", values["max_exponent"] is None
+    factor = "".join(f" x {part}" for part in ("pi" * values["pi"], values["scale"]) if part not in ("", 1))
+
+    def frequency(pair: Pair) -> str:
+        k = pair.index
+        if linear:
+            return f"(1 + {k} x (2^{top} - 1)/{gaps}){factor}"
+        return f"2^{k}{factor}" if plain else f"2^({k} x {top}/{gaps}){factor}"
+
+    return exercise.of_family(frequency, place_formula(values))
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

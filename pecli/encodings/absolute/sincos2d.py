@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
@@ -16,6 +16,10 @@ from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
 
@@ -48,7 +52,7 @@ CONVENTIONS = {
     use_when="for images cut in patches, without trained positions",
     not_when="where attention should depend on offsets alone",
     place=5,
-    hooks={"recognise": ":recognise", "extend": reaches.phases},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset("Order of axes and columns, and spacing, as this framework has them.", CONVENTIONS),
         SPACING,
@@ -90,6 +94,21 @@ def sincos2d(
         sin, cos = (slice(start * quarter, (start + 1) * quarter) for start in starts)
         bands.append(Band(frequencies, sin, cos, axis=side))
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out row and column, each with frequencies of its own half."""
+    keys, sides = exercise.recipe.keys(), exercise.values["grid"]
+    less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
+    scales = per_side("grid-scale", exercise.values["grid_scale"], 2)
+    size = exercise.values["base_size"]
+
+    def coordinate(axis: int, place: int) -> str:
+        stretched = "" if size is None else f" x {size}/{sides[axis]}"
+        said = stretched + ("" if scales[axis] == 1 else f" / {scales[axis]}")
+        return said and f"{place}{said}"
+
+    return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
@@ -15,6 +15,10 @@ from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
 
@@ -44,7 +48,7 @@ CONVENTIONS = {
     use_when="for video cut in patches, without trained positions",
     not_when="where attention should depend on offsets alone",
     place=6,
-    hooks={"recognise": ":recognise", "extend": reaches.phases},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset("Widths and order of the axes as this framework has them.", CONVENTIONS),
         SPACING,
@@ -89,6 +93,18 @@ def _widths(dim: int, split: str) -> tuple[tuple[int, int], ...]:
             return (0, 4 * part), (1, 2 * part), (2, 2 * part)
     each = 2 * -(-share(dim, 2, "pairs of sine and cosine") // 3)
     return (0, each), (1, each), (2, each)
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out frame, row and column, each with frequencies of its own width."""
+    keys, values = exercise.recipe.keys(), exercise.values
+    less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
+    widths = dict(_widths(values["dim"], values["split"]))
+    scales = per_side("grid-scale", values["grid_scale"], 3)
+    return exercise.of_family(
+        lambda p: f"{keys['base']}^(-{p.index}/({widths[p.axis]}/2{less}))",
+        lambda axis, place: "" if scales[axis] == 1 else f"{place} / {scales[axis]}",
+    )
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -19,6 +19,10 @@ from pecli.encodings.shared.parameters import Base, HeadDim, Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise
 
 LONGEST = 1 << 31
 
@@ -50,6 +54,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for plain attention",
     place=5,
     hooks={
+        "lesson": ":lesson",
         "recognise": ":recognise",
         "emulate": ".rope.arithmetic:emulate_rounded",
         "extend": reaches.phases,
@@ -181,6 +186,39 @@ class Fading:
 def _log_gamma(head: int) -> Decimal:
     """Return ln(1 - 2^(-5 - head))."""
     return CONTEXT.ln(CONTEXT.subtract(Decimal(1), CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))))
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out rotations down to 1/base, and the decay of the first heads."""
+    import math
+
+    from pecli.declare.board import SmallTable, Step, short
+    from pecli.encodings.shared.lessons import MATRIX_DECIMALS
+
+    keys, values = exercise.recipe.keys(), exercise.values
+    under = max(1, values["dim"] // 2 - 1)
+    found = exercise.of_family(lambda pair: f"{keys['base']}^(-{pair.index}/{under})")
+    if values["decay"] == "none" or values["normalize"]:
+        return found
+    decay, log = exercise.resolved(4).whole()["decay"], values["apply"] == "log"
+
+    def value(head: int, distance: int) -> float:
+        return float(decay[head, distance] if decay.ndim == 2 else decay[head, distance, 0])
+
+    lines = []
+    for head in range(min(values["heads"], 2)):
+        gamma = 1 - 2.0 ** (-5 - head)
+        lines.append(f"gamma_{head}: 1 - 2^(-5 - {head}) = {gamma!r}")
+        for distance in (1, 3):
+            said = f"{distance} x ln({gamma!r})" if log else f"{gamma!r}^{distance}"
+            lines.append(f"head {head}, a key {distance} before the query: {said} = {short(value(head, distance))}")
+    after = -math.inf if log else 0.0
+    rows: list[list[str | float]] = [
+        [str(i), *(value(0, i - j) if j <= i else after for j in range(4))] for i in range(4)
+    ]
+    grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows, MATRIX_DECIMALS)
+    how = "is added to the score" if log else "multiplies the score, and there is no softmax"
+    return [*found, Step(f"the decay of a key by its distance; it {how}", [*lines, grid])]
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

@@ -21,6 +21,8 @@ from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise
     from pecli.numbers.exponentials import Exponentials, Powers
 
 
@@ -44,7 +46,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="where scores must decay with the distance besides turning",
     not_when="without a causal mask: later keys grow instead",
     place=4,
-    hooks={"recognise": ":recognise", "extend": reaches.phases, "apply": effect},
+    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases, "apply": effect},
 )
 def xpos(
     *,
@@ -98,6 +100,29 @@ def xpos(
 
     band = Band(geometric(base, Fraction(2, dim), half), every, every)
     return Waves(half, (band,), beside=(Beside("scale", half, scale),))
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out rotations, and the scale that grows for queries and falls for keys."""
+    from pecli.declare.board import Step, short
+    from pecli.numbers.positions import fraction_text as text_of
+
+    rows = 1 + max(3, *(int(p) for p in exercise.at((3,))))
+    solved = exercise.resolved(max(exercise.length or 0, rows))
+    keys, half = solved.recipe.keys(), solved.values["dim"] // 2
+    word, length = solved.values["centre"], solved.values["max_len"] or 1
+    centre = {"floor": str(length // 2), "ceil": str((length + 1) // 2)}.get(str(word), keys["centre"])
+    found = exercise.of_family(lambda pair: f"{keys['base']}^(-2 x {pair.index}/{keys['dim']})")
+    at = [exercise.at((1, 3))[0], exercise.at((1, 3))[-1]]
+    scale = exercise.arrays(at)["scale"]
+    lines = []
+    for i in range(min(half, 2)):
+        z = short((2 * i / (2 * half) + 0.4) / 1.4)
+        lines.append(f"z_{i}: (2 x {i}/{2 * half} + 0.4) / 1.4 = {z}")
+        for p, row in zip(map(text_of, at), scale.tolist(), strict=True):
+            lines.append(f"scale({p}, {i}): {z}^(({p} - {centre}) / {keys['scale-base']}) = {short(row[i])}")
+    lines.append("the query is multiplied by scale, the key divided by it: together z^((m - n) / scale-base)")
+    return [*found[:-1], Step("scale, a number for each pair; it is 1 at position " + centre, lines)]
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

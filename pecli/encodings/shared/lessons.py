@@ -1,4 +1,4 @@
-"""What the lessons of several encodings share: the exercise, and frequencies, angles, rows and matrices on a board."""
+"""What the lessons of several encodings share: the exercise, and rows and matrices on a board."""
 
 from __future__ import annotations
 
@@ -11,21 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step, short, three
-from pecli.declare.plan import Waves
+from pecli.declare.board import Item, SmallTable, Step, three
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
 
-PAIRS = 4  # that fit a board
 COLUMNS = 8  # of a row
 MOST = 8  # rows and columns of a matrix
 MATRIX_DECIMALS = 4
 LENGTH = 5  # rows and columns of a matrix where nobody said how many
 
 Compute = Callable[[Recipe, "Sequence[Fraction] | None", "int | None"], Mapping[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One frequency and its columns; None where a width has no room for one."""
+
+    index: int
+    axis: int
+    frequency: float
+    sin: int | None
+    cos: int | None
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,10 @@ class Exercise:
         positions those of a small whole table.
     family : callable, optional
         The lesson of its family, which one of its own may go on from.
+    frequency : callable, optional
+        Of a pair: its frequency as the formula gives it, with the numbers put in.
+    coordinate : callable, optional
+        Of an axis and a place along it: the coordinate there, with the numbers put in; empty where it is the place.
     """
 
     recipe: Recipe
@@ -52,6 +65,13 @@ class Exercise:
     length: int | None
     compute: Compute
     family: Callable[[Exercise], Iterable[Step]] | None = None
+    frequency: Callable[[Pair], str] | None = None
+    coordinate: Callable[[int, int], str] | None = None
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The recipe's values by parameter, of the types that its encoding declares."""
+        return self.recipe.values
 
     def at(self, default: Sequence[int]) -> list[Fraction]:
         """Return the positions to work out: those asked for, or the default."""
@@ -69,10 +89,12 @@ class Exercise:
         """Return the arrays of a small whole table, or of the positions asked for."""
         return self.compute(self.recipe, self.asked, self.length)
 
-    def of_family(self) -> list[Step]:
-        """Return the lesson of its family."""
+    def of_family(
+        self, frequency: Callable[[Pair], str] | None = None, coordinate: Callable[[int, int], str] | None = None
+    ) -> list[Step]:
+        """Return the lesson of its family, with frequencies and coordinates as these formulas give them."""
         assert self.family is not None
-        return list(self.family(self))
+        return list(self.family(replace(self, frequency=frequency, coordinate=coordinate)))
 
     def content(self, source: str, at: Sequence[Fraction], **sizes: object) -> NDArray[np.float64] | None:
         """Return the rows of another recipe at these positions; None where the source is a file."""
@@ -136,60 +158,3 @@ def _cells(values: NDArray[Any]) -> list[str | float]:
     if values.dtype.kind == "c":
         return [f"{three(v.real)}{'-' if v.imag < 0 else '+'}{three(abs(v.imag))}i" for v in values.tolist()]
     return list(values.tolist())
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One frequency and its columns; None where a width has no room for one."""
-
-    index: int
-    axis: int
-    frequency: float
-    sin: int | None
-    cos: int | None
-
-
-def pairs_of(plan: Waves, most: int | None = None) -> list[Pair]:
-    """Return the first `most` frequencies of each axis, with the columns that they fill."""
-    found: list[Pair] = []
-    for band in plan.bands:
-        sines = range(plan.width)[band.sin] if band.sin is not None else range(0)
-        cosines = range(plan.width)[band.cos] if band.cos is not None else range(0)
-        turn = 2 * math.pi if band.turns else 1.0
-        for i, w in enumerate(band.frequencies[:most]):
-            sin = sines[i] if i < len(sines) else None
-            cos = cosines[i] if i < len(cosines) else None
-            found.append(Pair(i, band.axis, float(w) * turn, sin, cos))
-    return found
-
-
-def coordinates(plan: Waves, at: Sequence[Fraction]) -> list[list[float]]:
-    """Return the coordinates of each position, (positions, axes); the position itself where there are no axes."""
-    if not plan.axes:
-        return [[float(p)] for p in at]
-    rows = np.array([int(p) - plan.prefix for p in at], np.int64)
-    columns = [[float(axis.multiples[int(i)] * axis.unit) for i in axis.index(rows)] for axis in plan.axes]
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def frequency_step(plan: Waves, pairs: Sequence[Pair]) -> Step:
-    """Return frequencies and how far apart their turns are."""
-    axes = len({band.axis for band in plan.bands}) > 1
-    head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
-    rows: list[list[str | float]] = []
-    for pair in pairs:
-        turn = short(2 * math.pi / abs(pair.frequency)) if pair.frequency else "never"
-        rows.append([*([pair.axis] if axes else []), pair.index, pair.frequency, turn])
-    total = sum(len(band.frequencies) for band in plan.bands)
-    more = [] if len(pairs) == total else [f"{len(pairs)} of {total} pairs are shown"]
-    return Step("a frequency for each pair, in radians per position", [SmallTable(head, rows, None), *more])
-
-
-def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> SmallTable:
-    """Return position (or coordinate) times frequency."""
-    where = coordinates(plan, at)
-    names = [f"w_{p.index}" + (f" axis {p.axis}" if len(plan.axes) > 1 else "") for p in pairs[:COLUMNS]]
-    rows: list[list[str | float]] = [
-        [text_of(p), *(c[q.axis] * q.frequency for q in pairs[:COLUMNS])] for p, c in zip(at, where, strict=True)
-    ]
-    return SmallTable(["position", *names], rows, None)

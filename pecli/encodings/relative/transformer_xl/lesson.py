@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from pecli.declare.board import Item, Step, joined, short, three
 from pecli.declare.plan import Relative
-from pecli.encodings.shared.lessons import Exercise, frequency_step, matrix_table, pairs_of, rows_table
+from pecli.encodings.shared.lessons import Exercise, matrix_table, rows_table
 from pecli.encodings.shared.products import KEY, QUERY, product
+from pecli.encodings.shared.wave_lessons import frequency_step, pairs_of
 
 ROWS = 8  # of a table
 

@@ -8,7 +8,8 @@ from pecli.declare.board import Step
 from pecli.declare.plan import Waves
 from pecli.encodings.rotary.rope import series_of
 from pecli.encodings.rotary.rope.scalings import scaling_of
-from pecli.encodings.shared.lessons import PAIRS, Exercise
+from pecli.encodings.shared.lessons import Exercise
+from pecli.encodings.shared.wave_lessons import PAIRS
 
 DEFAULT = (1, 3)
 

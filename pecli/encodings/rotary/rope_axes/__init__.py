@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
@@ -12,6 +12,10 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
+
+if TYPE_CHECKING:
+    from pecli.declare.board import Step
+    from pecli.encodings.shared.lessons import Exercise, Pair
 
 ONE = Decimal(1)
 
@@ -49,7 +53,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for video and images with axes of unequal weight",
     not_when="for plain text",
     place=3,
-    hooks={"recognise": ".recognise:recognise", "extend": reaches.phases},
+    hooks={"lesson": ":lesson", "recognise": ".recognise:recognise", "extend": reaches.phases},
     presets=(Preset("Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),),
 )
 def rope_axes(
@@ -102,6 +106,30 @@ def rope_axes(
         coordinates.append(linear_axis(lattice, side, low * step, step))
     parts = tuple(width // 2 for width in axes) if halves == "axis" else ()
     return Waves(start, tuple(found), axes=tuple(coordinates), parts=parts, **lattice.plan())
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out rotations by the coordinate of each axis, with frequencies of its own width."""
+    values = exercise.values
+    widths, count = values["axes"], len(values["axes"])
+    bases, ntk = per_side("base", values["base"], count), per_side("ntk", values["ntk"], count)
+
+    def frequency(pair: Pair) -> str:
+        width = widths[pair.axis]
+        stretched = "" if ntk[pair.axis] == 1 else f" x {ntk[pair.axis]}^({width}/{width - 2})"
+        base = f"({bases[pair.axis]}{stretched})" if stretched else f"{bases[pair.axis]}"
+        return f"{base}^(-2 x {pair.index}/{width})"
+
+    first, step = per_side("first", values["first"], count), per_side("scale", values["scale"], count)
+    centred = per_side("centred", values["centred"], count)
+
+    def coordinate(side: int, place: int) -> str:
+        low = first[side] - (values["grid"][side] + 1) // 2 * int(centred[side])
+        if not low and step[side] == 1:
+            return ""
+        return f"({place} + {low}) x {step[side]}"
+
+    return exercise.of_family(frequency, coordinate)
 
 
 def _stretched(base: Decimal, ntk: Decimal, width: int) -> Decimal:

@@ -230,10 +230,10 @@ mrope = encoding(
     place=6,
     hooks={
         "recognise": ":recognise",
-        "mistakes": ".rope.mistakes:mistakes",
-        "lesson": ".rope.lesson:steps",
-        "emulate": ".rope.arithmetic:emulate",
-        "scale": ".rope.scale:scale",
+        "mistakes": "..rope.mistakes:mistakes",
+        "lesson": ".lesson:steps",
+        "emulate": "..rope.arithmetic:emulate",
+        "scale": "..rope.scale:scale",
         "extend": reaches.scaled_phases,
     },
 )(mrope)
