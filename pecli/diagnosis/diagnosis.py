@@ -32,12 +32,15 @@ from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
 from pecli.errors import PecliError
 from pecli.records import dataclass
+from pecli.tables.guise import Guise
+from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from pecli.identification.verdict import Identification
 
 NEAR = 0.02  # of the difference that may be left where a fault explains the rest
+NO_FAULT = ("len", "dtype", "seq-len", "arithmetic", "name", "lead", "with")  # keys that are said otherwise, or not
 SOME = 0.1  # of the values that differ may still do so, by more than that
 HALF = 0.5  # of the values that were left, at most, after what may have been done as well
 NEARLY_ALL = 0.99  # of the values that a fault explains where some others are wrong for a reason of their own
@@ -79,6 +82,8 @@ def diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findin
 def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
     if found.arrays and not found.total.beyond:
         return []
+    if isinstance(expected, Table) and expected.request.guise != Guise():
+        return _undisguised(mine, expected)
     firsts = [a.figures.first.index[0] for a in found.arrays if a.figures.first is not None and a.figures.first.index]
     turned = transposed(mine, expected)
     if turned:
@@ -91,6 +96,16 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if table is not None and again is not None and (said is None or again.left < said.left):
             return [*again.findings, Finding("expected", f"the expected values are those of {table.recipe}")]
     return _otherwise(mine, table, found) if said is None else said.findings
+
+
+def _undisguised(mine: Tabular, expected: Table) -> list[Finding]:
+    """Return why a table under other names differs, under those that all else knows, without what is beside."""
+    own, called = expected.plain(), {}
+    for theirs, array in zip(expected.arrays, own.arrays, strict=False):
+        called[theirs.name] = array.name
+    seen = Renamed(mine, called)
+    said = diagnose(seen, own, compare_tables(seen, own)) if seen.arrays else []
+    return said or [Finding("beside", "what differs stands beside the table, whose own values are equal")]
 
 
 def _faults(case: Case | None, table: Table | None, whole: Figures) -> Explained | None:
@@ -246,7 +261,7 @@ def _against(other: Table, table: Table) -> list[Finding]:
     said = [
         Finding(key, f"{key} {_word(mine, key, 'not given')} where {_word(theirs, key, 'none')} was expected")
         for key in differ
-        if key not in ("len", "dtype", "seq-len", "arithmetic") and (key in mine or not _dependent(table, key))
+        if key not in NO_FAULT and (key in mine or not _dependent(table, key))
         if not _idle(table, key, mine.get(key))
     ]
     if "arithmetic" in differ:

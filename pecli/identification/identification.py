@@ -20,6 +20,7 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.samples import Sample, grain, take
 from pecli.measures.spectra import LEVELS
+from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ ORDER = ("unknown", "likely", "sure")
 def _parts(table: Tabular) -> Iterator[tuple[list[str], dict[str, NDArray[np.float64]]]]:
     """Yield the arrays that belong together, and what stands beside them: cosines and sines, else one by one."""
     arrays = {array.name: array for array in table.arrays if array.bytes}
-    pair = _cosines_and_sines(list(arrays))
+    pair = cosines_and_sines(list(arrays))
     alone = [name for name in arrays if name not in ("position", *pair)]
     if pair:
         beside = {}
@@ -116,15 +117,6 @@ def _parts(table: Tabular) -> Iterator[tuple[list[str], dict[str, NDArray[np.flo
             beside[name] = raw.reshape(arrays[name].shape) if rows == arrays[name].rows else raw
         yield pair, beside
     yield from (([name], {}) for name in alone)
-
-
-def _cosines_and_sines(names: list[str]) -> list[str]:
-    """Return the names of the cosines and the sines, in this order: cos, cos_cached, rotary_emb.cos_cached .."""
-    for name in names:
-        other = name.replace("cos", "sin")
-        if "cos" in name and "sin" not in name and other in names:
-            return [name, other]
-    return []
 
 
 def identify_evidence(evidence: Evidence) -> Identification:

@@ -16,7 +16,8 @@ from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.numbers.positions import Positions
 from pecli.numbers.types import DTYPES, real_type
 from pecli.sources.sources import NamedSource
-from pecli.tables.layouts import LAYOUTS
+from pecli.tables.guise import FREQUENCIES, beside
+from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.table import Table, rows_of
 
 Misfit = tuple[bool, bool, float]
@@ -154,7 +155,8 @@ def _forms(source: NamedSource, other: Tabular) -> list[dict[str, str]]:
     if family is Family.ROTARY and "layout" not in given:
         doubled = ("half", "interleaved")
         other_one = [layout for layout in doubled if source.model_layout in doubled and layout != source.model_layout]
-        return [{"layout": layout} for layout in LAYOUTS if layout not in other_one]
+        called = _called(source, other)
+        return [{"layout": layout, **called} for layout in LAYOUTS if layout not in other_one]
     if family.pairs and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]
@@ -162,6 +164,16 @@ def _forms(source: NamedSource, other: Tabular) -> list[dict[str, str]]:
         forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])
         return [{"form": form} for form in forms]
     return [{}]
+
+
+def _called(source: NamedSource, other: Tabular) -> dict[str, str]:
+    """Return the names that the other gives cosines and sines, cos_cached and so on, and frequencies that it has."""
+    names = [array.name for array in other.arrays]
+    pair = cosines_and_sines(names)
+    if not pair or pair == ["cos", "sin"] or "name" in source.given:
+        return {}
+    also = {"beside": FREQUENCIES} if beside(pair[0], FREQUENCIES) in names else {}
+    return {"name": "+".join(pair), **also}
 
 
 def _misfit(made: Table, other: Tabular) -> Misfit:

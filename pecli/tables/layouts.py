@@ -18,7 +18,7 @@ angles   angles (n, K)         TransformerEngine: radians, not reduced
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.tabular import Array
@@ -60,6 +60,15 @@ def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, .
         case "complex":
             return (Array("cis", (n, width), COMPLEX[dtype], pair),)
     return (Array("angles", (n, width), dtype, pair),)
+
+
+def cosines_and_sines(names: Sequence[str]) -> list[str]:
+    """Return the names of the cosines and the sines, in this order: cos, cos_cached, rotary_emb.cos_cached .."""
+    for name in names:
+        other = name.replace("cos", "sin")
+        if "cos" in name and "sin" not in name and other in names:
+            return [name, other]
+    return []
 
 
 def layout_views(layout: str, width: int, out: Mapping[str, NDArray[Any]]) -> list[tuple[Part, NDArray[Any]]]:

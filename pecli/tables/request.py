@@ -12,6 +12,7 @@ from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_count
 from pecli.numbers.types import COMPLEX, DTYPES, dtype_of
 from pecli.records import dataclass
+from pecli.tables.guise import Guise
 from pecli.tables.layouts import check_layout
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
@@ -19,6 +20,7 @@ ALIGNMENTS = ("last", "first")
 ARITHMETICS = ("exact", "float32", "bfloat16")
 KEYS = (
     "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
+    "name", "lead", "with",
 )  # fmt: skip
 """Keys of a recipe's text that are the table's own."""
 
@@ -43,6 +45,8 @@ class Request:
         Which of the keys' positions the queries have.
     arithmetic : str
         One of `ARITHMETICS`.
+    guise : Guise
+        Names and shapes of the arrays as others have them.
     """
 
     dtype: str = "float32"
@@ -52,6 +56,7 @@ class Request:
     queries: int | None = None
     align: str = "last"
     arithmetic: str = "exact"
+    guise: Guise = Guise()
 
     @classmethod
     def of(
@@ -106,7 +111,7 @@ class Request:
             value = getattr(self, name)
             if value != getattr(type(self), name):
                 found[name] = str(value)
-        return found
+        return found | self.guise.keys()
 
     def extent(self, positions: Positions) -> Extent:
         """Return which of these positions the table has rows of.
@@ -152,7 +157,10 @@ class Extent:
 
 
 def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
-    """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays."""
+    """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays.
+
+    ``with``, which is no name in Python, is returned as ``beside``.
+    """
     encoding = CATALOGUE.get(name)
     own = {p.key for p in encoding.options} if encoding else set()
-    return {key: keys.pop(key) for key in KEYS if key in keys and key not in own}
+    return {"beside" if key == "with" else key: keys.pop(key) for key in KEYS if key in keys and key not in own}

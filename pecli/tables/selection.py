@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
@@ -32,6 +33,30 @@ class View(Tabular):
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the source's positions."""
         return self.source.position(start, stop)
+
+
+class Renamed(View):
+    """Some arrays of a table under other names.
+
+    Parameters
+    ----------
+    source : Tabular
+        What is read; of a table with one array only, whose name says nothing, that one.
+    called : mapping of str to str
+        New names by the old ones.
+    """
+
+    def __init__(self, source: Tabular, called: Mapping[str, str]) -> None:
+        old = [array for array in source.arrays if array.name in called] or source.arrays[: len(called)]
+        new = [
+            replace(array, name=called.get(array.name, name)) for array, name in zip(old, called.values(), strict=False)
+        ]
+        self._old = {array.name: before.name for array, before in zip(new, old, strict=True)}
+        super().__init__(source, new)
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        self.source.fill(start, stop, {self._old[name]: values for name, values in out.items()})
 
 
 class InMemory(Tabular):

@@ -17,6 +17,7 @@ from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.text import parse_count, parse_number, parse_position, shorten
+from pecli.tables.guise import Guise, frequencies
 from pecli.tables.request import Extent, Request, take_table_keys
 from pecli.version import __version__
 
@@ -44,7 +45,11 @@ class Table(Tabular):
 
         self.source, self.extent, self.request = source, extent, request
         self.filler = filler_for(source, extent, request, Table.parse)
-        self.arrays = self.filler.arrays
+        self.arrays = own = self.filler.arrays
+        self._called: dict[str, str] = {}  # the filler's names of the arrays, where they have others
+        if request.guise != Guise():
+            self.arrays = request.guise.arrays(own, source, request.dtype)
+            self._called = {array.name: theirs.name for array, theirs in zip(self.arrays, own, strict=False)}
         encoding = source.encoding
         self.recipe = join_recipe(encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()})
         self.metadata: Mapping[str, str] = {
@@ -69,6 +74,9 @@ class Table(Tabular):
         keys: object = None,
         align: str | None = None,
         arithmetic: str = "exact",
+        name: str | None = None,
+        lead: object = None,
+        beside: str | None = None,
     ) -> Table:
         """Return the table of a recipe at these positions.
 
@@ -97,6 +105,12 @@ class Table(Tabular):
             Which positions the queries have.
         arithmetic : {"exact", "float32", "bfloat16"}
             Of a rotary table: the real values, or what a framework's arithmetic makes of them.
+        name : str, optional
+            What to call the arrays, several joined with ``+``: ``"cos_cached+sin_cached"``.
+        lead : int, optional
+            Axes of length 1 before the others: 1 for (1, n, dim).
+        beside : {"inv_freq"}, optional
+            A further array: the frequencies of a rotary table. A recipe's key is ``with``.
 
         Raises
         ------
@@ -113,6 +127,7 @@ class Table(Tabular):
         request = Request.of(recipe.encoding, dtype=dtype, layout=layout, form=form, shard=shard, arithmetic=arithmetic)
         if queries is not None or keys is not None or align is not None:
             request = request.with_queries(recipe.encoding, queries, align)
+        request = replace(request, guise=Guise.of(name, lead, beside))
         extent = request.extent(where)
         whole = shard is None and where.start == 0
         part = "shard=" if shard is not None else "start=" if where.is_range else "positions="
@@ -142,6 +157,10 @@ class Table(Tabular):
     def as_type(self, dtype: str) -> Table:
         """Return the same table in another type of `DTYPES`, rounded from the real values."""
         return Table(self.source, self.extent, replace(self.request, dtype=dtype))
+
+    def plain(self) -> Table:
+        """Return the same table with pecli's own names and shapes, and nothing beside."""
+        return Table(self.source, self.extent, replace(self.request, guise=Guise()))
 
     def only(self, names: Sequence[str]) -> Table:
         """Return the table with some of its arrays alone, which no recipe says.
@@ -237,6 +256,11 @@ class Table(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
         """Write rows into `out`, computed by so many threads; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        if self._called:
+            for name in out.keys() - self._called.keys():
+                values = frequencies(self.source, self.request.arithmetic, self.array(name).dtype)
+                out[name][...] = values[start:stop]
+            out = {self._called[name]: values for name, values in out.items() if name in self._called}
         if out:
             self.filler.fill(start, stop, out, threads)
 

@@ -31,6 +31,7 @@ from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.types import DTYPES
 from pecli.records import dataclass
+from pecli.tables.guise import COMPANIONS
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
 
@@ -99,6 +100,17 @@ class TableOptions(Writing):
         str | None,
         Option(f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS),
     ] = None
+    name: Annotated[
+        str | None, Option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
+    ] = None
+    lead: Annotated[str | None, Option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)] = None
+    beside: Annotated[
+        str | None,
+        Option(
+            f"A further array: {', '.join(COMPANIONS)}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY,
+            names=("--with",),
+        ),
+    ] = None  # fmt: skip
     shard: Annotated[str | None, Option("Part K of N of the rows, K from 0.", "K/N", TABLE)] = None
     threads: Threads = None
     output: Annotated[

@@ -92,6 +92,9 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
         queries=options.queries,
         keys=options.keys,
         align=options.align,
+        name=options.name,
+        lead=options.lead,
+        beside=options.beside,
     )
 
 
