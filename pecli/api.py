@@ -7,7 +7,7 @@ array, a pair of cosines and sines, or a mapping of arrays, of anything with an 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -278,20 +278,22 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     return read(where, layer_type=layer_type, stack=stack)
 
 
-def plot(subject: Any, *pictures: str) -> Picture:
+def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
     """Draw a subject: by default what its family shows best, or the pictures named, as ``inspect --plot`` does.
 
     Parameters
     ----------
     subject : recipe, path, table, config or values
     *pictures : str
-        heatmap, waves, similarity, rotation, bias, slopes.
+        heatmap, waves, similarity, rotation, turned, bias, slopes.
+    channels : sequence of int
+        Columns that waves are drawn of.
     """
     from pecli.drawing.pictures import Picture
     from pecli.drawing.tables import charts_of_table
 
     source = source_of(subject)
-    return Picture(charts_of_table(_open(source), source.text, pictures))
+    return Picture(charts_of_table(_open(source), source.text, pictures, channels))
 
 
 def _open(subject: Any) -> Tabular:

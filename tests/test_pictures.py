@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table
-from pecli.drawing.charts import Axis, Circles, Heat, LineChart, palette, rgb, scale_of, shade
+from pecli.drawing.charts import Axis, Circles, Heat, LineChart, Span, scale_of
+from pecli.drawing.colours import palette, rgb, shade
 from pecli.drawing.fields_text import code
 from pecli.drawing.pictures import draw, picture_bytes
 from pecli.drawing.pixels import png, stored
-from pecli.drawing.tables import charts_of_table, shrunk
+from pecli.drawing.tables import charts_of_table
+from pecli.drawing.views import shrunk
 from pecli.formats import open_table
 from tests.conftest import ROOT
 
@@ -64,8 +66,60 @@ def test_the_map_of_a_sinusoid_has_its_columns_apart():
     assert (heat.y, heat.rows) == ("position", (0.0, 19.0))
 
 
+def test_the_ticks_of_a_map_are_true_columns():
+    document = picture_bytes(charts("sinusoidal:dim=128,len=20", "heatmap"), "x.svg")
+    texts = [
+        (float(n.get("x", 0)), n.text) for n in ET.fromstring(document).iter(f"{SVG}text") if n.get("y") == "345.0"
+    ]
+    left, wide = 74, (760 - 176 - 74) / 128  # cells of one column each
+    for x, column in ((x, int(text)) for x, text in texts):
+        cell = column // 2 + 64 * (column % 2)
+        assert x == pytest.approx(left + (cell + 0.5) * wide, abs=0.06)
+    assert {int(text) % 2 for _, text in texts} == {0, 1}
+    (pair,) = charts("rope:dim=32,len=20", "heatmap")
+    assert pair.columns == [Span(0, 15, 16, "cos"), Span(0, 15, 16, "sin")]
+    shown = draw(charts("sinusoidal:dim=64,len=8", "heatmap"), 80)
+    assert re.search(r"\n +0 +sines +62 1 +cosines +63\n", shown)
+
+
+def test_waves_of_chosen_columns():
+    (chart,) = charts_of_table(Table.parse("sinusoidal:dim=32,len=40,dtype=float64"), "s", ["waves"], [0, 1, 8, 9])
+    assert [s.name for s in chart.series] == ["column 0 (sin)", "column 1 (cos)", "column 8 (sin)", "column 9 (cos)"]
+    w = 10000 ** (-8 / 32)
+    np.testing.assert_allclose(chart.series[3].y, np.cos(np.arange(40) * w), atol=1e-12)
+    (chart,) = charts_of_table(Table.parse("rope:dim=8,len=9,dtype=float64"), "r", ["waves"], [2])
+    assert [s.name for s in chart.series] == ["cos 2", "sin 2"]
+    np.testing.assert_allclose(chart.series[1].y, np.sin(np.arange(9) * 10000**-0.5), atol=1e-12)
+
+
+def test_channels_that_cannot_be_drawn_are_refused(refuses):
+    refuses("inspect", "rope:dim=8", "--plot", "-", "--channels", "4", says=["columns 0 to 3"])
+    refuses("inspect", "rope:dim=64", "--plot", "-", "--channels", ",".join(map(str, range(9))), says=["at most 8"])
+    refuses("inspect", "rope:dim=8", "--plot", "-", "--picture", "heatmap", "--channels", "1", says=["waves"])
+    refuses("inspect", "rope:dim=8", "--channels", "1", says=["--plot"])
+    refuses("inspect", "rope:dim=8", "--plot", "a.html", "--channels", "1", says=["page"])
+
+
+def test_a_query_and_a_key_keep_their_angle_at_one_distance():
+    (chart,) = charts("rope:dim=8,len=12,dtype=float64", "turned")
+    for (m, n), (name, arrows), (arc,) in zip(((1, 3), (2, 4), (6, 8)), chart.circles, chart.arcs, strict=True):
+        assert name == f"m = {m}, n = {n}"
+        before, after = [a.angle for a in arrows[:2]], [a.angle for a in arrows[2:]]
+        assert math.cos(after[0] - before[0] - m) == pytest.approx(1, abs=1e-12)  # pair 0 turns by one radian
+        assert math.cos(after[1] - before[1] - n) == pytest.approx(1, abs=1e-12)
+        assert arc.stop - arc.start == pytest.approx((before[1] - before[0] + 2) % (2 * math.pi), abs=1e-9)
+    assert len(set(chart.notes)) == 1
+
+
+def test_slopes_are_marked_and_their_ticks_are_powers_of_two():
+    document = picture_bytes(charts("alibi:heads=8,len=9", "slopes")[:1], "x.svg").decode()
+    assert document.count("<circle") == 8 + 1  # the heads, and the key
+    for text in ("1/2", "1/16", "1/256", *map(str, range(8))):
+        assert f">{text}</text>" in document
+
+
 def test_pixels_have_the_colours_of_the_values():
-    heat = Heat("t", "x", "y", [[-2.0, 0.0], [1.0, math.nan]], "v", (0, 1), (0, 1))
+    heat = Heat("t", "x", "y", [[-2.0, 0.0], [1.0, math.nan]], "v", [Span(0, 1, 2)], (0, 1))
     found, colours = pixels(picture_bytes([heat], "x.svg"))
     corners = found[0, 0], found[0, -1], found[-1, 0], found[-1, -1]
     assert [tuple(colours[i]) for i in corners] == [
@@ -123,7 +177,7 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
     ("text", "kinds"),
     [
         ("sinusoidal:dim=16,len=32", [Heat, LineChart, Heat, Circles]),
-        ("rope:dim=16,len=32", [Heat, LineChart, Heat, Circles]),
+        ("rope:dim=16,len=32", [Heat, LineChart, Heat, Circles, Circles]),
         ("binary:dim=8,len=32", [Heat, LineChart, Heat]),
         ("alibi:heads=4,len=32", [Heat, Heat, LineChart, LineChart]),
         ("t5:heads=2,len=32", [Heat, Heat, LineChart]),
@@ -158,7 +212,7 @@ def test_pictures_of_files(tmp_path):
     angles = np.arange(8)[:, None] * 0.3 ** np.arange(8)
     np.save(tmp_path / "r.npy", np.stack([np.cos(angles), np.sin(angles)]))  # square too, and yet no bias
     found = charts_of_table(open_table(str(tmp_path / "r.npy")), "r.npy")
-    assert [type(chart) for chart in found] == [Heat, LineChart, Heat, Circles]
+    assert [type(chart) for chart in found][:4] == [Heat, LineChart, Heat, Circles]
 
 
 def test_what_cannot_be_drawn_names_what_can():
@@ -171,7 +225,7 @@ def test_what_cannot_be_drawn_names_what_can():
 
 
 def test_letters_show_the_map_without_colour():
-    heat = Heat("t\x1b[2J", "x", "y", [[0.0, 1.0], [0.5, math.inf]], "v", (0, 1), (0, 1), centred=False)
+    heat = Heat("t\x1b[2J", "x", "y", [[0.0, 1.0], [0.5, math.inf]], "v", [Span(0, 1, 2)], (0, 1), centred=False)
     lines = draw([heat], 40).splitlines()
     assert lines[0] == "t?[2J"
     assert lines[3].strip() == "0 │    @@@@│"
@@ -180,7 +234,7 @@ def test_letters_show_the_map_without_colour():
 
 
 def test_half_blocks_hold_two_rows_in_colour():
-    heat = Heat("t", "x", "y", [[-1.0], [1.0]], "v", (0, 0), (0, 1))
+    heat = Heat("t", "x", "y", [[-1.0], [1.0]], "v", [Span(0, 0, 1)], (0, 1))
     line = draw([heat], 40, colour="true").splitlines()[3]
     assert "\x1b[38;2;5;48;97;48;2;103;0;31m▀▀▀▀\x1b[0m" in line
     assert "\x1b[38;5;" in draw([heat], 40, colour="256")
@@ -229,6 +283,41 @@ def test_arrows_in_the_terminal_are_digits_at_their_angle():
     assert "2" in {circle[3][0], circle[4][0]}
     assert "0" in {circle[3][16], circle[4][16]}
     assert "90.00 deg" in text
+
+
+def test_a_png_is_drawn_from_the_shapes_of_the_svg(monkeypatch):
+    """Each shape is given to matplotlib once, at its place; what it draws of them is its own affair."""
+    from types import SimpleNamespace
+
+    from pecli.drawing import png as writer
+    from pecli.drawing.layout import shapes_of
+    from pecli.drawing.shapes import Area, Cells, Disc, Stroke, Words
+
+    calls = []
+
+    class Paper:
+        def __getattr__(self, name):
+            return lambda *args, **more: calls.append((name, args, more))
+
+    figure = SimpleNamespace(add_axes=lambda box: Paper(), savefig=lambda out, **more: out.write(b"drawn"))
+    modules = {
+        "matplotlib.figure": SimpleNamespace(Figure=lambda **more: figure),
+        "matplotlib.patches": SimpleNamespace(Polygon=lambda c, **m: "area", Circle=lambda c, r, **m: "disc"),
+    }
+    monkeypatch.setattr(writer, "import_module", modules.__getitem__)
+    drawn = [*charts("alibi:heads=4,len=8"), *charts("rope:dim=8,len=12")]
+    assert picture_bytes(drawn, "x.png") == b"drawn"
+    shapes = [shape for chart in drawn for shape in shapes_of(chart)]
+    counts = {name: sum(call[0] == name for call in calls) for name in ("text", "imshow", "plot", "add_patch")}
+    assert counts["text"] == sum(isinstance(s, Words) for s in shapes)
+    assert counts["imshow"] == sum(isinstance(s, Cells) for s in shapes)
+    assert counts["plot"] == sum(len(s.lines) for s in shapes if isinstance(s, Stroke))
+    patches = sum(len(s.rings) if isinstance(s, Area) else isinstance(s, Disc) for s in shapes)
+    assert counts["add_patch"] == patches
+    words = [s.text for s in shapes if isinstance(s, Words)]
+    assert [args[2] for name, args, _ in calls if name == "text"] == words
+    texts = ["".join(n.itertext()) for n in ET.fromstring(picture_bytes(drawn, "x.svg")).iter(f"{SVG}text")]
+    assert texts == words
 
 
 def test_a_png_is_drawn_where_matplotlib_is():

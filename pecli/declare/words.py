@@ -14,5 +14,5 @@ USUAL_BASES = (
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 """What inspect --expect checks of a table."""
 
-PICTURES = ("heatmap", "waves", "similarity", "rotation", "bias", "slopes")
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
 """What inspect draws of a table."""

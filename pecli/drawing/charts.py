@@ -8,17 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 TICKS = 6
-BLUE_TO_RED = (
-    "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7",
-    "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
-)  # fmt: skip
-CUBE_BLUE_TO_RED = (  # of a terminal's 216 colours, of which the nearest to a dark red is a magenta
-    "#00005f", "#000087", "#005faf", "#0087d7", "#5fafd7", "#87afd7", "#afd7ff", "#d7d7ff", "#ffffff",
-    "#ffd7d7", "#ffaf87", "#ff875f", "#ff5f5f", "#d75f5f", "#d70000", "#af0000", "#5f0000",
-)  # fmt: skip
-LIGHT_TO_DARK = ("#fcfdbf", "#fec287", "#fb8761", "#e65163", "#b63679", "#822681", "#51127c", "#1c1044", "#000004")
-HIDDEN = "#bbbbbb"
-SHADES = 255  # of a map; one more colour is left for what is hidden
 
 
 @dataclass(frozen=True)
@@ -35,6 +24,8 @@ class Axis:
         Ends; by default those of the data.
     whole : bool
         Whether only whole numbers are ticks, as for heads.
+    halves : bool
+        Whether a logarithmic axis has its ticks at powers of two, as slopes are.
     """
 
     label: str
@@ -42,6 +33,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     whole: bool = False
+    halves: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,13 +55,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class LineChart:
-    """LineChart in one frame."""
+    """Lines in one frame; with `dots` each point is marked."""
 
     title: str
     x: Axis
     y: Axis
     series: Sequence[Trace]
     marks: Sequence[Mark] = field(default_factory=tuple)
+    dots: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +85,16 @@ class BarChart:
 
 
 @dataclass(frozen=True)
+class Span:
+    """Columns of a map that are numbered evenly: their first and last number, how many they are, and their name."""
+
+    first: float
+    last: float
+    count: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class Heat:
     """A matrix of values as colours.
 
@@ -104,8 +107,10 @@ class Heat:
         Rows from the top; NaN and infinity are grey.
     value : str
         What the colours stand for.
-    columns, rows : (first, last)
-        Numbers of the first and the last column and row.
+    columns : sequence of Span
+        Numbers of the columns; of several kinds, one span for each.
+    rows : (first, last)
+        Numbers of the first and the last row.
     centred : bool
         Whether colours run from one side over white at 0 to the other.
     low, high : float, optional
@@ -119,7 +124,7 @@ class Heat:
     y: str
     values: Sequence[Sequence[float]]
     value: str
-    columns: tuple[float, float]
+    columns: Sequence[Span]
     rows: tuple[float, float]
     centred: bool = True
     low: float | None = None
@@ -139,11 +144,22 @@ class Heat:
 
 @dataclass(frozen=True)
 class Arrow:
-    """One arrow from the middle of a circle: angle in radians, length as a share of the radius."""
+    """One arrow from the middle of a circle: angle in radians, length as a share of the radius; `before` is dashed."""
 
     name: str
     angle: float
     length: float = 1.0
+    before: bool = False
+
+
+@dataclass(frozen=True)
+class Arc:
+    """An angle between two arrows, in radians, at a share of the radius."""
+
+    name: str
+    start: float
+    stop: float
+    radius: float
 
 
 @dataclass(frozen=True)
@@ -157,11 +173,17 @@ class Circles:
         Name of each circle, and its arrows in order.
     legend : str
         What an arrow is.
+    arcs : list of list of Arc
+        Angles of each circle.
+    notes : list of str
+        A line below each name.
     """
 
     title: str
     circles: Sequence[tuple[str, Sequence[Arrow]]]
     legend: str
+    arcs: Sequence[Sequence[Arc]] = ()
+    notes: Sequence[str] = ()
 
 
 Framed = LineChart | BarChart
@@ -192,12 +214,19 @@ def scale_of(axis: Axis, values: Iterable[float]) -> Scale:
     high = axis.high if axis.high is not None else max(finite, default=10.0 if axis.log else 1.0)
     if not high > low:
         low, high = (low / 2, low * 2) if axis.log and low > 0 else (low - 0.5, low + 0.5)
+    if axis.log and axis.halves:
+        powers = range(math.floor(math.log2(low) + 1e-9), math.ceil(math.log2(high) - 1e-9) + 1)
+        every = max(1, math.ceil(len(powers) / (2 * TICKS)))
+        low, high = 2.0 ** powers[0], 2.0 ** powers[-1]
+        return Scale(low, high, True, tuple(2.0**k for k in powers if k % every == 0))
     if axis.log:
         decades = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
         every = max(1, math.ceil(len(decades) / TICKS))
         ticks = tuple(10.0**k for k in decades if k % every == 0)
         return Scale(low, high, True, ticks or (low, high))
-    step = max(1.0, _step(high - low)) if axis.whole else _step(high - low)
+    step = _step(high - low)
+    if axis.whole:
+        step = 1.0 if high - low <= 2 * TICKS else max(1.0, step)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     if axis.low is None:
         low = first * step
@@ -232,8 +261,10 @@ def within(text: str, width: int, lead: str = "") -> list[str]:
     )  # fmt: skip
 
 
-def tick_text(value: float) -> str:
-    """Return a tick as text: 0.25, 4000, 1e6."""
+def tick_text(value: float, axis: Axis | None = None) -> str:
+    """Return a tick as text: 0.25, 4000, 1e6; of an axis of powers of two, 1/4."""
+    if axis is not None and axis.halves and 0 < value < 1:
+        return f"1/{1 / value:g}"
     if value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):
         mantissa, _, exponent = f"{value:.2e}".partition("e")
         return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
@@ -249,23 +280,3 @@ def scales(chart: Framed) -> tuple[Scale, Scale]:
     tops = [sum(heights) for heights in zip(*(p.heights for p in chart.parts), strict=True)]
     whole = scale_of(Axis(chart.x.label, low=0, high=max(1, count)), ())
     return whole, scale_of(chart.y, [0.0, *tops])
-
-
-def palette(heat: Heat) -> tuple[str, ...]:
-    """Return the colours of a heat map, low to high."""
-    return BLUE_TO_RED if heat.centred else LIGHT_TO_DARK
-
-
-def shade(share: float, colours: Sequence[str], steps: int = SHADES) -> str:
-    """Return the colour at a share of the way, of `steps` between the palette's; grey for what is no number."""
-    if share != share:
-        return HIDDEN
-    place = round(min(1.0, max(0.0, share)) * (steps - 1)) / (steps - 1) * (len(colours) - 1)
-    i = min(int(place), len(colours) - 2)
-    pairs = zip(rgb(colours[i]), rgb(colours[i + 1]), strict=True)
-    return "#" + "".join(f"{round(a + (b - a) * (place - i)):02x}" for a, b in pairs)
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of a colour."""
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

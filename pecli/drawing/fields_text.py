@@ -7,18 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pecli.drawing.charts import (
-    CUBE_BLUE_TO_RED,
-    Arrow,
-    Circles,
-    Heat,
-    palette,
-    printable,
-    rgb,
-    shade,
-    tick_text,
-    within,
-)
+from pecli.drawing.charts import Arrow, Circles, Heat, printable, tick_text, within
+from pecli.drawing.colours import CUBE_BLUE_TO_RED, palette, rgb, shade
 
 MARGIN = 9
 LINES = 24  # of a map
@@ -67,10 +57,23 @@ def heat_text(heat: Heat, screen: Screen) -> str:
         )
         lines.append(f"{label:>{MARGIN - 1}} │{inside}│")
     wide = len(cells[0])
-    ends = tick_text(heat.columns[0]), tick_text(heat.columns[1])
     lines.append(f"{'':>{MARGIN}}└{'─' * wide}┘")
-    lines.append(f"{'':>{MARGIN + 1}}{ends[0]}{ends[1]:>{max(1, wide - len(ends[0]))}}")
+    lines.append(f"{'':>{MARGIN + 1}}{_column_ends(heat, wide)}")
     return "\n".join([*lines, *_key(heat, low, top, screen)])
+
+
+def _column_ends(heat: Heat, wide: int) -> str:
+    """Return the first and the last number of each span of columns, where it begins and ends; names where room is."""
+    total, start, line = sum(span.count for span in heat.columns), 0, ""
+    for span in heat.columns:
+        stop = start + span.count
+        room = stop * wide // total - start * wide // total
+        ends = tick_text(span.first), tick_text(span.last)
+        between = max(1, room - sum(map(len, ends)) - (stop < total))
+        name = f" {span.name} " if len(span.name) + 4 <= between else ""
+        line += f"{ends[0]}{name:^{between}}{ends[1]}{' ' * (stop < total)}"
+        start = stop
+    return line
 
 
 def _row_label(heat: Heat, k: int, count: int, step: int) -> str:

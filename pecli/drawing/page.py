@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pecli.declare.tabular import Tabular
-from pecli.drawing.tables import head_values, in_turn, is_bias, matrix, reading_of
+from pecli.drawing.biases import head_values
+from pecli.drawing.views import in_turn, is_bias, matrix, reading_of
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.extrapolation.scalings import scaled_recipe, scalings_of

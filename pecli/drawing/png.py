@@ -1,20 +1,22 @@
-"""Charts as PNG, drawn by matplotlib, an optional package."""
+"""Shapes as PNG, drawn by matplotlib, an optional package."""
 
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from pecli.drawing.charts import BarChart, Chart, Circles, Heat, LineChart, palette
-from pecli.drawing.fields_svg import COLOURS
-from pecli.drawing.svg import DASHES
+from pecli.drawing.charts import Chart, printable
+from pecli.drawing.layout import shapes_of
+from pecli.drawing.shapes import HEIGHT, INK, PAPER, WIDTH, Area, Disc, Shape, Stroke, Words
 from pecli.errors import MissingPackage
 
-INCHES = (9.5, 4.6)
-DOTS = 110
+UNITS = 100  # of the paper to an inch
+DOTS = 200  # to an inch: two to a unit
+POINT = 72 / UNITS  # of a unit
+LETTERS = 0.92  # of their size, as matplotlib's own font is wider than Helvetica
+ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
 def png_of(charts: Sequence[Chart]) -> bytes:
@@ -29,89 +31,48 @@ def png_of(charts: Sequence[Chart]) -> bytes:
         figures: Any = import_module("matplotlib.figure")
     except ImportError:
         raise MissingPackage("matplotlib", "pip install 'pecli[plot]', or write .svg, which needs nothing") from None
-    figure = figures.Figure(figsize=(INCHES[0], INCHES[1] * len(charts)), layout="constrained")
-    for axes, chart in zip(figure.subplots(len(charts), squeeze=False)[:, 0], charts, strict=True):
-        axes.set_title(chart.title, loc="left", fontsize=11, fontweight="bold")
-        if isinstance(chart, Heat):
-            _heat(figure, axes, chart)
-            continue
-        if isinstance(chart, Circles):
-            _circles(axes, chart)
-            continue
-        axes.set_xlabel(chart.x.label)
-        axes.set_ylabel(chart.y.label)
-        if isinstance(chart, LineChart):
-            _lines(axes, chart)
-        else:
-            _bars(axes, chart)
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
-        axes.grid(axis="y", alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+    height = HEIGHT * len(charts)
+    figure = figures.Figure(figsize=(WIDTH / UNITS, height / UNITS), dpi=DOTS, facecolor=PAPER)
+    paper = figure.add_axes((0, 0, 1, 1))
+    paper.set_axis_off()
+    paper.set_xlim(0, WIDTH)
+    paper.set_ylim(height, 0)
+    patches: Any = import_module("matplotlib.patches")
+    for number, chart in enumerate(charts):
+        for order, shape in enumerate(shapes_of(chart)):
+            _put(paper, patches, shape, number * HEIGHT, order)
+    paper.set_xlim(0, WIDTH)  # images move the limits
+    paper.set_ylim(height, 0)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=DOTS, metadata={"Software": None})
     return out.getvalue()
 
 
-def _lines(axes: Any, chart: LineChart) -> None:
-    for number, series in enumerate(chart.series):
-        dash = DASHES[number % len(DASHES)]
-        style: Any = (0, tuple(float(part) for part in dash.split())) if dash else "-"
-        axes.plot(series.x, series.y, label=series.name, color=COLOURS[number % len(COLOURS)], lw=1.5, ls=style)
-    for mark in chart.marks:
-        axes.axvline(mark.x, color="#222222", ls="--", lw=0.9, label=mark.label)
-    if chart.x.whole:
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    if chart.x.log:
-        axes.set_xscale("log")
-    if chart.y.log:
-        axes.set_yscale("log")
-    axes.set_ylim(chart.y.low, chart.y.high)
-
-
-def _bars(axes: Any, chart: BarChart) -> None:
-    below = [0.0] * len(chart.parts[0].heights)
-    for part in chart.parts:
-        colour = COLOURS[0 if part.strength > 0.5 else 1]
-        axes.bar(
-            range(len(below)), part.heights, bottom=below, width=0.84, color=colour, alpha=max(0.25, part.strength),
-            label=part.name, align="edge",
+def _put(paper: Any, patches: Any, shape: Shape, down: float, order: int) -> None:
+    """Draw one shape, so far down, above those before it."""
+    if isinstance(shape, Words):
+        paper.text(
+            shape.x, shape.y + down, printable(shape.text).replace("$", r"\$"), ha=ANCHORS[shape.anchor],
+            va="baseline", fontsize=shape.size * POINT * LETTERS, fontweight="bold" if shape.bold else "normal",
+            rotation=90 if shape.turned else 0, rotation_mode="anchor", color=INK, zorder=order,
         )  # fmt: skip
-        below = [a + b for a, b in zip(below, part.heights, strict=True)]
-    axes.set_ylim(chart.y.low, chart.y.high)
-
-
-def _heat(figure: Any, axes: Any, chart: Heat) -> None:
-    colours: Any = import_module("matplotlib.colors")
-    scale = colours.LinearSegmentedColormap.from_list("pecli", palette(chart))
-    scale.set_bad("#bbbbbb")
-    low, high = chart.ends()
-    (left, right), (top, bottom) = chart.columns, chart.rows
-    wide = (right - left) / max(1, len(chart.values[0]) - 1) / 2 or 0.5
-    tall = (bottom - top) / max(1, len(chart.values) - 1) / 2 or 0.5
-    extent = (left - wide, right + wide, bottom + tall, top - tall)
-    values = [[v if abs(v) < float("inf") else float("nan") for v in row] for row in chart.values]
-    drawn = axes.imshow(values, cmap=scale, vmin=low, vmax=high, aspect="auto", extent=extent, interpolation="nearest")
-    if chart.square:
-        axes.set_box_aspect(1)
-    axes.set_xlabel(chart.x)
-    axes.set_ylabel(chart.y)
-    figure.colorbar(drawn, ax=axes, label=chart.value)
-
-
-def _circles(axes: Any, chart: Circles) -> None:
-    axes.set_axis_off()
-    axes.set_aspect("equal")
-    patches: Any = import_module("matplotlib.patches")
-    for k, (name, arrows) in enumerate(chart.circles):
-        x = 2.6 * k
-        axes.add_patch(patches.Circle((x, 0), 1, fill=False, color="#d9d9d9"))
-        for number, arrow in enumerate(arrows):
-            end = (x + arrow.length * math.cos(arrow.angle), arrow.length * math.sin(arrow.angle))
-            style = {"color": COLOURS[number % len(COLOURS)], "arrowstyle": "-|>", "lw": 1.6}
-            axes.annotate("", end, (x, 0), arrowprops=style)
-            if k == 0:
-                axes.plot([], [], color=style["color"], lw=2, label=arrow.name)
-        axes.text(x, -1.25, name, ha="center", fontsize=9)
-    axes.set_xlim(-1.3, 2.6 * len(chart.circles) - 1.3)
-    axes.set_ylim(-1.5, 1.3)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9, title=chart.legend)
+    elif isinstance(shape, Stroke):
+        width = shape.width * POINT
+        style: Any = (0, [float(part) / shape.width for part in shape.dash.split()]) if shape.dash else "-"
+        for line in shape.lines:
+            across, up = zip(*line, strict=True)
+            paper.plot(
+                across, [y + down for y in up], color=shape.colour, lw=width, ls=style, zorder=order,
+                solid_joinstyle="round", solid_capstyle="butt",
+            )  # fmt: skip
+    elif isinstance(shape, Area):
+        for ring in shape.rings:
+            corners = [(x, y + down) for x, y in ring]
+            paper.add_patch(patches.Polygon(corners, fc=shape.colour, ec="none", alpha=shape.opacity, zorder=order))
+    elif isinstance(shape, Disc):
+        look = {"fc": shape.colour, "ec": "none"} if shape.filled else {"fill": False, "ec": shape.colour, "lw": POINT}
+        paper.add_patch(patches.Circle((shape.x, shape.y + down), shape.radius, zorder=order, **look))
+    else:
+        image = [[shape.colours[index] for index in row] for row in shape.rows]
+        extent = (shape.x, shape.x + shape.wide, shape.y + down + shape.high, shape.y + down)
+        paper.imshow(image, extent=extent, aspect="auto", interpolation="nearest", zorder=order)

@@ -82,7 +82,7 @@ def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Char
         lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
         return LineChart(title, pair, up, lines)
 
-    seen, ratio = Axis("share", low=0, high=1), Axis("frequency over that in training", log=True)
+    seen, ratio = Axis("share", low=0, high=1), Axis("frequency over that in training", log=True, halves=True)
     new, title = report.test - report.train, f"New phases that training saw, {report.source} to {report.test}"
     return [
         by_pair(title, seen, lambda p: 1 - p.outside / new),

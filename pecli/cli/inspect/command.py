@@ -74,7 +74,7 @@ def _check(options: InspectOptions) -> None:
     if not options.verify:
         refuse("is for --verify: give both, or compare the file with the recipe", options, "recipe")
     if options.plot is None:
-        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
+        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture", "channels")
     else:
         _check_drawing(options)
     mode = next((name for name in MODES if getattr(options, name)), None)
@@ -235,8 +235,8 @@ def _check_drawing(options: InspectOptions) -> None:
             raise UnknownName("picture", word, PICTURES)
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "prints to where --json prints: name a file, .svg or .png")
-    if is_page(options.plot) and options.picture:
-        raise BadParameter("picture", options.picture, "is for pictures: a page shows the values and their pairs")
+    if is_page(options.plot):
+        refuse("is for pictures: a page shows the values and their pairs", options, "picture", "channels")
     if options.verify:
         raise BadParameter("plot", options.plot, "cannot stand with --verify: draw the file in a command of its own")
 
@@ -253,7 +253,7 @@ def _charts(table: Tabular, options: InspectOptions) -> list[Chart] | str:
         return page_of(table, options.source)
     from pecli.drawing.tables import charts_of_table
 
-    return charts_of_table(table, options.source, options.pictures)
+    return charts_of_table(table, options.source, options.pictures, options.columns_drawn)
 
 
 def _draw(charts: Sequence[Chart] | str, options: InspectOptions) -> None:

@@ -27,6 +27,7 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.declare.words import EXPECTATIONS, PICTURES
 from pecli.errors import BadParameter
+from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
 
 LOOK = "What to look for"
@@ -79,6 +80,7 @@ class InspectOptions:
     picture: Annotated[
         str | None, Option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", LOOK, PICTURES)
     ] = None
+    channels: Annotated[str | None, Option("Columns that the picture waves draws: 0,1,8,9.", "LIST", LOOK)] = None
     len: Annotated[str | None, Option("Rows (default 128).", "N", TABLE)] = None
     start: Start = None
     step: Step = None
@@ -124,6 +126,12 @@ class InspectOptions:
     def pictures(self) -> list[str]:
         """The pictures asked for."""
         return self.picture.split("+") if self.picture else []
+
+    @property
+    def columns_drawn(self) -> list[int]:
+        """The columns that waves are drawn of."""
+        parts = [] if self.channels is None else self.channels.replace("+", ",").split(",")
+        return [parse_integer("channels", part) for part in parts]
 
 
 def refuse_table(options: InspectOptions) -> None:
