@@ -102,6 +102,34 @@ def test_every_value_of_many_is_rounded_once(how, pairs):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("way", ["forward", "inverse"])
+@pytest.mark.parametrize("recipe", ["rope:dim=64,scaling=yarn,factor=8,original-max=32", "xpos:dim=64,centre=350"])
+def test_keys_whose_pairs_are_scaled_are_rounded_once(recipe, way):
+    """Row by row in 40 digits; keys of xPos are divided by its scale."""
+    x, plan = RNG.normal(size=(1, 1, 700, 64)).astype(np.float32), Recipe.parse(recipe).plan
+    found = applied(recipe, x, x, pairs="half", way=way).read("k")
+    with mpmath.workdps(40):
+        for row in (0, 1, 333, 350, 699):
+            for i in (0, 5, 17, 31):
+                zeta = (mpmath.mpf(2 * i) / 64 + mpmath.mpf("0.4")) / mpmath.mpf("1.4")
+                size = zeta ** (mpmath.mpf(350 - row) / 512) if "xpos" in recipe else mpmath.mpf(str(plan.magnitude))
+                size = 1 / size if way == "inverse" else size
+                angle = row * mpmath.mpf(str(plan.frequencies[i])) * (-1 if way == "inverse" else 1)
+                c, s = size * mpmath.cos(angle), size * mpmath.sin(angle)
+                a, b = (mpmath.mpf(float(x[0, 0, row, k])) for k in (i, i + 32))
+                got = found[0, 0, row, [i, i + 32]].tolist()
+                assert got == [nearest(a * c - b * s, "float32"), nearest(a * s + b * c, "float32")], (row, i)
+
+
+def test_every_value_of_many_in_float64_is_rounded_once():
+    x = RNG.normal(size=(2, 2, 1100, 64))
+    found = applied("rope:dim=64", x, pairs="interleaved", start="7").read("q")
+    with mpmath.workprec(400):
+        for b, h, row in zip(RNG.integers(0, 2, 12), RNG.integers(0, 2, 12), RNG.integers(0, 1100, 12), strict=True):
+            expected = [nearest(v, "float64") for v in turned(x[b, h, row], row + 7, 64, 10000, "interleaved")]
+            assert found[b, h, row].tolist() == expected, (b, h, row)
+
+
 def test_a_tie_is_rounded_to_even():
     x = np.array([[1 + 2.0**-8, 1 + 3 * 2.0**-8]], np.float32)  # midway between two bfloat16, turned by nothing
     found = widen(applied("rope:dim=2", x, pairs="half", dtype="bfloat16").read("q"), "bfloat16")

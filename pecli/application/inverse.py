@@ -9,10 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.application.products import Floats, Interval
-from pecli.application.turning import Points, Turns, joined
+from pecli.application.turning import ExactTurns, Points, Turns, joined
 from pecli.numbers.doubled import Doubled, add, divide, multiply
 
 Integers = NDArray[np.int64]
+
+TAME = 2.0**400
+"""Squares between this and its reciprocal neither overflow nor lose digits."""
+
+
+def undone(turns: Turns) -> Turns:
+    """Return the inverse of each pair's matrix, without its transposition: that of a rotation alone is itself."""
+    if isinstance(turns, ExactTurns) and all(size == 1 for size in turns.plan.magnitudes):
+        return turns
+    return Undone(turns)
 
 
 class Undone:
@@ -26,9 +36,17 @@ class Undone:
 
     def __init__(self, turns: Turns) -> None:
         self.turns, self.pairs = turns, turns.pairs
+        self.coarse = turns.coarse + 1  # c and s within 3u leave the square 8u, the quotient 12u, and the sums 15u
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""
+        points = self.turns.rows(start, stop)
+        with np.errstate(all="ignore"):
+            square = points.real * points.real + points.imag * points.imag
+            if ((square > 1 / TAME) & (square < TAME)).all():
+                points.real /= square
+                points.imag /= square
+                return points
         shape = (stop - start, self.pairs)
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, _ = self.doubled(rows + start, pairs)

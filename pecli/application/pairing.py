@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,3 +80,30 @@ def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[An
     """Return views of the first and second members of the pairs in the first `width` columns, (.., width/2) each."""
     first, second = columns(width, pairing)
     return vectors[..., first], vectors[..., second]
+
+
+def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, Columns]) -> None:
+    """Store pairs that lie side by side: first members in some columns, second ones in others.
+
+    Parameters
+    ----------
+    pairs : (k + 1,) ndarray
+        The pairs of each row of `target` in turn, and one number that is not used.
+    target : (n, m) ndarray
+        Where to, of the same type.
+    given : (columns, columns)
+        Where first and second members belong.
+
+    Notes
+    -----
+    Numbers at every other place are gathered one by one.  Many at once are cut out of pairs that are seen as integers
+    of twice the width, whose lower half is the first member; seen from one number further on, it is the second.
+    """
+    size = pairs.itemsize
+    shape = len(target), (len(pairs) - 1) // (2 * len(target))
+    if size == 8 or sys.byteorder != "little":
+        target[:, given[0]], target[:, given[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
+        return
+    bits = target.view(f"u{size}")
+    for k in (0, 1):
+        bits[:, given[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)

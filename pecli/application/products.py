@@ -11,6 +11,8 @@ Rotating a pair, scaling and adding a row, adding a bias: all are such sums.  A 
   has exact A and B (angle zero, a stored table) and is decided by them; any other one lies off it, so the
   intervals decide it in the end, but for a sum of exactly zero, which no interval excludes: see `SMALLEST`.
 
+Where A and B are coarser than that, the bounds are so many times as wide (`coarse`).
+
 Only + - x on float64 and integers: the same values on every machine.
 """
 
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 from pecli.engine.exact import round_ratio
 from pecli.engine.scratch import Scratch
 from pecli.numbers.doubled import Doubled, add, quick_two_sum, two_prod, two_sum
-from pecli.numbers.rounding import narrow, to_grid, widen
+from pecli.numbers.rounding import narrow, round_within, to_grid, widen
 from pecli.numbers.types import GRIDS
 
 Floats = NDArray[np.float64]
@@ -126,10 +128,11 @@ def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[An
     error = CANDIDATE * most + LEAST
     if dtype == "float32" and isfinite(error):
         return _store_float32(candidate, error, out, own)
-    narrow(candidate, None, dtype, out)
     if dtype == "float64" or not isfinite(error):
+        narrow(candidate, None, dtype, out)
         return np.flatnonzero(np.isfinite(candidate))
-    return _doubtful(candidate, error, dtype)
+    out[...], places = round_within(candidate, error, dtype)
+    return places
 
 
 def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scratch) -> Places:
@@ -144,7 +147,9 @@ def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scra
     return np.flatnonzero(differ) if differ.any() else np.empty(0, np.int64)
 
 
-def each_by_itself(x: Floats, a: Floats, y: Floats, b: Floats, dtype: str) -> tuple[Floats, NDArray[np.bool_]]:
+def each_by_itself(
+    x: Floats, a: Floats, y: Floats, b: Floats, dtype: str, coarse: float = 1.0
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Return sums (k,) rounded to a type, as float64, and which may be wrong: each within its own error."""
     with np.errstate(all="ignore"):
         first, second = x * a, y * b
@@ -153,7 +158,8 @@ def each_by_itself(x: Floats, a: Floats, y: Floats, b: Floats, dtype: str) -> tu
         if dtype == "float64":
             return values, np.ones(len(values), np.bool_)
         unsure = np.zeros(len(values), np.bool_)
-        unsure[_doubtful(total, CANDIDATE * (np.abs(first) + np.abs(second)) + LEAST, dtype)] = True
+        error = coarse * CANDIDATE * (np.abs(first) + np.abs(second)) + LEAST
+        unsure[_doubtful(total, error, dtype)] = True
     return values, unsure
 
 
@@ -162,7 +168,7 @@ def largest(values: Floats) -> float:
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def _doubtful(candidate: Floats, error: float | Floats, dtype: str) -> Places:
+def _doubtful(candidate: Floats, error: Floats, dtype: str) -> Places:
     """Return the places where the ends of the interval round differently."""
     above, below = narrow(candidate + error, None, dtype), narrow(candidate - error, None, dtype)
     differ = above != below
@@ -174,21 +180,27 @@ def _doubtful(candidate: Floats, error: float | Floats, dtype: str) -> Places:
 
 def settled(x: Floats, y: Floats, places: Places, factors: Factors, dtype: str) -> Floats:
     """Return the sums at some places, correctly rounded, as float64."""
-    grid = GRIDS[dtype]
-    big_a, big_b, known = factors.doubled(places)
-    left, right = _times(x, big_a), _times(y, big_b)
+    values, unsure = doubled_sums(x, y, *factors.doubled(places), dtype)
+    for k in np.flatnonzero(unsure).tolist():
+        values[k] = _exactly(Fraction(x[k]), Fraction(y[k]), int(places[k]), factors, dtype)
+    return values
+
+
+def doubled_sums(
+    x: Floats, y: Floats, a: Doubled, b: Doubled, known: Floats, dtype: str
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return sums of any shape by doubled factors, known to within `known`, rounded; and which may be wrong."""
+    left, right = _times(x, a), _times(y, b)
     total = add(left, right)
     size = np.abs(left.hi) + np.abs(right.hi)
     error = size * DOUBLED + (np.abs(x) + np.abs(y)) * known
-    above = to_grid(*_pair(total.hi, total.lo + error), grid)
-    below = to_grid(*_pair(total.hi, total.lo - error), grid)
-    tight = np.zeros(len(places), np.bool_)
+    above = to_grid(*_pair(total.hi, total.lo + error), GRIDS[dtype])
+    below = to_grid(*_pair(total.hi, total.lo - error), GRIDS[dtype])
+    unsure = (above != below) | ((above == 0) & (size != 0))
     for values in (x, y):
         sizes = np.abs(values)
-        tight |= (sizes > WIDE) | ((sizes < 1 / WIDE) & (values != 0))
-    for k in np.flatnonzero((above != below) | tight | ((above == 0) & (size != 0))).tolist():
-        above[k] = _exactly(Fraction(x[k]), Fraction(y[k]), int(places[k]), factors, dtype)
-    return above
+        unsure |= (sizes > WIDE) | ((sizes < 1 / WIDE) & (values != 0))
+    return above, unsure
 
 
 def _pair(hi: Floats, lo: Floats) -> tuple[Floats, Floats]:

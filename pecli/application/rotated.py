@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.application.framework import FrameworkRows, turning_steps
-from pecli.application.inverse import Undone
+from pecli.application.inverse import undone
 from pecli.application.joined import Joined
 from pecli.application.pairing import OF_LAYOUT, OF_MODEL, HeadPairs
 from pecli.application.reals import StoredRows, ValueRows
@@ -56,7 +56,7 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
             made, notes, worst=lambda: made.worst, beside=_beside(table, rows, wish.dtype or tensors[0].dtype)
         )
     if not effect.factor:
-        turns = Undone(turns) if wish.way == "inverse" else turns
+        turns = undone(turns) if wish.way == "inverse" else turns
         turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype) for tensor in tensors]
         return Application(
             RotatedTensors(turns, turned, pairing, **options),
@@ -67,7 +67,7 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
     keys = keys_of(tensors)
     for tensor in tensors:
         mine = _scaled(turns, table, effect, tensor in keys)
-        mine = Undone(mine) if wish.way == "inverse" else mine
+        mine = undone(mine) if wish.way == "inverse" else mine
         turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype)]
         parts.append((tensor.name, RotatedTensors(mine, turned, pairing, **options), tensor.name))
     notes = (said, effect.note, roles_note(tensors), *axes_notes(tensors))

@@ -14,6 +14,9 @@ from pecli.numbers.doubled import Doubled, divide, multiply
 
 Integers = NDArray[np.int64]
 
+TAME = 2.0**400
+"""Factors between this and its reciprocal neither overflow nor lose digits."""
+
 
 class ScaledTurns:
     """Turns with a factor above zero for each row and pair.
@@ -30,9 +33,16 @@ class ScaledTurns:
 
     def __init__(self, turns: Turns, scale: Reals, divided: bool) -> None:
         self.turns, self.scale, self.divided, self.pairs = turns, scale, divided, turns.pairs
+        self.coarse = turns.coarse + 1  # two more roundings
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""
+        scale = self.scale.rows(start, stop)
+        if ((scale > 1 / TAME) & (scale < TAME)).all():
+            points = self.turns.rows(start, stop)
+            for part in (points.real, points.imag):
+                (np.divide if self.divided else np.multiply)(part, scale, out=part)
+            return points
         shape = (stop - start, self.pairs)
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, _ = self.doubled(rows + start, pairs)

@@ -31,9 +31,11 @@ class Turns(Protocol):
     """The cosines and sines of rows, as exactly as they are asked for."""
 
     pairs: int
+    coarse: float
+    """By what `CANDIDATE` is to be multiplied: 1 if the parts of `rows` are correctly rounded or exact."""
 
     def rows(self, start: int, stop: int) -> Points:
-        """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, each part correctly rounded or exact."""
+        """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
         ...
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
@@ -91,7 +93,7 @@ class ExactTurns:
     def __init__(self, table: Table) -> None:
         plan = table.plan
         assert isinstance(plan, Waves)
-        self.table, self.pairs = table, plan.width
+        self.table, self.plan, self.pairs, self.coarse = table, plan, plan.width, 1.0
         self.points = WavePoints(plan, table.part)
         self.where = Where.still(plan.width)
         for number, band in enumerate(plan.bands):
@@ -125,7 +127,7 @@ class StoredTurns:
     def __init__(self, table: Tabular) -> None:
         self.table, array = table, table.array("cos") if "cos" in table else table.arrays[0]
         self.count, self.pairs = array.shape
-        self.dtype = array.dtype
+        self.dtype, self.coarse = array.dtype, 1.0
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""

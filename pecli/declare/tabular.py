@@ -101,6 +101,10 @@ class Tabular(ABC):
         Safe to call from several threads at once.
         """
 
+    def held(self, name: str, start: int, stop: int) -> NDArray[Any] | None:
+        """Return rows of an array where they stand in memory, to be read only; None where they do not."""
+        return None
+
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions of rows `start` to `stop`, int64 or (fractional) float64; None where unknown."""
         return None

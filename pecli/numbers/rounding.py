@@ -23,6 +23,9 @@ STORAGE = {dtype: storage(dtype) for dtype in DTYPES}
 SMALL = 2.0**-20
 """Candidates below this are doubtful where their error is absolute: float32 is finer there than they are."""
 
+FINE = 2.0**26
+"""The same of any error, times this: half a unit of float32 is at least 2^-25 of the number."""
+
 
 def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
     """Round the real numbers ``hi + lo`` correctly to ``dtype``.
@@ -186,7 +189,7 @@ def to_grid(hi: Floats, lo: Floats | None, grid: FloatGrid) -> Floats:
 
 
 def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any], Places]:
-    """Round values that are known to within an absolute error below 2^-44.
+    """Round values that are known to within an absolute error.
 
     Returns
     -------
@@ -196,7 +199,7 @@ def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any]
     if dtype in ("float16", "bfloat16"):
         single = values.astype(np.float32)
         found, doubtful = halve(single, dtype)
-        doubtful |= np.abs(single) < SMALL
+        doubtful |= np.abs(single) <= FINE * error
         places = np.flatnonzero(doubtful)
         unsure = values.reshape(-1)[places]
         found.reshape(-1)[places], differ = both_ends(unsure - error, unsure + error, dtype)

@@ -72,12 +72,16 @@ class InMemory(Tabular):
         self.values = dict(arrays)
         self.recipe, self.metadata = None, {}
         self.arrays = tuple(_described(name, values) for name, values in arrays.items())
+        self._rows = {a.name: self.values[a.name].reshape(a.rows, *a.row_shape) for a in self.arrays}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         for name, target in out.items():
-            array = self.array(name)
-            target[...] = self.values[name].reshape(array.rows, *array.row_shape)[start:stop]
+            target[...] = self.held(name, start, stop)
+
+    def held(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Return rows; see :meth:`pecli.declare.tabular.Tabular.held`."""
+        return self._rows[self.array(name).name][start:stop]
 
 
 def _described(name: str, values: NDArray[Any]) -> Array:
