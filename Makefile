@@ -97,16 +97,13 @@ docs: .venv/.dev ## Write the man pages, and what README and docs show of comman
 docs-check: .venv/.dev ## Fail if the man pages, the README or docs are out of date
 	$(VENV_PYTHON) -m pecli.manual --check --pages
 
-docs-site: .venv/.dev ## Build the documentation as static pages in build/site
+docs-site: .venv/.dev ## Build the documentation as static pages in build/site, and check its links
 	@$(VENV_PYTHON) -m pip install --quiet --group docs
 	$(VENV_PYTHON) -m sphinx -q -W -b html docs build/site
+	$(VENV_PYTHON) docs/pages.py build/site
 
-DRAW = $(VENV_PYTHON) -m pecli inspect --quiet
-
-pictures: .venv/.installed ## Draw the README's pictures anew
-	$(DRAW) sinusoidal:dim=128,len=256 --picture heatmap --plot man/pictures/sinusoidal.svg
-	$(DRAW) rope:dim=64,len=128 --picture rotation --plot man/pictures/rope.svg
-	$(DRAW) alibi:heads=8,len=65 --picture slopes --plot man/pictures/alibi.svg
+pictures: .venv/.dev ## Draw the pictures of the README and of docs anew
+	$(VENV_PYTHON) -m pecli.manual --write --pictures
 
 bench: .venv/.dev ## Measure speed, memory and start-up against their peers, side by side
 	$(VENV_PYTHON) -m tests.bench

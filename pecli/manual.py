@@ -8,9 +8,12 @@ not what it would write.  Prose and examples are written by hand, in
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ from pecli.cli import make_app
 from pecli.cli.commands import COMMANDS
 from pecli.cli.generate.options import TableOptions, option_help
 from pecli.cli.options import Runner, parameters_of
+from pecli.cli.run import run
 from pecli.declare.encoding import Encoding, Parameter
 from pecli.encodings import CATALOGUE
 from pecli.version import __version__
@@ -40,9 +44,10 @@ def main(arguments: Sequence[str]) -> int:
     choice.add_argument("--write", action="store_true", help="write the files")
     choice.add_argument("--check", action="store_true", help="fail, with a diff, if a file is out of date")
     parser.add_argument("--pages", action="store_true", help="also those of docs, whose commands take a while")
+    parser.add_argument("--pictures", action="store_true", help="also the pictures that the README and docs show")
     asked = parser.parse_args(arguments)
     writing, stale = asked.write, 0
-    for path, text in generated(pages=asked.pages):
+    for path, text in (*generated(pages=asked.pages), *(pictures() if asked.pictures else ())):
         old = path.read_text() if path.exists() else ""
         if old == text:
             continue
@@ -51,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"wrote {path.relative_to(ROOT)}\n")
         else:
             name = str(path.relative_to(ROOT))
+            if path.suffix == ".svg":
+                old, text = "an older picture\n", "the picture\n"
             diff = difflib.unified_diff(old.splitlines(True), text.splitlines(True), name, f"{name} (current)")
             sys.stderr.writelines(diff)
             stale += 1
@@ -71,6 +78,20 @@ def generated(*, pages: bool) -> Iterator[tuple[Path, str]]:
     yield ROOT / "man" / "pecli-encodings.7", page("pecli-encodings", 7, title, catalogue_pages())
     for path in (ROOT / "README.md", *(sorted((ROOT / "docs").glob("*.md")) if pages else ())):
         yield path, regions(path.read_text())
+
+
+def pictures() -> Iterator[tuple[Path, str]]:
+    """Yield each picture of ``docs/pictures.txt`` as its command draws it."""
+    for line in (ROOT / "docs" / "pictures.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, command = line.split(" | ")
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+                drawn = Path(folder, "picture.svg")
+                status = run([*shlex.split(command), "--quiet", "--plot", str(drawn)])
+                if status:
+                    raise RuntimeError(f"a picture's command failed with status {status}: {command}")
+                text = drawn.read_text()
+            yield ROOT / name, text  # outside: what the reader of this prints is its own
 
 
 def page(name: str, section: int, title: str, options: str) -> str:

@@ -40,7 +40,7 @@ def test_charts_stand_one_below_the_other():
 
 
 def test_a_line_goes_through_its_points():
-    (path,) = re.findall(
+    path, _in_the_legend = re.findall(
         r'<path d="(M[\d. L]+)" fill="none" stroke="#0072b2"', picture_bytes([LINES], "x.svg").decode()
     )
     points = [tuple(map(float, p.split())) for p in path[1:].split("L")]

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
-from pecli import PecliError, Table
+from pecli import PecliError, Table, manual
 from pecli.drawing.charts import Axis, Circles, Heat, LineChart, Span, scale_of
 from pecli.drawing.colours import palette, rgb, shade
 from pecli.drawing.fields_text import code
@@ -22,11 +22,6 @@ from pecli.formats import open_table
 from tests.conftest import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
-PICTURES = {
-    "sinusoidal": ("sinusoidal:dim=128,len=256", "heatmap"),
-    "rope": ("rope:dim=64,len=128", "rotation"),
-    "alibi": ("alibi:heads=8,len=65", "slopes"),
-}
 
 
 def charts(text, *words):
@@ -93,11 +88,16 @@ def test_waves_of_chosen_columns():
 
 
 def test_channels_that_cannot_be_drawn_are_refused(refuses):
-    refuses("inspect", "rope:dim=8", "--plot", "-", "--channels", "4", says=["columns 0 to 3"])
-    refuses("inspect", "rope:dim=64", "--plot", "-", "--channels", ",".join(map(str, range(9))), says=["at most 8"])
-    refuses("inspect", "rope:dim=8", "--plot", "-", "--picture", "heatmap", "--channels", "1", says=["waves"])
+    table = Table.parse("rope:dim=32,len=20")
+    for words, channels, rule in (
+        (["waves"], [16], "channels=16 is no column of the table, which has 0 to 15"),
+        (["waves"], range(9), "at most 8"),
+        (["heatmap"], [1], "of waves, which are not drawn"),
+    ):
+        with pytest.raises(PecliError, match=rule):
+            charts_of_table(table, "r", words, channels)
+    refuses("inspect", "rope:dim=8", "--plot", "-", "--channels", "0,4", says=["--channels", "0 to 3"])
     refuses("inspect", "rope:dim=8", "--channels", "1", says=["--plot"])
-    refuses("inspect", "rope:dim=8", "--plot", "a.html", "--channels", "1", says=["page"])
 
 
 def test_a_query_and_a_key_keep_their_angle_at_one_distance():
@@ -332,15 +332,18 @@ def test_a_png_without_matplotlib_names_the_remedy(monkeypatch):
         picture_bytes(charts("rope:dim=8,len=8", "heatmap"), "x.png")
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_the_readmes_pictures_are_current_and_small(name):
-    text, word = PICTURES[name]
-    committed = (ROOT / "man" / "pictures" / f"{name}.svg").read_bytes()
-    assert committed == picture_bytes(charts(text, word), "x.svg")
-    assert len(committed) < 200_000
-    assert re.search(
-        rf"{re.escape(text)} --picture {word} --plot man/pictures/{name}\.svg", (ROOT / "Makefile").read_text()
-    )
+@pytest.mark.parametrize("path", [*ROOT.glob("man/pictures/*"), *ROOT.glob("docs/pictures/*")], ids=lambda p: p.name)
+def test_the_documents_pictures_are_current_small_and_shown(path, made):
+    assert path.read_text() == made[path]
+    assert path.stat().st_size < 200_000
+    documents = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    assert any(f"{path.parent.name}/{path.name})" in page.read_text() for page in documents)
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Every picture of the documents, as its command in docs/pictures.txt draws it now."""
+    return dict(manual.pictures())
 
 
 def test_a_single_value_has_nothing_to_draw():

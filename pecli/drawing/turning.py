@@ -52,10 +52,9 @@ def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart
 
 
 def _checked(channels: Sequence[int], columns: int, planes: int) -> Sequence[int]:
-    given = "+".join(map(str, channels))
     wrong = [c for c in channels if not 0 <= c < columns]
     if wrong:
-        raise BadParameter("channels", given, f"names {wrong[0]}: the table has columns 0 to {columns - 1}")
+        raise BadParameter("channels", wrong[0], f"is no column of the table, which has 0 to {columns - 1}")
     if len(channels) * planes > MOST_WAVES:
         rule = f"are too many to tell apart: give at most {MOST_WAVES // planes}"
         raise BadParameter("channels", f"({len(channels)} columns)", rule)

@@ -1,0 +1,169 @@
+"""Pages made of the declarations: one for each encoding, the gallery; and a check of the links of the built site."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pecli
+from pecli import CATALOGUE, Recipe
+from pecli.cli.advice import why_text
+from pecli.cli.generate.options import option_help
+from pecli.cli.inspect.lesson_view import text_of
+from pecli.declare.encoding import Encoding
+from pecli.declare.words import PICTURES
+from pecli.drawing.page import page_of
+from pecli.drawing.pictures import Picture
+from pecli.encodings.shared.reasons import reasons
+from pecli.errors import PecliError
+from pecli.lessons.lesson import work_through
+
+ROWS = 64  # of a picture's table
+PLAYED = ("sinusoidal", "rope", "alibi")
+KINDS = {
+    "heatmap": "The values themselves: a row for each position, a column for each channel.",
+    "waves": "Chosen columns over positions (`--channels 0,1,8,9` chooses others).",
+    "similarity": "The cosine of every two rows.",
+    "rotation": "The first positions of a few pairs as arrows.",
+    "turned": "One query and one key: what they turn by changes, the angle between them does not.",
+    "bias": "What is added to the logits of the first and of the last head.",
+    "slopes": "Slopes by head where there are any, and the bias of each head by distance.",
+}
+
+
+def drawn_recipe(encoding: Encoding) -> str:
+    """Return the example of an encoding with rows enough for a picture, where it can have them."""
+    for text in (f"{encoding.example},len={ROWS}", encoding.example):
+        try:
+            pecli.table(text)
+        except PecliError:
+            continue
+        return text
+    return encoding.example
+
+
+def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, Picture]]:
+    """Yield the kinds of picture that an encoding has, each with its command and what it draws."""
+    recipe = drawn_recipe(encoding)
+    for kind in PICTURES:
+        try:
+            picture = pecli.plot(recipe, kind)
+        except PecliError:  # it has no such picture
+            continue
+        yield kind, f"pecli inspect {shlex.quote(recipe)} --picture {kind} --plot {encoding.name}-{kind}.svg", picture
+
+
+def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
+    """Return the page of an encoding; `kinds` are its pictures and their commands."""
+    name = encoding.name
+    lines = [f"# {encoding.title}", "", f"`{name}`. {encoding.description}", ""]
+    if encoding.guidance:
+        lines += [f"Use it {encoding.guidance.when}; not {encoding.guidance.unless}.", ""]
+    lines += ["## Formula", "", "```text", *(part for line in encoding.formula for part in _wrapped(line)), "```", ""]
+    lines += ["From " + "; ".join(map(str, encoding.source)) + ".", ""]
+    lines += [f"Used by {encoding.users}.", ""] if encoding.users else []
+    if kinds:
+        kind, command = next(iter(kinds.items()))
+        lines += ["## Picture", "", f"![{kind} of {name}]({name}-{kind}.svg)", "", "```sh", command, "```", ""]
+        others = ", ".join(f"[{other}](gallery.md#{other})" for other in list(kinds)[1:])
+        lines += [f"Also {others}, in the gallery.", ""] if others else []
+    lines += ["## Worked example", "", "```text", text_of(work_through(Recipe.parse(encoding.example))), "```", ""]
+    lines += ["## Options", "", "| option | what it is |", "|---|---|"]
+    lines += [f"| `--{p.option}` | {option_help(p).replace('|', '/')} |" for p in encoding.options]
+    return "\n".join([*lines, "", "## Why", "", "```text", why_text(name, reasons(encoding)), "```", ""])
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, 82, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def gallery(drawn: dict[str, dict[str, str]]) -> str:
+    """Return the gallery: each kind of picture, of each encoding that has it, with its command."""
+    lines = ["# Gallery", "", "Every kind of picture of every encoding, each with the command that draws it.", ""]
+    lines += ["A page to play with, `--plot FILE.html`: " + ", ".join(
+        f"<a href=\"../play-{name}.html\">{name}</a>" for name in PLAYED) + ".", ""]  # fmt: skip
+    for kind, said in KINDS.items():
+        lines += [f"## {kind}", "", said, ""]
+        for name, kinds in drawn.items():
+            if kind in kinds:
+                image = f"![{kind} of {name}]({name}-{kind}.svg)"
+                lines += [f"### {name}: {kind}", "", image, "", "```sh", kinds[kind], "```", ""]
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """Return the list of encodings, by family."""
+    lines = ["# Catalogue", "", "A page for each encoding, and a [gallery](gallery.md) of their pictures.", ""]
+    families = dict.fromkeys(encoding.family for encoding in CATALOGUE.values())
+    for family in families:
+        names = [n for n, encoding in CATALOGUE.items() if encoding.family is family]
+        lines += ["```{toctree}", ":maxdepth: 1", f":caption: {family.title}", "", *names, "```", ""]
+    return "\n".join([*lines, "```{toctree}", ":hidden:", "", "gallery", "```", ""])
+
+
+def write(folder: Path, extra: Path) -> None:
+    """Write the catalogue with its pictures, and the pages to play with."""
+    folder.mkdir(exist_ok=True)
+    extra.mkdir(exist_ok=True)
+    drawn: dict[str, dict[str, str]] = {}
+    for name, encoding in CATALOGUE.items():
+        drawn[name] = {}
+        for kind, command, picture in pictures_of(encoding):
+            drawn[name][kind] = command
+            picture.save(folder / f"{name}-{kind}.svg")
+        (folder / f"{name}.md").write_text(encoding_page(encoding, drawn[name]))
+    (folder / "gallery.md").write_text(gallery(drawn))
+    (folder / "index.md").write_text(index())
+    for name in PLAYED:
+        recipe = drawn_recipe(CATALOGUE[name])
+        (extra / f"play-{name}.html").write_text(page_of(pecli.table(recipe), recipe))
+
+
+class Links(HTMLParser):
+    """The addresses that a page leads to, and the anchors that it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.to: list[str] = []
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take what leads somewhere, and what can be led to."""
+        found = dict(attrs)
+        self.anchors |= {value for key in ("id", "name") if (value := found.get(key))}
+        where = found.get("src" if tag in ("img", "script") else "href")
+        if where:
+            self.to.append(where)
+
+
+def dead_links(site: Path) -> list[str]:
+    """Return the links of a built site that lead nowhere in it, and addresses of others that are malformed."""
+    pages = {}
+    for path in sorted(site.rglob("*.html")):
+        pages[path.resolve()] = found = Links()
+        found.feed(path.read_text(encoding="utf-8"))
+    dead = []
+    for path, page in pages.items():
+        for where in page.to:
+            parts = urlsplit(where)
+            if parts.scheme in ("data", "mailto"):
+                continue
+            if parts.scheme or parts.netloc:
+                good = parts.scheme in ("", "https", "http") and "." in parts.netloc and " " not in where
+            else:
+                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+                known = pages.get(target)
+                good = target.exists() and (not parts.fragment or known is None or parts.fragment in known.anchors)
+            if not good:
+                dead.append(f"{path.relative_to(site.resolve())}: {where}")
+    return dead
+
+
+if __name__ == "__main__":
+    found = dead_links(Path(sys.argv[1]))
+    sys.exit("\n".join(["links that lead nowhere:", *found]) if found else 0)

@@ -1,0 +1,81 @@
+"""The pages made of the declarations, and the check of the built site's links."""
+
+import re
+import shlex
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from pecli import CATALOGUE
+from pecli.cli.run import run
+from pecli.declare.words import PICTURES
+from tests.conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "docs"))
+import pages
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The catalogue, as Sphinx finds it."""
+    folder = tmp_path_factory.mktemp("site") / "catalogue"
+    pages.write(folder, folder / "extra")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shown(made):
+    """Each picture of the gallery with its command."""
+    text = (made / "gallery.md").read_text()
+    return re.findall(r"!\[[^]]*\]\((\S+\.svg)\)\n\n```sh\npecli (.*)\n```", text)
+
+
+def test_every_encoding_has_a_page_with_its_lesson_and_options(made):
+    for name, encoding in CATALOGUE.items():
+        text = (made / f"{name}.md").read_text()
+        assert text.startswith(f"# {encoding.title}\n\n`{name}`. ")
+        assert "Step 1: " in text
+        assert all(f"| `--{p.option}` |" in text for p in encoding.options)
+        for image in re.findall(r"\]\(([\w-]+\.svg)\)", text):
+            assert (made / image).exists()
+        assert max(map(len, re.findall(r"## Formula\n\n```text\n(.*?)```", text, re.DOTALL)[0].splitlines())) <= 82
+
+
+def test_the_gallery_shows_every_kind_of_picture_of_every_encoding(made, shown):
+    kinds = {name: {k for k in PICTURES if f"{name}-{k}.svg" in dict(shown)} for name in CATALOGUE}
+    assert kinds["rope"] == {"heatmap", "waves", "similarity", "rotation", "turned"}
+    assert kinds["alibi"] == {"bias", "slopes"}
+    assert all(kinds.values())  # each has one at least
+    assert {path.name for path in made.glob("*.svg")} == {image for image, _ in shown}
+    assert all(f"play-{name}.html" in (made / "gallery.md").read_text() for name in pages.PLAYED)
+    for path in made.glob("*.svg"):
+        ET.parse(path)
+
+
+def test_a_command_of_the_gallery_draws_what_stands_above_it(made, shown, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for image, command in shown[::12]:
+        assert run([*shlex.split(command), "-q"]) == 0
+        assert (tmp_path / image).read_bytes() == (made / image).read_bytes()
+    capfd.readouterr()
+
+
+@pytest.mark.exhaustive
+def test_all_commands_of_the_gallery_draw_what_stands_above_them(made, shown, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for image, command in shown:
+        assert run([*shlex.split(command), "-q"]) == 0
+        assert (tmp_path / image).read_bytes() == (made / image).read_bytes()
+    capfd.readouterr()
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top">a</h1><a href="b.html#there">b</a><a href="#top">up</a><img src="x.svg">'
+        '<a href="b.html#gone"></a><a href="c.html"></a><a href="https://example.org/x"></a><a href="https://bad"></a>'
+    )
+    (tmp_path / "b.html").write_text('<p id="there">b</p><a href="a.html">a</a><a href="mailto:x@y.z">m</a>')
+    assert pages.dead_links(tmp_path) == [
+        "a.html: x.svg", "a.html: b.html#gone", "a.html: c.html", "a.html: https://bad",
+    ]  # fmt: skip
