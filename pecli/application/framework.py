@@ -79,9 +79,17 @@ class FrameworkRows(Tabular):
 
 
 def turning_steps(
-    tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Integers | None, arithmetic: str
+    tensor: Tensor,
+    table: Tabular,
+    pairing: HeadPairs,
+    rows: Integers | None,
+    arithmetic: str,
+    factor: str | None = None,
+    divided: bool = False,
 ) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
-    """Return how a framework turns a tensor, and the norms of its pairs.
+    """Return how a framework turns a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
+
+    Where a factor multiplies queries or divides keys, cos and sin are multiplied by it, or by its reciprocal.
 
     Parameters
     ----------
@@ -95,6 +103,10 @@ def turning_steps(
         Which row of the table each position of each batch has.
     arithmetic : str
         The type of every step.
+    factor : str, optional
+        The array of the table, (n, pairs) or (n, 1), that scales.
+    divided : bool
+        Whether by its reciprocal.
     """
     width = 2 * table.array("cos").shape[1]
 
@@ -102,8 +114,12 @@ def turning_steps(
         numbers = np.arange(start, stop, dtype=np.int64)
         where = tensor.rows(numbers, rows)
         low = int(where.min())
-        held = table.read_rows(["cos", "sin"], low, int(where.max()) + 1)
-        cos, sin = (widen(held[name], table.array(name).dtype)[where - low] for name in ("cos", "sin"))
+        names = ["cos", "sin", *([factor] if factor else [])]
+        held = table.read_rows(names, low, int(where.max()) + 1)
+        cos, sin, *scale = (widen(held[name], table.array(name).dtype)[where - low] for name in names)
+        for size in scale:
+            times = rounded(1 / size, arithmetic) if divided else size
+            cos, sin = rounded(cos * times, arithmetic), rounded(sin * times, arithmetic)
         given = rounded(tensor.read(start, stop), arithmetic)
         out = given.copy()
         x, y = members(given, width, pairing.taken)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -34,6 +34,14 @@ class Joined(Tabular):
         for name, target in out.items():
             table, own = self.parts[name]
             table.fill(start, stop, {own: target})
+
+    def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return rows, as each table reads its own."""
+        found = {}
+        for name in names:
+            table, own = self.parts[self.array(name).name]
+            found[name] = table.read_rows([own], start, stop)[own]
+        return found
 
 
 class Drawn(Tabular):

@@ -44,34 +44,35 @@ def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: 
     facts = {"applied": table.recipe or source.text, "pairs": str(pairing), "way": wish.way}
     facts |= {"rotated": names, "rotary-dim": str(2 * turns.pairs)} if not parts_of else {}
     options = {"back": back, "rows": rows, "parts": parts_of, "metadata": facts}
-    notes, beside = (said, *axes_notes(tensors)), _beside(table, rows, wish.dtype or tensors[0].dtype)
-    if wish.arithmetic != "exact":
-        _emulable(wish, effect, parts_of)
-        turned = [Turned(tensor, tensor.name, "float64") for tensor in tensors]
-        exact = RotatedTensors(turns, turned, pairing, **options)
-        emulated = _emulated(source, table, wish, places(source, tensors, wish)[0])
-        steps = {t.name: turning_steps(t, emulated, pairing, rows, wish.arithmetic) for t in tensors}
-        made = FrameworkRows(exact, steps, wish.arithmetic, wish.dtype or tensors[0].dtype)
-        return Application(
-            made, notes, worst=lambda: made.worst, beside=_beside(table, rows, wish.dtype or tensors[0].dtype)
-        )
-    if not effect.factor:
-        turns = undone(turns) if wish.way == "inverse" else turns
-        turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype) for tensor in tensors]
-        return Application(
-            RotatedTensors(turns, turned, pairing, **options),
-            notes,
-            beside=_beside(table, rows, wish.dtype or tensors[0].dtype),
-        )
-    parts: list[tuple[str, Tabular, str]] = []
-    keys = keys_of(tensors)
+    keys = keys_of(tensors) if effect.factor else []
+    said_of = (effect.note, roles_note(tensors)) if effect.factor else ()
+    notes, beside = (said, *said_of, *axes_notes(tensors)), _beside(table, rows, wish.dtype or tensors[0].dtype)
+
+    def exact(dtype: str | None) -> Tabular:
+        """Return the real values rounded to a type, by default each tensor's own."""
+        found: dict[bool, RotatedTensors] = {}
+        for key in (False, True):
+            mine = [Turned(t, t.name, dtype or t.dtype) for t in tensors if (t in keys) == key]
+            if mine:
+                scaled = _scaled(turns, table, effect, key)
+                scaled = undone(scaled) if wish.way == "inverse" else scaled
+                found[key] = RotatedTensors(scaled, mine, pairing, **options)
+        if len(found) == 1:
+            return next(iter(found.values()))
+        return Joined([(t.name, found[t in keys], t.name) for t in tensors], facts)
+
+    if wish.arithmetic == "exact":
+        return Application(exact(wish.dtype), notes, beside=beside)
+    if wish.way != "forward" or len(parts_of) > 1:
+        raise BadParameter("arithmetic", wish.arithmetic, "is for plain rotations of queries and keys")
+    emulated = _emulated(source, table, wish, effect, places(source, tensors, wish)[0])
+    steps = {}
     for tensor in tensors:
-        mine = _scaled(turns, table, effect, tensor in keys)
-        mine = undone(mine) if wish.way == "inverse" else mine
-        turned = [Turned(tensor, tensor.name, wish.dtype or tensor.dtype)]
-        parts.append((tensor.name, RotatedTensors(mine, turned, pairing, **options), tensor.name))
-    notes = (said, effect.note, roles_note(tensors), *axes_notes(tensors))
-    return Application(Joined(parts, facts), notes, beside=beside)
+        key = tensor in keys
+        factor = effect.factor if effect.opposed or not key else None
+        steps[tensor.name] = turning_steps(tensor, emulated, pairing, rows, wish.arithmetic, factor, divided=key)
+    made = FrameworkRows(exact("float64"), steps, wish.arithmetic, wish.dtype or tensors[0].dtype)
+    return Application(made, notes, worst=lambda: made.worst, beside=beside)
 
 
 def _beside(table: Tabular, rows: NDArray[np.int64] | None, dtype: str) -> Tabular:
@@ -84,23 +85,20 @@ def _beside(table: Tabular, rows: NDArray[np.int64] | None, dtype: str) -> Tabul
     return InMemory({"positions": rows if where is None else where[rows], **held})
 
 
-def _emulable(wish: Wish, effect: Effect, parts: tuple[int, ...]) -> None:
-    """Raise BadParameter where a framework's steps are not known."""
-    if effect.factor or wish.way != "forward" or len(parts) > 1:
-        raise BadParameter("arithmetic", wish.arithmetic, "is for plain rotations of queries and keys")
+def _emulated(source: NamedSource, table: Tabular, wish: Wish, effect: Effect, options: dict[str, Any]) -> Tabular:
+    """Return cos and sin as a framework has them: computed in float32, rounded to the type of its arithmetic.
 
-
-def _emulated(source: NamedSource, table: Tabular, wish: Wish, options: dict[str, Any]) -> Tabular:
-    """Return cos and sin as a framework has them: computed in float32, rounded to the type of its arithmetic."""
+    A factor is held by the model, whose type it takes; cos and sin are then computed in that.
+    """
     if source.recipe is None:
         return table
-    return source.open(**options, dtype=wish.arithmetic, layout="split", arithmetic="float32")
+    arithmetic = wish.arithmetic if effect.factor else "float32"
+    return source.open(**options, dtype=wish.arithmetic, layout="split", arithmetic=arithmetic)
 
 
 def _scaled(turns: Turns, table: Tabular, effect: Effect, key: bool) -> Turns:
     """Return the turns of queries or keys, which a factor multiplies or divides."""
-    assert effect.factor is not None
-    if key and not effect.opposed:
+    if effect.factor is None or (key and not effect.opposed):
         return turns
     if not isinstance(table, Table):
         return ScaledTurns(turns, StoredRows(table, effect.factor), divided=key)

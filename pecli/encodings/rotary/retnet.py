@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -22,6 +22,8 @@ from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
+    from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
+    from pecli.encodings.rotary.rope.float32 import Float32
     from pecli.encodings.shared.lessons import Exercise
 
 LONGEST = 1 << 31
@@ -56,7 +58,7 @@ def effect(recipe: Recipe) -> Effect:
     hooks={
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "emulate": ".rope.arithmetic:emulate_rounded",
+        "emulate": ":emulate",
         "extend": reaches.phases,
         "apply": effect,
     },
@@ -186,6 +188,43 @@ class Fading:
 def _log_gamma(head: int) -> Decimal:
     """Return ln(1 - 2^(-5 - head))."""
     return CONTEXT.ln(CONTEXT.subtract(Decimal(1), CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))))
+
+
+def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
+    """Return what torchscale's RetNetRelPos computes in float32: exponents in equal steps, the decay by its logarithm.
+
+    Its linspace takes these steps eight or sixteen at a time, so that some of a hundred exponents are off by a unit,
+    others on another machine.  In bfloat16 the decay is no function of the distance, and the sums of rows that
+    `normalize` divides by have no order: neither is given.
+    """
+    import numpy as np
+
+    from pecli.encodings.rotary.rope.arithmetic import Emulation, bfloat16_values
+    from pecli.encodings.rotary.rope.float32 import powers_of
+
+    half = values["dim"] // 2
+    count = np.arange(half, dtype=np.float32)
+    step = np.float32(1) / np.float32(max(1, half - 1))
+    exponents = np.where(count < half // 2 + (half == 1), count * step, np.float32(1) - step * count[::-1])
+    frequencies = np.float32(1) / powers_of(values["base"], exponents.astype(np.float32))
+    if arithmetic == "bfloat16":
+        return Emulation(bfloat16_values(frequencies), np.float32(1), arithmetic)
+    if values["decay"] == "none" or values["normalize"]:
+        return Emulation(frequencies, np.float32(1))
+    length, log = values["max_len"] or 1, values["apply"] == "log"
+    logarithms = np.log1p(-np.exp2(-5.0 - np.arange(values["heads"]))).astype(np.float32)
+    logarithms[20:] = 0  # 1 - 2^-25 is 1 there
+
+    def rows(start: int, stop: int) -> Float32:
+        head, place = np.divmod(np.arange(start, stop), length)
+        distance = place if values["decay"] == "distance" else place[:, None] - np.arange(length)
+        rate = logarithms[head] if values["decay"] == "distance" else logarithms[head][:, None]
+        with np.errstate(under="ignore"):
+            powers = rate * distance.astype(np.float32)
+            found = powers if log else np.exp(powers.astype(np.float64)).astype(np.float32)
+        return np.where(distance < 0, np.float32(-np.inf if log else 0), found)
+
+    return Emulation(frequencies, np.float32(1), others={"decay": rows})
 
 
 def lesson(exercise: Exercise) -> list[Step]:

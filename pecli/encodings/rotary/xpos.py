@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -21,7 +21,11 @@ from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pecli.declare.board import Step
+    from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
+    from pecli.encodings.rotary.rope.float32 import Float32
     from pecli.encodings.shared.lessons import Exercise
     from pecli.numbers.exponentials import Exponentials, Powers
 
@@ -46,7 +50,13 @@ def effect(recipe: Recipe) -> Effect:
     use_when="where scores must decay with the distance besides turning",
     not_when="without a causal mask: later keys grow instead",
     place=4,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases, "apply": effect},
+    hooks={
+        "lesson": ":lesson",
+        "recognise": ":recognise",
+        "emulate": ":emulate",
+        "extend": reaches.phases,
+        "apply": effect,
+    },
 )
 def xpos(
     *,
@@ -100,6 +110,32 @@ def xpos(
 
     band = Band(geometric(base, Fraction(2, dim), half), every, every)
     return Waves(half, (band,), beside=(Beside("scale", half, scale),))
+
+
+def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
+    """Return what torchscale's XPOS computes: scales that are float32 powers of a buffer, angles of float32.
+
+    Its power in float32 is off by one unit in two values of a hundred; in bfloat16, of a model cast to it, in none.
+    """
+    import numpy as np
+
+    from pecli.encodings.rotary.rope.arithmetic import Emulation, bfloat16_values
+    from pecli.encodings.rotary.rope.float32 import inverse_powers
+
+    dim, centre = values["dim"], values["centre"]
+    middle = float(centre) if isinstance(centre, Decimal) else ((values["max_len"] or 1) + (centre == "ceil")) // 2
+    rounded: Callable[[Float32], Float32] = bfloat16_values if arithmetic == "bfloat16" else lambda numbers: numbers
+    fading = np.arange(0, dim, 2, dtype=np.float32) + np.float32(0.4 * dim)
+    fading = rounded(fading / np.float32(1.4 * dim))
+
+    def scale(positions: NDArray[Any]) -> Float32:
+        beyond = rounded((positions - middle).astype(np.float32))
+        exponents = rounded(beyond / np.float32(float(values["scale_base"])))
+        with np.errstate(over="ignore", under="ignore"):
+            return rounded(np.power(fading.astype(np.float64), exponents[:, None]).astype(np.float32))
+
+    frequencies = inverse_powers(values["base"], dim)
+    return Emulation(frequencies, np.float32(1), arithmetic, late=True, others={"scale": scale})
 
 
 def lesson(exercise: Exercise) -> list[Step]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pecli.declare.plan import Beside
 from pecli.declare.tabular import Array
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow
@@ -19,9 +21,14 @@ class EmulatedFiller(WaveFiller):
 
     def _arrays(self) -> tuple[Array, ...]:
         plan, arithmetic = self.plan, self.request.arithmetic
-        if plan.axes or plan.beside or plan.fixed or not self.recipe.encoding.declares("emulate"):
-            rule = f"is for rotary tables of one position and nothing beside: {self.name} is computed exactly"
+        if plan.axes or not self.recipe.encoding.declares("emulate"):
+            rule = f"is for rotary tables of one position: {self.name} is computed exactly"
             raise BadParameter("arithmetic", arithmetic, rule)
+        names = [*(beside.name for beside in plan.beside), *(fixed.name for fixed in plan.fixed)]
+        for name in names:
+            if name not in self._emulation.others:
+                rule = f"is for arrays whose steps are known: those of {name} are not, so leave {self.name} exact"
+                raise BadParameter("arithmetic", arithmetic, rule)
         if self.request.layout == "angles":
             raise BadParameter("arithmetic", arithmetic, "gives cos and sin: use another layout than angles")
         return super()._arrays()
@@ -35,5 +42,15 @@ class EmulatedFiller(WaveFiller):
         cos, sin = (np.empty((stop - start, width), np.float32) for _ in range(2))
         self._emulation.fill(self.part.numbers(start, stop), cos, sin)
         for part, view in layout_views(self.request.layout, width, out):
-            values = cos if part == "cos" else sin
-            view[...] = values if self.dtype == "float32" else narrow(values.astype(np.float64), None, self.dtype)
+            self._store(cos if part == "cos" else sin, view)
+
+    def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
+        values = self._emulation.others[beside.name](self.part.numbers(start, stop))
+        for view in self._beside_views(beside, out):
+            self._store(values, view)
+
+    def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
+        self._store(self._emulation.others[name](start, stop), out)
+
+    def _store(self, values: NDArray[np.float32], out: NDArray[Any]) -> None:
+        out[...] = values if self.dtype == "float32" else narrow(values.astype(np.float64), None, self.dtype)

@@ -100,17 +100,23 @@ class WaveFiller(Filler[Waves]):
                 out[name][segment.rows] = array
 
     def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
-        width = beside.width
-        views = [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]
+        views = self._beside_views(beside, out)
         for segment in self.part.segments(start, stop):
             values = beside.at(points_of(segment))
-            rows = np.empty((len(segment.multiples), width), out.dtype)
+            rows = np.empty((len(segment.multiples), beside.width), out.dtype)
             if isinstance(values, Exponentials):
                 values.into(self.dtype, rows)
             else:
                 round_into(values, self.dtype, rows)
-            for view in views if out.shape[1] > width else [out]:
+            for view in views:
                 view[segment.rows] = rows
+
+    def _beside_views(self, beside: Beside, out: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return where the columns of an array beside go: twice, where the layout has cos and sin twice."""
+        width = beside.width
+        if out.shape[1] == width:
+            return [out]
+        return [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]
 
     def _still(self, out: Arrays) -> None:
         """Make the columns that nothing fills stand still."""

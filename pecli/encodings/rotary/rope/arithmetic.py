@@ -9,8 +9,8 @@ of two hundred; every other frequency here equals its to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.plan import Waves
@@ -41,12 +41,19 @@ class Emulation:
         positions too, every angle and value is rounded to it.
     wide : (pairs,) float64 ndarray, optional
         Frequencies in double precision, of a class that makes its angles so.
+    late : bool
+        Whether frequencies and positions are float32 with any arithmetic, and angles the first to be rounded.
+    others : mapping of str to callable
+        What it makes of arrays beside cos and sin: of positions (n,), or of a first and a last row where an array has
+        rows of its own, gives rows as float32.
     """
 
     frequencies: Float32
     magnitude: np.float32
     arithmetic: Arithmetic = "float32"
     wide: NDArray[np.float64] | None = None
+    late: bool = False
+    others: Mapping[str, Callable[..., Float32]] = field(default_factory=dict)
 
     def fill(self, positions: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any]) -> None:
         """Write the rows of these positions.
@@ -61,7 +68,8 @@ class Emulation:
         import numpy as np
 
         rounded = bfloat16_values if self.arithmetic == "bfloat16" else lambda values: values
-        p: NDArray[Any] = rounded(positions.astype(np.float32)) if self.wide is None else positions.astype(np.float64)
+        p: NDArray[Any] = positions.astype(np.float32 if self.wide is None else np.float64)
+        p = p if self.late or self.wide is not None else rounded(p)
         turning: NDArray[Any] = self.frequencies if self.wide is None else self.wide
         step = max(1, BLOCK // max(1, len(self.frequencies)))
         for start in range(0, len(p), step):

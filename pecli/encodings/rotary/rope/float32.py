@@ -13,7 +13,13 @@ def powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
     """Return base^(k/d) for k = 0, 2, .. below `stop` (default: d): base and exponent float32, the power rounded."""
     import numpy as np
 
-    exponents = np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d)
+    return powers_of(base, np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d))
+
+
+def powers_of(base: float | Decimal, exponents: Float32) -> Float32:
+    """Return a base, rounded to float32, to float32 powers."""
+    import numpy as np
+
     rounded = Decimal(float(np.float32(float(base))))
     if rounded == 1:
         return np.ones(len(exponents), np.float32)
