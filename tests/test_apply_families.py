@@ -1,4 +1,4 @@
-"""Every encoding is applied, and compared with the same written out plainly from the table's values."""
+"""Every encoding is applied, and compared with its formula written out plainly in NumPy; tables included."""
 
 import math
 
@@ -13,8 +13,10 @@ from pecli.declare.encoding import Family
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
+from tests import plain
 
 RNG = np.random.default_rng(11)
+FIRE = ("weight1", "bias1", "weight2", "bias2")
 
 
 def done(text, *values, names=("q", "k"), axes=None, **wish):
@@ -31,6 +33,12 @@ def applied(text, *values, **wish):
 def table_of(text, length, **options):
     rows = Recipe.parse(text).rows
     return Table.parse(text, length=None if rows else length, dtype="float64", **options)
+
+
+def given(text):
+    """What is drawn, of which a formula says nothing."""
+    table = table_of(text, plain.ROWS)
+    return {name: table.read(name) for name in table}
 
 
 def softmax(x):
@@ -70,51 +78,51 @@ def of_family(*families):
 @pytest.mark.parametrize("name", of_family(Family.ABSOLUTE, Family.NONE))
 def test_rows_are_added(name):
     text = CATALOGUE[name].example
-    pe = table_of(text, 8).read("pe")
+    pe = plain.absolute(name, given(text))
     x = RNG.normal(size=(2, *pe.shape))
     if np.iscomplexobj(pe):  # complex embeddings are multiplied
         both = (x + 1j * x[::-1]).view(np.float64)
-        np.testing.assert_allclose(applied(text, both).view(np.complex128), (x + 1j * x[::-1]) * pe, rtol=1e-15)
+        np.testing.assert_allclose(applied(text, both).view(np.complex128), (x + 1j * x[::-1]) * pe, rtol=1e-14)
         with pytest.raises(PecliError, match="input-scale=sqrt is for rows that are added"):
             applied(text, both, scale="sqrt")
         return
-    np.testing.assert_allclose(applied(text, x, scale="sqrt"), x * math.sqrt(pe.shape[1]) + pe, rtol=1e-15, atol=1e-15)
+    np.testing.assert_allclose(applied(text, x, scale="sqrt"), x * math.sqrt(pe.shape[1]) + pe, rtol=1e-15, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", of_family(Family.ROTARY))
 @pytest.mark.parametrize("pairs", ["half", "interleaved"])
 def test_pairs_are_turned(name, pairs):
     text = CATALOGUE[name].example
-    table = table_of(text, 8, layout="split")
-    cos, sin = table.read("cos"), table.read("sin")
+    angles, factor, decay = plain.rotary(name)
+    cos, sin, scale = np.cos(angles), np.sin(angles), {"q": factor, "k": 1 / factor}
     n, width = len(cos), 2 * cos.shape[1]
     q, k = RNG.normal(size=(2, 2, 3, n, width))
     made = done(text, q, k, pairs=pairs).outputs
-    scale = {"q": 1.0, "k": 1.0}
-    if "scale" in table:
-        scale = {"q": table.read("scale"), "k": 1 / table.read("scale")}
     for part, x in (("q", q), ("k", k)):
         expected = turned(x, cos * scale[part], sin * scale[part], pairs)
         np.testing.assert_allclose(made.read(part), expected, rtol=0, atol=1e-14)
-    heads = len(table.read("decay")) if "decay" in table else 3
+    heads = 3 if decay is None else len(decay)
     q, k = q[:, :heads], k[:, :heads]
     found = applied(text, q, k, pairs=pairs, scores=True)
     moved = [turned(x, cos * scale[part], sin * scale[part], pairs) for part, x in (("q", q), ("k", k))]
     expected = scores(*moved)
-    if "decay" in table:
-        back = np.arange(n)[:, None] - np.arange(n)
-        expected = expected * np.where(back >= 0, table.read("decay")[:, abs(back)], 0)
+    if decay is not None:
+        expected = expected * decay
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", of_family(Family.BIAS))
 def test_biases_are_added_to_logits_and_scores(name):
     text = CATALOGUE[name].example
-    bias = table_of(text, 8).read("bias")
+    drawn = given(text)
+    if name == "fire":
+        parameters = Table.parse(f"{text},form=parameters,len=1", dtype="float64")
+        drawn["weights"] = [parameters.read(part) for part in FIRE]
+    bias = plain.bias(name, drawn)
     heads, n, _ = bias.shape
     x = RNG.normal(size=(2, heads, n, n))
     both = np.multiply if name == "gaussian" else np.add  # whose weight multiplies
-    np.testing.assert_allclose(applied(text, x), both(x, bias), rtol=1e-15, atol=1e-15)
+    np.testing.assert_allclose(applied(text, x), both(x, bias), rtol=1e-14, atol=1e-14)
     q, k = RNG.normal(size=(2, 2, heads, n, 4))
     expected = both(scores(q, k), bias)
     np.testing.assert_allclose(applied(text, q, k, scores=True), expected, rtol=1e-13, atol=1e-14)
@@ -124,38 +132,37 @@ def test_biases_are_added_to_logits_and_scores(name):
     np.testing.assert_allclose(found, softmax(hidden), rtol=1e-12, atol=1e-15)
 
 
-def by_hand(name, table, q, k, h, i, j):
+def by_hand(name, drawn, q, k, h, i, j):
     """Return the score of one query and one key."""
     d, root = q.shape[-1], math.sqrt(q.shape[-1])
+    r, index = plain.relative(name, drawn)
     if name == "decomposed":
-        rh, rw = table.read("vector_height"), table.read("vector_width")
-        ih, iw = table.read("index_height"), table.read("index_width")
-        return q[i] @ k[j] / root + q[i] @ rh[ih[i // 4, j // 4]] + q[i] @ rw[iw[i % 4, j % 4]]
-    r, index = table.read("vector"), table.read("index")[i, j]
+        (rows, of_rows), (columns, of_columns) = r, index
+        return q[i] @ k[j] / root + q[i] @ rows[of_rows[i // 4, j // 4]] + q[i] @ columns[of_columns[i % 4, j % 4]]
+    index = index[i, j]
     if name == "shaw":
         return (q[i] @ k[j] + q[i] @ r[index]) / root
     if name == "deberta":
-        return (q[i] @ k[j] + q[i] @ r[index + 8] + k[j] @ r[index + 8]) / math.sqrt(3 * d)
+        return (q[i] @ k[j] + q[i] @ r[index] + k[j] @ r[index]) / math.sqrt(3 * d)
     assert name == "transformer-xl"
-    u, v, own = table.read("u")[h], table.read("v")[h], r[index, h * d : (h + 1) * d]
+    u, v, own = drawn["u"][h], drawn["v"][h], r[index, h * d : (h + 1) * d]
     return ((q[i] + u) @ k[j] + (q[i] + v) @ own) / root
 
 
 @pytest.mark.parametrize("name", of_family(Family.RELATIVE))
 def test_relative_scores_are_sums_of_products(name):
     text = CATALOGUE[name].example
-    table = table_of(text, 8)
-    n = Recipe.parse(text).rows or 8
+    drawn, n = given(text), Recipe.parse(text).rows or plain.ROWS
     d = {"transformer-xl": 4, "decomposed": 2}.get(name, 4)
     q, k = RNG.normal(size=(2, 2, 2, n, d))
     found = applied(text, q, k, scores=True)
     expected = np.array(
         [
-            [[[by_hand(name, table, q[b, h], k[b, h], h, i, j) for j in range(n)] for i in range(n)] for h in range(2)]
+            [[[by_hand(name, drawn, q[b, h], k[b, h], h, i, j) for j in range(n)] for i in range(n)] for h in range(2)]
             for b in range(2)
         ]
     )
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-14)
 
 
 def test_a_query_scale_multiplies_queries_alone():
@@ -182,7 +189,7 @@ def test_a_gate_turns_rows_up_and_down_before_they_are_added(tmp_path):
     weight, bias = RNG.normal(size=4), RNG.normal(size=1)
     np.savez(tmp_path / "w.npz", weight=weight, bias=bias)
     x = RNG.normal(size=(2, 7, 4))
-    pe = table_of("sinusoidal:dim=4", 7).read("pe")
+    pe = plain.absolute("sinusoidal", {})[:7]
     gate = 1 / (1 + np.exp(-(x @ weight + bias)))[..., None]
     text = f'conditional:dim=4,content="learned:dim=4,max-len=512",weights="{tmp_path / "w.npz"}"'
     np.testing.assert_allclose(applied(text, x), x + gate * pe, rtol=0, atol=1e-14)
@@ -190,7 +197,8 @@ def test_a_gate_turns_rows_up_and_down_before_they_are_added(tmp_path):
 
 def test_a_query_of_a_group_meets_the_head_of_its_keys():
     q, k = RNG.normal(size=(2, 6, 5, 4)), RNG.normal(size=(2, 2, 5, 4))
-    bias = table_of("alibi:heads=6", 5).read("bias")
+    slopes = 2.0 ** np.array([-2, -4, -6, -8, -1, -3])[:, None, None]
+    bias = -slopes * abs(np.arange(5) - np.arange(5)[:, None])
     expected = scores(q, np.repeat(k, 3, axis=1)) + bias
     np.testing.assert_allclose(applied("alibi:heads=6", q, k, scores=True), expected, rtol=0, atol=1e-14)
 
@@ -253,6 +261,8 @@ def test_hidden_logits_stay_hidden_and_nan_stays_nan():
         ("deberta", [(1, 3, 8, 4), (1, 3, 8, 4)], {"scores": True}, ["lacks", "dim"]),
         ("decomposed:grid=4x5,dim=4", [(1, 1, 16, 4), (1, 1, 16, 4)], {"scores": True}, ["16 queries", "20 x 20"]),
         ("fire:threshold=16", [(1, 1, 8, 8)], {}, ["no bias"]),
+        ("alibi:heads=3", [(1, 3, 9, 4)], {}, ["(9 queries x 4 keys)", "more queries than keys", "--scores"]),
+        ("t5:heads=3", [(1, 3, 9, 4), (1, 3, 5, 4)], {"scores": True}, ["(9 queries x 5 keys)"]),
     ],
 )  # fmt: skip
 def test_what_has_no_scores_is_said_in_one_sentence(text, shapes, wish, says):

@@ -47,6 +47,10 @@ def pair_table(source: NamedSource, queries: int, keys: int, wish: Wish) -> Tabu
         raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")
     if source.recipe.rows is not None:
         return source.open(dtype="float64")
+    if queries > keys and source.given.get("align") != "first":
+        rule = "must not be more queries than keys: the last query stands where the last key stands"
+        rule += "" if wish.scores else "; for queries and keys themselves give --scores"
+        raise BadParameter("input", f"({queries} queries x {keys} keys)", rule)
     options: dict[str, object] = {} if queries == keys else {"queries": queries}
     if isinstance(wish.positions, Positions):
         if wish.positions.count != keys:
