@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pecli import api
 from pecli.declare.encoding import Family
 from pecli.errors import PecliError
+from pecli.measures.allowance import allowance as allowance
 from pecli.measures.floats import floats
 from pecli.numbers.printing import figure
 from pecli.numbers.types import GRIDS
@@ -25,22 +26,6 @@ WRONG_PAIRS = {
     "half": ("interleaved", "interleaved for halves: x_2i was turned with x_(2i+1), not x_i with x_(i+d/2)"),
     "interleaved": ("half", "halves for interleaved: x_i was turned with x_(i+d/2), not x_2i with x_(2i+1)"),
 }
-
-
-def allowance(largest: float, dtype: str, last: int) -> float:
-    """Return how far a kernel may be from the exact values.
-
-    An angle of position p made in float32 is off by at most p u (its frequency) and p u (the product), u = 2^-24,
-    which moves a value by that times the pair's length, at most sqrt(2) times the largest input. cos, sin, two
-    products and their sum, and the output, are rounded in the inputs' type: 4 roundings of at most that length.
-
-    Examples
-    --------
-    >>> allowance(1.0, "float32", 0) == 2**0.5 * 4 * 2**-24
-    True
-    """
-    angle = 2 * last * GRIDS["float32"].rounding
-    return 2**0.5 * largest * (angle + 4 * GRIDS[dtype].rounding)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,187 @@
+"""What the modules of every framework hold: an exact table, its ends, what is trained in it, and how pairs turn.
+
+No framework is known here: arrays are NumPy's, bfloat16 as its bits, and what is done with tensors is written once in
+what all of them have, slices and + - x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from pecli import api
+from pecli.declare.encoding import Family
+from pecli.declare.plan import Bias
+from pecli.encodings.recipe import Recipe
+from pecli.errors import BadParameter
+from pecli.measures.allowance import allowance
+from pecli.tables.guise import FREQUENCIES, frequencies
+from pecli.tables.table import Table, rows_of
+
+PAIRS = ("half", "interleaved")
+TRAINED = ("parameter", "vector")
+"""Roles of a plan's arrays that a model trains."""
+
+
+class Stored(NamedTuple):
+    """One array: values as stored, and their type."""
+
+    values: NDArray[Any]
+    dtype: str
+
+
+class Held:
+    """The exact table of one family, made anew for each type and length.
+
+    Parameters
+    ----------
+    subject : recipe, path of a config, or config
+    family : Family
+        That the module is for.
+    length : int, optional
+        Positions 0 to length - 1; the encoding's own where it ends or the config says one.
+    grow : bool
+        Whether positions past the length make a longer table.
+
+    Raises
+    ------
+    BadParameter
+        For another family, or where no length is known.
+    """
+
+    def __init__(self, subject: Any, family: Family, length: int | None, grow: bool) -> None:
+        self.source, self.grow = api.source_of(subject), grow
+        recipe = self.source.recipe
+        if recipe is None or recipe.encoding.family is not family:
+            what = "a file" if recipe is None else recipe.encoding.family.word
+            raise BadParameter("subject", self.source.text, f"is {what}: this module is for {family.word} ones")
+        self.recipe: Recipe = recipe
+        self.length = length if length is not None else self._known()
+
+    def _known(self) -> int:
+        """Return the length that the encoding or the config says."""
+        high, rows = self.recipe.domain.high, rows_of(self.recipe)
+        said = self.source.given.get("len", self.source.model_length)
+        if said is not None:
+            return int(said)
+        if rows is None and high is None:
+            raise BadParameter("length", None, "must be given: nothing else says how many positions there are")
+        return rows or int(high or 0) + 1
+
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """Names of the arrays that a model trains: the whole of an absolute table, or what a plan says."""
+        if not self.recipe.encoding.facts.learned:
+            return ()
+        if self.recipe.encoding.family is Family.ABSOLUTE:
+            return ("pe",)
+        return tuple(fixed.name for fixed in self.recipe.plan.fixed if fixed.role in TRAINED)
+
+    @property
+    def by_index(self) -> bool:
+        """Whether a bias is looked up in trained numbers."""
+        plan = self.recipe.plan
+        return isinstance(plan, Bias) and plan.index is not None and self.trained == ("weight",)
+
+    def table(self, dtype: str, length: int | None = None, **options: Any) -> Table:
+        """Return the table in a type."""
+        found = self.source.open(length=length or self.length, dtype=dtype, **options)
+        assert isinstance(found, Table)
+        return found
+
+    def constants(self, dtype: str) -> dict[str, Stored]:
+        """Return the arrays that nobody trains, each rounded once from the real values."""
+        if self.by_index:
+            return _stored(self.table(dtype, form="index"))
+        return _stored(self.table(dtype), self.trained)
+
+    def start(self, dtype: str) -> dict[str, Stored]:
+        """Return what training begins with, drawn from the recipe's seed."""
+        names = self.trained
+        if not names:
+            return {}
+        form = "parameters" if isinstance(self.recipe.plan, Bias) else None
+        made = _stored(self.table(dtype, form=form))
+        return {name: made[name] for name in names}
+
+    def reach(self, last: int) -> bool:
+        """Return whether a longer table must be made for position `last`; set the length to at least half more.
+
+        Raises
+        ------
+        IndexError
+            Where the module may not grow.
+        PecliError
+            Where the encoding has no value there.
+        """
+        if last < self.length:
+            return False
+        if not self.grow:
+            raise IndexError(f"position {last} lies past the {self.length} of {self.source.text}")
+        high, wanted = self.recipe.domain.high, max(last + 1, self.length * 3 // 2)
+        length = wanted if high is None else max(last + 1, min(wanted, int(high) + 1))
+        self.table("float32", length)  # which refuses what has no value
+        self.length = length
+        return True
+
+    def fault(self, saved: Mapping[str, NDArray[Any]], dtype: str) -> str:
+        """Return why arrays that somebody saved under these names are not this table's; nothing where they are.
+
+        ``inv_freq``, a pair of cosines and sines, or one array, as whoever's float32 makes them, rounded to `dtype`.
+        """
+        import numpy as np
+
+        values: Any = {name: array.squeeze() for name, array in saved.items()}
+        if set(values) == {FREQUENCIES}:
+            angles = np.arange(64)[:, None] * values[FREQUENCIES].astype(np.float64)
+            size = float(self.recipe.plan.magnitude) if hasattr(self.recipe.plan, "magnitude") else 1.0
+            values = {"cos": size * np.cos(angles), "sin": size * np.sin(angles)}
+        elif len(values) == 1:
+            values = next(iter(values.values()))
+        largest = max(1.0, *(float(np.abs(array).max(initial=0.0)) for array in saved.values()))
+        found = api.compare(values, self.source, atol=allowance(largest, dtype, self.length))
+        return "" if found.equal else f"what was saved is not {self.source.text}: {found!r}"
+
+    def inverse_frequencies(self, dtype: str = "float32") -> NDArray[Any]:
+        """Return the frequencies of a rotary table, (pairs,)."""
+        return frequencies(self.recipe, "exact", dtype)
+
+
+def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:
+    return {a.name: Stored(table.read(a.name), a.dtype) for a in table.arrays if a.name not in without}
+
+
+def check_pairs(pairs: str) -> None:
+    """Raise BadParameter for a word that says no pairing."""
+    if pairs not in PAIRS:
+        raise BadParameter("pairs", pairs, "must be half or interleaved")
+
+
+def turned(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
+    """Return x (.., dim) with its first columns turned, of any framework.
+
+    Parameters
+    ----------
+    x : tensor
+    cos, sin : (.., pairs) tensor
+        Of the positions, of a shape that spreads over x.
+    pairs : {"half", "interleaved"}
+        Whether x_i turns with x_(i + d/2), or x_2i with x_(2i+1).
+    join : callable
+        Concatenates tensors along the last axis.
+    weave : callable
+        Of two tensors (.., m), their columns in turn, (.., 2m).
+
+    Raises
+    ------
+    BadParameter
+        For another word.
+    """
+    check_pairs(pairs)
+    m = cos.shape[-1]
+    a, b = (x[..., :m], x[..., m : 2 * m]) if pairs == "half" else (x[..., 0 : 2 * m : 2], x[..., 1 : 2 * m : 2])
+    parts = (a * cos - b * sin, b * cos + a * sin)
+    made = join(parts) if pairs == "half" else weave(*parts)
+    return made if 2 * m == x.shape[-1] else join((made, x[..., 2 * m :]))
