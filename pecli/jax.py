@@ -1,0 +1,183 @@
+"""Functions of JAX over pecli's tables: exact constants, rounded once to their type, and checked at their ends.
+
+>>> from pecli.jax import Rotary  # doctest: +SKIP
+>>> q = Rotary("rope:dim=64,base=500000", 4096).rotate(q, "half", offset=17)  # doctest: +SKIP
+
+An object is no pytree: it is closed over, and its table is a constant of what `jax.jit` compiles. Positions that are
+traced cannot be checked; what lies past the end is then NaN, never another position's value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pecli.declare.encoding import Family
+from pecli.held import Held, Stored, turned
+
+__all__ = ["Absolute", "Bias", "Relative", "Rotary", "array"]
+
+
+def array(stored: Stored) -> jax.Array:
+    """Return values of a table as an array of their type; bfloat16 from its bits."""
+    values = stored.values
+    return jnp.asarray(values.view(jnp.bfloat16) if stored.dtype == "bfloat16" else values)
+
+
+def _traced(value: Any) -> bool:
+    return isinstance(value, jax.core.Tracer)
+
+
+class Constant:
+    """A table of one family, constant; what a model trains is in `start`, and is handed in.
+
+    Parameters
+    ----------
+    subject : recipe, path of a config, or config
+    length : int, optional
+        Positions 0 to length - 1; by default those that the config, or a trained table, has.
+    dtype : type or str, optional
+        float32 by default; float64 needs ``jax_enable_x64``.
+    grow : bool
+        Whether a longer table is made when a position lies past the end; else that raises IndexError.
+
+    Attributes
+    ----------
+    arrays : dict of str to jax.Array
+        What is computed.
+    start : dict of str to jax.Array
+        What training begins with.
+    """
+
+    family: Family
+
+    def __init__(self, subject: Any, length: int | None = None, *, dtype: Any = "float32", grow: bool = True) -> None:
+        self.held, self.dtype = Held(subject, self.family, length, grow), jnp.dtype(dtype).name
+        self.start = {name: array(stored) for name, stored in self.held.start(self.dtype).items()}
+        self._make()
+
+    def _make(self) -> None:
+        with jax.ensure_compile_time_eval():  # a table that grows while a function is traced is still a constant
+            self.arrays = {name: array(stored) for name, stored in self.held.constants(self.dtype).items()}
+
+    @property
+    def length(self) -> int:
+        """How many positions it holds at present."""
+        return self.held.length
+
+    def reach(self, last: int) -> None:
+        """Make the table longer, by at least half, if position `last` lies past it.
+
+        Raises
+        ------
+        IndexError
+            Where it may not grow.
+        PecliError
+            Where the encoding has no value there.
+        """
+        if self.held.reach(last):
+            self._make()
+
+    def places(self, positions: Any, offset: Any, count: int) -> jax.Array:
+        """Return the positions asked for, those that are known checked."""
+        if positions is None:
+            if not _traced(offset):
+                self.reach(int(offset) + count - 1)
+            return offset + jnp.arange(count)
+        if not _traced(positions):
+            places = np.asarray(positions)  # which is not staged, as jnp.asarray would be within a traced function
+            if places.size:
+                if int(places.min()) < 0:
+                    raise IndexError(f"position {int(places.min())} lies before the table of {self.held.source.text}")
+                self.reach(int(places.max()))
+        return jnp.asarray(positions)
+
+    def rows(self, name: str, places: jax.Array, trained: Any = None) -> jax.Array:
+        """Return rows of an array; NaN for those that it has not."""
+        values = self.arrays[name] if trained is None else trained
+        found: jax.Array = jnp.take(values, jnp.where(places < 0, values.shape[0], places), axis=0, mode="fill")
+        return found
+
+
+class Absolute(Constant):
+    """Rows of an absolute table."""
+
+    family = Family.ABSOLUTE
+
+    def __call__(self, x: Any, positions: Any = None, offset: Any = 0, pe: Any = None) -> jax.Array:
+        """Return x (.., n, dim) + pe of positions offset .. offset + n - 1, or of `positions` (n) or (batch, n).
+
+        `pe` is the trained table, where it is trained: `start["pe"]` at first.
+        """
+        places = self.places(positions, offset, x.shape[-2])
+        if self.held.trained and pe is None:
+            pe = self.start["pe"]
+        found: jax.Array = x + self.rows("pe", places, pe)
+        return found
+
+
+class Rotary(Constant):
+    """Cosines and sines of positions, and what they do to queries and keys."""
+
+    family = Family.ROTARY
+
+    def __call__(self, positions: Any = None, offset: Any = 0, count: int = 1) -> tuple[jax.Array, jax.Array]:
+        """Return cos and sin, (.., dim/2), of `positions` of any shape, or of `count` from `offset`."""
+        places = self.places(positions, offset, count)
+        return self.rows("cos", places), self.rows("sin", places)
+
+    def rotate(self, x: Any, pairs: str, positions: Any = None, offset: Any = 0) -> jax.Array:
+        """Return x (batch, heads, n, dim) turned; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
+
+        `positions` is (n) or (batch, n).
+        """
+        cos, sin = self(positions, offset, x.shape[-2])
+        if cos.ndim == 3:
+            cos, sin = cos[:, None], sin[:, None]
+        made: jax.Array = turned(x, cos, sin, pairs, _join, _weave)
+        return made
+
+
+def _join(parts: tuple[jax.Array, ...]) -> jax.Array:
+    return jnp.concatenate(parts, -1)
+
+
+def _weave(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.stack((a, b), -1).reshape(*a.shape[:-1], -1)
+
+
+class Bias(Constant):
+    """The bias of queries and keys, (heads, q, k), for logits (batch, heads, q, k)."""
+
+    family = Family.BIAS
+
+    def __call__(self, queries: int, keys: int | None = None, weight: Any = None) -> jax.Array:
+        """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache.
+
+        `weight` holds the trained numbers, where they are looked up: `start["weight"]` at first.
+        """
+        keys = queries if keys is None else keys
+        self.reach(keys - 1)
+        if not self.held.by_index:
+            return self.arrays["bias"][:, keys - queries : keys, :keys]
+        numbers = self.start["weight"] if weight is None else weight
+        return jnp.transpose(numbers[self.arrays["index"][keys - queries : keys, :keys]], (2, 0, 1))
+
+
+class Relative(Constant):
+    """Vectors of the distances of queries and keys."""
+
+    family = Family.RELATIVE
+
+    def __call__(self, queries: int, keys: int | None = None, vector: Any = None) -> jax.Array:
+        """Return the vectors of the last `queries` of `keys` positions, (q, k, dim).
+
+        `vector` holds the trained ones: `start["vector"]` at first.
+        """
+        keys = queries if keys is None else keys
+        self.reach(keys - 1)
+        vectors = {**self.arrays, **self.start}["vector"] if vector is None else vector
+        return vectors[self.arrays["index"][keys - queries : keys, :keys]]

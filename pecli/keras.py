@@ -1,0 +1,202 @@
+"""Layers of Keras that hold pecli's tables: exact constants, rounded once to the layer's type, checked at their ends.
+
+>>> from pecli.keras import RotaryLayer  # doctest: +SKIP
+>>> q = RotaryLayer("rope:dim=64,base=500000", 4096).rotate(q, "half", offset=17)  # doctest: +SKIP
+
+They work on every backend, and are saved with a model by their recipes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from pecli.declare.encoding import Family
+from pecli.held import Held, Stored, turned
+
+__all__ = ["AbsoluteLayer", "BiasLayer", "RelativeLayer", "RotaryLayer", "TableLayer"]
+
+
+def _tensor(stored: Stored) -> Any:
+    if stored.dtype != "bfloat16":
+        return ops.convert_to_tensor(stored.values)
+    from ml_dtypes import bfloat16  # which Keras itself needs
+
+    return ops.convert_to_tensor(stored.values.view(bfloat16), dtype="bfloat16")
+
+
+class TableLayer(keras.layers.Layer):
+    """A table of one family: constants in the layer's compute type, and weights for what a model trains.
+
+    Parameters
+    ----------
+    subject : recipe, path of a config, or config
+    length : int, optional
+        Positions 0 to length - 1; by default those that the config, or a trained table, has.
+    grow : bool
+        Whether a longer table is made when a position lies past the end; else that raises IndexError. Positions that
+        are not known while a function is traced are not checked.
+    **layer
+        Of ``keras.layers.Layer``: name, dtype.
+    """
+
+    family: Family
+
+    def __init__(self, subject: Any, length: int | None = None, *, grow: bool = True, **layer: Any) -> None:
+        super().__init__(**layer)
+        self.held = Held(subject, self.family, length, grow)
+        self.trained: dict[str, Any] = {}
+        for name, stored in self.held.start(self.variable_dtype).items():
+            self.trained[name] = self.add_weight(
+                name=name, shape=stored.values.shape, dtype=self.variable_dtype, trainable=True,
+                initializer=lambda _shape, dtype=None, stored=stored: _tensor(stored),
+            )  # fmt: skip
+        self._make()
+        self.built = True
+
+    def _make(self) -> None:
+        self.arrays = self.held.constants(self.compute_dtype)
+
+    def constant(self, name: str) -> Any:
+        """Return an array as a tensor: the constant, or the weight in the compute type."""
+        if name in self.trained:
+            return ops.cast(self.trained[name], self.compute_dtype)
+        return _tensor(self.arrays[name])
+
+    @property
+    def length(self) -> int:
+        """How many positions it holds at present."""
+        return self.held.length
+
+    def reach(self, last: int) -> None:
+        """Make the table longer, by at least half, if position `last` lies past it.
+
+        Raises
+        ------
+        IndexError
+            Where it may not grow.
+        PecliError
+            Where the encoding has no value there.
+        """
+        if self.held.reach(last):
+            self._make()
+
+    def rows(self, name: str, positions: Any, offset: int, count: int) -> Any:
+        """Return rows of an array, of `positions` of any shape, or of `count` from `offset`."""
+        if positions is None:
+            self.reach(offset + count - 1)
+            return self.constant(name)[offset : offset + count]
+        low, high = _ends(positions)
+        if low is not None and low < 0:
+            raise IndexError(f"position {low} lies before the table of {self.held.source.text}")
+        if high is not None:
+            self.reach(high)
+        return ops.take(self.constant(name), positions, axis=0)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what a saved model says of the layer: the recipe, and what differs from the defaults."""
+        recipe = str(self.held.recipe)
+        return {**super().get_config(), "subject": recipe, "length": self.length, "grow": self.held.grow}
+
+
+def _ends(positions: Any) -> tuple[int | None, int | None]:
+    """Return the least and the greatest position, where they are known."""
+    try:
+        found = ops.convert_to_numpy(positions)
+        return (int(found.min()), int(found.max())) if found.size else (None, None)
+    except Exception:
+        return None, None
+
+
+@keras.saving.register_keras_serializable("pecli")
+class AbsoluteLayer(TableLayer):
+    """Adds rows of an absolute table to embeddings (batch, n, dim)."""
+
+    family = Family.ABSOLUTE
+
+    def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
+        """Return x + pe of positions offset .. offset + n - 1, or of `positions` (n) or (batch, n)."""
+        return x + self.rows("pe", positions, offset, x.shape[-2])
+
+
+@keras.saving.register_keras_serializable("pecli")
+class RotaryLayer(TableLayer):
+    """Turns queries or keys (batch, heads, n, dim).
+
+    Parameters
+    ----------
+    pairs : {"half", "interleaved"}
+        Whether x_i turns with x_(i+d/2), or x_2i with x_(2i+1), where the layer is called.
+    """
+
+    family = Family.ROTARY
+
+    def __init__(self, subject: Any, length: int | None = None, *, pairs: str = "half", **options: Any) -> None:
+        super().__init__(subject, length, **options)
+        self.pairs = pairs
+
+    def cos_sin(self, positions: Any = None, offset: int = 0, count: int = 1) -> tuple[Any, Any]:
+        """Return cos and sin, (.., dim/2), of `positions` of any shape, or of `count` from `offset`."""
+        return self.rows("cos", positions, offset, count), self.rows("sin", positions, offset, count)
+
+    def rotate(self, x: Any, pairs: str, positions: Any = None, offset: int = 0) -> Any:
+        """Return x (batch, heads, n, dim) turned; `positions` is (n) or (batch, n)."""
+        cos, sin = self.cos_sin(positions, offset, x.shape[-2])
+        if len(cos.shape) == 3:
+            cos, sin = cos[:, None], sin[:, None]
+        return turned(x, cos, sin, pairs, _join, _weave)
+
+    def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
+        """Return x turned in the layer's own pairs."""
+        return self.rotate(x, self.pairs, positions, offset)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what a saved model says of the layer."""
+        return {**super().get_config(), "pairs": self.pairs}
+
+
+def _join(parts: tuple[Any, ...]) -> Any:
+    return ops.concatenate(parts, -1)
+
+
+def _weave(a: Any, b: Any) -> Any:
+    return ops.reshape(ops.stack((a, b), -1), (*ops.shape(a)[:-1], 2 * a.shape[-1]))
+
+
+@keras.saving.register_keras_serializable("pecli")
+class BiasLayer(TableLayer):
+    """Adds the bias of queries and keys to logits (batch, heads, q, k), the queries being the last of the keys."""
+
+    family = Family.BIAS
+
+    def bias(self, queries: int, keys: int | None = None) -> Any:
+        """Return the bias of the last `queries` of `keys` positions, (heads, q, k)."""
+        keys = queries if keys is None else keys
+        self.reach(keys - 1)
+        if not self.held.by_index:
+            return self.constant("bias")[:, keys - queries : keys, :keys]
+        index = self.constant("index")[keys - queries : keys, :keys]
+        return ops.transpose(ops.take(self.constant("weight"), index, axis=0), (2, 0, 1))
+
+    def call(self, logits: Any) -> Any:
+        """Return the logits with the bias added."""
+        return logits + self.bias(*logits.shape[-2:])
+
+
+@keras.saving.register_keras_serializable("pecli")
+class RelativeLayer(TableLayer):
+    """Vectors of the distances of queries and keys."""
+
+    family = Family.RELATIVE
+
+    def vectors(self, queries: int, keys: int | None = None) -> Any:
+        """Return the vectors of the last `queries` of `keys` positions, (q, k, dim)."""
+        keys = queries if keys is None else keys
+        self.reach(keys - 1)
+        return ops.take(self.constant("vector"), self.constant("index")[keys - queries : keys, :keys], axis=0)
+
+    def call(self, x: Any) -> Any:
+        """Return the vectors of the positions of x (.., n, dim): (n, n, dim)."""
+        return self.vectors(x.shape[-2])

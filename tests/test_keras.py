@@ -1,0 +1,79 @@
+"""pecli.keras beside the real framework, on whichever backend it has; skipped with a word where that is absent."""
+
+import importlib.util
+import os
+
+import numpy as np
+import pytest
+
+if "KERAS_BACKEND" not in os.environ:
+    found = [name for name in ("jax", "torch", "tensorflow") if importlib.util.find_spec(name)]
+    os.environ["KERAS_BACKEND"] = found[0] if found else "numpy"
+keras = pytest.importorskip("keras", reason="Keras is not installed: make frameworks runs this")
+
+from pecli import table, widen  # noqa: E402
+from pecli.keras import AbsoluteLayer, BiasLayer, RelativeLayer, RotaryLayer  # noqa: E402
+from pecli.testing import assert_applied, assert_table  # noqa: E402
+
+Q = np.random.default_rng(1).standard_normal((2, 3, 6, 8)).astype(np.float32)
+
+
+def values(tensor):
+    return keras.ops.convert_to_numpy(keras.ops.cast(tensor, "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "mixed_bfloat16"])
+def test_every_type_is_rounded_once_from_the_real_values(dtype):
+    made = AbsoluteLayer("sinusoidal:dim=16", 300, dtype=dtype)(np.zeros((1, 300, 16), np.float32))
+    name = dtype.removeprefix("mixed_")
+    assert name in str(made.dtype)
+    assert (values(made)[0] == widen(table("sinusoidal:dim=16,len=300", dtype=name).read("pe"), name)).all()
+
+
+def test_queries_of_cached_decoding_turn_as_in_the_whole():
+    layer = RotaryLayer("rope:dim=8", 64)
+    whole = values(layer(Q))
+    assert_applied(Q, whole, "rope:dim=8", pairs="half")
+    assert_applied(Q, values(layer.rotate(Q, "interleaved", offset=9)), "rope:dim=8", pairs="interleaved", start=9)
+    places = np.array([[0, 1, 2, 3, 4, 5], [7, 8, 9, 10, 11, 80]])
+    assert_applied(Q, values(layer(Q, positions=places)), "rope:dim=8", pairs="half", positions=places)
+    assert np.allclose(values(layer(Q[:, :, 4:], offset=4)), whole[:, :, 4:], atol=1e-6)
+
+
+def test_it_grows_or_raises():
+    layer, x = AbsoluteLayer("sinusoidal:dim=4", 8), np.zeros((2, 5, 4), np.float32)
+    assert_table(values(layer(x, offset=7))[0], "sinusoidal:dim=4,start=7")
+    assert layer.length == 12
+    with pytest.raises(IndexError, match="past the 8"):
+        AbsoluteLayer("sinusoidal:dim=4", 8, grow=False)(x, offset=7)
+    with pytest.raises(IndexError, match="before the table"):
+        layer(x, positions=np.array([-1, 0, 1, 2, 3]))
+    with pytest.raises(RuntimeError, match="has no value in learned"):  # as Keras wraps it
+        AbsoluteLayer("learned:dim=4,max-len=8")(x, offset=7)
+
+
+def test_biases_and_vectors_of_decoding_are_the_last_rows_of_the_whole():
+    bias = BiasLayer("alibi:heads=4", 16)
+    assert (values(bias.bias(2, 40)) == values(bias.bias(40))[:, 38:]).all()
+    assert_table(values(bias.bias(10)), "alibi:heads=4")
+    assert (values(bias(np.zeros((1, 4, 2, 10), np.float32)))[0] == values(bias.bias(2, 10))).all()
+    trained = BiasLayer("t5:heads=2,buckets=8,max-distance=16,std=0.5", 6)
+    assert_table(values(trained.bias(6)), table("t5:heads=2,buckets=8,max-distance=16,std=0.5,len=6").only(["bias"]))
+    assert [tuple(w.shape) for w in trained.trainable_weights] == [(8, 2)]
+    vectors = RelativeLayer("shaw:dim=4,clip=3", 5)
+    assert (values(vectors.vectors(2, 9)) == values(vectors(np.zeros((1, 9, 4))))[7:]).all()
+
+
+def test_a_model_is_trained_saved_and_read_back(tmp_path):
+    inputs = keras.Input((8, 4))
+    rows = AbsoluteLayer("learned:dim=4,max-len=8,seed=3")
+    hidden = RotaryLayer("rope:dim=4", 8, pairs="interleaved")(rows(inputs)[:, None])
+    model = keras.Model(inputs, keras.layers.Dense(1)(hidden))
+    assert (values(rows.trained["pe"]) == table("learned:dim=4,max-len=8,seed=3,len=8")["pe"]).all()
+    model.compile("sgd", "mse")
+    x = np.random.default_rng(1).standard_normal((4, 8, 4)).astype(np.float32)
+    model.fit(x, np.ones((4, 1, 8, 1)), verbose=0)
+    assert (values(rows.trained["pe"]) != table("learned:dim=4,max-len=8,seed=3,len=8")["pe"]).any()
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert np.allclose(again.predict(x, verbose=0), model.predict(x, verbose=0), atol=1e-6)
