@@ -1,7 +1,7 @@
 """Functions of JAX over pecli's tables: exact constants, rounded once to their type, and checked at their ends.
 
->>> from pecli.jax import Rotary  # doctest: +SKIP
->>> q = Rotary("rope:dim=64,base=500000", 4096).rotate(q, "half", offset=17)  # doctest: +SKIP
+>>> from pecli.jax import RotaryTable  # doctest: +SKIP
+>>> q = RotaryTable("rope:dim=64,base=500000", 4096).rotate(q, "half", offset=17)  # doctest: +SKIP
 
 An object is no pytree: it is closed over, and its table is a constant of what `jax.jit` compiles. Positions that are
 traced cannot be checked; what lies past the end is then NaN, never another position's value.
@@ -18,7 +18,7 @@ import numpy as np
 from pecli.declare.encoding import Family
 from pecli.held import Held, Stored, turned
 
-__all__ = ["Absolute", "Bias", "Relative", "Rotary", "array"]
+__all__ = ["AbsoluteTable", "BiasTable", "RelativeTable", "RotaryTable", "array"]
 
 
 def array(stored: Stored) -> jax.Array:
@@ -102,7 +102,7 @@ class Constant:
         return found
 
 
-class Absolute(Constant):
+class AbsoluteTable(Constant):
     """Rows of an absolute table."""
 
     family = Family.ABSOLUTE
@@ -119,7 +119,7 @@ class Absolute(Constant):
         return found
 
 
-class Rotary(Constant):
+class RotaryTable(Constant):
     """Cosines and sines of positions, and what they do to queries and keys."""
 
     family = Family.ROTARY
@@ -149,7 +149,7 @@ def _weave(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.stack((a, b), -1).reshape(*a.shape[:-1], -1)
 
 
-class Bias(Constant):
+class BiasTable(Constant):
     """The bias of queries and keys, (heads, q, k), for logits (batch, heads, q, k)."""
 
     family = Family.BIAS
@@ -167,7 +167,7 @@ class Bias(Constant):
         return jnp.transpose(numbers[self.arrays["index"][keys - queries : keys, :keys]], (2, 0, 1))
 
 
-class Relative(Constant):
+class RelativeTable(Constant):
     """Vectors of the distances of queries and keys."""
 
     family = Family.RELATIVE
