@@ -15,16 +15,15 @@ from keras import ops
 
 from pecli.declare.encoding import Family
 from pecli.held import Held, Stored, turned
+from pecli.numbers.rounding import widen
 
 __all__ = ["AbsoluteLayer", "BiasLayer", "RelativeLayer", "RotaryLayer", "TableLayer"]
 
 
 def _tensor(stored: Stored) -> Any:
-    if stored.dtype != "bfloat16":
-        return ops.convert_to_tensor(stored.values)
-    from ml_dtypes import bfloat16  # which Keras itself needs
-
-    return ops.convert_to_tensor(stored.values.view(bfloat16), dtype="bfloat16")
+    if stored.dtype == "bfloat16":  # every one is a float32, from which nothing is rounded
+        return ops.convert_to_tensor(widen(*stored).astype("float32"), dtype="bfloat16")
+    return ops.convert_to_tensor(stored.values)
 
 
 class TableLayer(keras.layers.Layer):
