@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import textwrap
@@ -23,7 +24,7 @@ from pecli.encodings.shared.reasons import reasons
 from pecli.errors import PecliError
 from pecli.lessons.lesson import work_through
 
-ROWS = 64  # of a picture's table
+ROWS, WIDE = 64, 32  # of a picture's table, where it can have them
 PLAYED = ("sinusoidal", "rope", "alibi")
 KINDS = {
     "heatmap": "The values themselves: a row for each position, a column for each channel.",
@@ -38,7 +39,8 @@ KINDS = {
 
 def drawn_recipe(encoding: Encoding) -> str:
     """Return the example of an encoding with rows enough for a picture, where it can have them."""
-    for text in (f"{encoding.example},len={ROWS}", encoding.example):
+    wide = re.sub(r"(?<=[:,])dim=\d+", f"dim={WIDE}", encoding.example)
+    for text in (f"{wide},len={ROWS}", wide, f"{encoding.example},len={ROWS}"):
         try:
             pecli.table(text)
         except PecliError:
@@ -103,7 +105,7 @@ def index() -> str:
     for family in families:
         names = [n for n, encoding in CATALOGUE.items() if encoding.family is family]
         lines += ["```{toctree}", ":maxdepth: 1", f":caption: {family.title}", "", *names, "```", ""]
-    return "\n".join([*lines, "```{toctree}", ":hidden:", "", "gallery", "```", ""])
+    return "\n".join(lines)
 
 
 def write(folder: Path, extra: Path) -> None:

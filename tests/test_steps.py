@@ -264,6 +264,7 @@ def arithmetic(text):
      "deberta:buckets=8,max-distance=16,dim=4", "transformer-xl:dim=8,heads=2,head-dim=4", "fire:heads=2,threshold=16",
      'conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
      'cpe:content="learned:dim=4,max-len=512",channels=4', 'cpe:content="learned:dim=2,max-len=9",residual=false',
+     "sandwich:heads=2,width=8", "sandwich:heads=1,width=12",
      "decomposed:grid=3x4,dim=2", "window:grid=3x4,heads=2", "window:grid=2x5,version=2,heads=1,hidden=8"],
 )  # fmt: skip
 def test_every_line_of_a_lesson_comes_out_from_its_own_numbers(recipe):
@@ -329,6 +330,14 @@ def test_a_value_on_the_board_stands_there_in_the_table(recipe):
     for row, column, imaginary, value in found:
         real = table[int(row), int(column)]
         assert abs(float(value) - (real.imag if imaginary else real.real)) <= 0.501 * last_digit(value)
+
+
+def test_the_cosines_of_sandwich_add_up():
+    shown = " ".join(board("sandwich:heads=2,width=8").split())
+    total = sum(math.cos(2 * 10000 ** (-2 * k / 8)) for k in (1, 2, 3, 4))
+    assert f"cos(2 x 0.1) + cos(2 x 0.01) + cos(2 x 0.001) + cos(2 x 0.0001) = {total:.6g}" in shown
+    assert f"= {(total - 4) / 4:.6g}" in shown
+    assert "w_3: 10000^(-2 x 3/8) = 0.001" in shown
 
 
 def test_the_coordinates_of_a_grid_are_those_of_its_row_and_column():

@@ -49,6 +49,12 @@ def _absolute() -> list[Reason]:
             "to queries and keys of each layer.",
         ),
         Reason(
+            "Do encoder and decoder both take positions?",
+            "Yes: each stack adds them to its own input, from 0 on. A decoder could count keys under its causal mask; "
+            "an encoder, which sees all at once, knows no order without them.",
+            "inspect none --steps",
+        ),
+        Reason(
             "Does it replace the mask of padding?",
             "No. Padded tokens get a position like any other; the attention mask is what keeps them out.",
         ),
