@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -14,6 +13,8 @@ def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[objec
     >>> html_table("a < b", ["n"], [[1]])
     '<pre>a &lt; b</pre><table><tr><th>n</th></tr><tr><td>1</td></tr></table>'
     """
+    from html import escape
+
     lines = [heads, *rows]
     made = "".join(
         "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in line) + "</tr>"

@@ -6,7 +6,6 @@ characters visible, so that a name or an attribute is never an escape sequence.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shutil
@@ -45,6 +44,8 @@ def line(text: object) -> str:
 
 def print_json(result: Mapping[str, Any]) -> None:
     """Print one JSON object: strict, infinity as the string "inf", NaN as "nan"."""
+    import json
+
     say(json.dumps(plain(result), allow_nan=False, ensure_ascii=True))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -103,6 +102,8 @@ class Shielded(io.RawIOBase):
 @contextlib.contextmanager
 def spooled(output: Output) -> Iterator[Output]:
     """Give a temporary file in place of a stream that cannot be written anywhere; send it on when it is whole."""
+    import tempfile
+
     with tempfile.TemporaryFile() as spool:
         local = Output(tempfile.gettempdir(), spool.fileno(), regular=True)
         yield local

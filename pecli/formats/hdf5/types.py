@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pecli.formats.common.stored import dtype_name
 from pecli.numbers.types import storage
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ def file_type(dtype: str) -> h5t.TypeID:
 def stored_type(dataset: h5d.DatasetID) -> str | None:
     """Return pecli's name of a dataset's type; None for what is no number that NumPy has."""
     from h5py import h5t
+
+    from pecli.formats.common.stored import dtype_name
 
     kind = dataset.get_type()
     if isinstance(kind, h5t.TypeFloatID) and kind.get_size() == 2 and kind.get_fields() == _BFLOAT16_FIELDS:
