@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick lowest frameworks readers reach exhaustive check format docs docs-check docs-site pictures bench dist clean
+.PHONY: help install dev test quick lowest frameworks readers reach exhaustive check format docs docs-check docs-site pictures bench bench-peers dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -105,8 +105,16 @@ docs-site: .venv/.dev ## Build the documentation as static pages in build/site, 
 pictures: .venv/.dev ## Draw the pictures of the README and of docs anew
 	$(VENV_PYTHON) -m pecli.manual --write --pictures
 
-bench: .venv/.dev ## Measure speed, memory and start-up against their peers, side by side
-	$(VENV_PYTHON) -m tests.bench
+bench: .venv/.dev ## Measure speed, memory and start-up, and draw the figures: docs/bench.svg
+	$(VENV_PYTHON) -m tests.bench --chart docs/bench.svg
+
+bench-peers: ## Measure other libraries beside pecli in an environment of its own, with what pip finds
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/peers
+	@build/peers/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/peers/bin/python -m pip install --quiet --editable .
+	@for name in torch transformers diffusers positional-encodings; do \
+	build/peers/bin/python -m pip install --quiet $$name || echo "$$name is absent: it is skipped"; done
+	build/peers/bin/python -m tests.bench peers
 
 dist: .venv/.dev ## Build the wheel and try it in a fresh environment
 	rm -rf dist build/wheel

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from pecli.engine import default_threads
-from tests.bench import engine, formats, memory, reading, rotations, startup
+from tests.bench.chart import svg
+from tests.bench.rows import UNITS, Row
+
+PARTS = ("startup", "engine", "rotations", "formats", "reading", "memory")
+OTHERS = ("peers",)
 
 
 def processor() -> str:
@@ -20,20 +26,27 @@ def processor() -> str:
 
 
 def main() -> int:
-    """Run every benchmark and print the table; return 1 if a figure falls short."""
+    """Run the benchmarks and print the table; return 1 if a figure falls short."""
+    asked = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    asked.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join((*PARTS, *OTHERS))}; all but the last")
+    asked.add_argument("--chart", metavar="FILE.svg", help="draw the figures too")
+    given = asked.parse_args()
+    if unknown := set(given.parts) - {*PARTS, *OTHERS}:
+        asked.error(f"no such part: {', '.join(sorted(unknown))}")
     say = sys.stdout.write
-    say(f"{processor()}, {default_threads()} threads, Python {platform.python_version()}\n\n")
-    say(f"| {'what':<92} | measured | reach | goal |\n|{'-' * 94}|---------:|------:|-----:|\n")
-    short = 0
-    for module in (startup, engine, rotations, formats, reading, memory):
-        for row in module.rows():
-            unit = {"x faster": "x", "x": "x", "MB": " MB", "s": " s"}[row.unit]
+    machine = f"{processor()}, {default_threads()} threads, Python {platform.python_version()}"
+    say(f"{machine}\n\n| {'what':<92} | measured | reach | goal |\n|{'-' * 94}|---------:|------:|-----:|\n")
+    found = list[Row]()
+    for name in given.parts or PARTS:
+        for row in import_module(f"tests.bench.{name}").rows():
+            unit = UNITS[row.unit]
             goal = "" if row.goal is None else f"{row.goal:g}{unit}"
-            mark = "" if row.reached else " !"
-            say(f"| {row.what:<92} | {row.value:.3g}{unit}{mark} | {row.reach:g}{unit} | {goal} |\n")
+            say(f"| {row.what:<92} | {row.figure}{'' if row.reached else ' !'} | {row.reach:g}{unit} | {goal} |\n")
             sys.stdout.flush()
-            short += not row.reached
-    return int(short > 0)
+            found.append(row)
+    if given.chart:
+        Path(given.chart).write_text(svg(found, f"Measured against what is asked: {machine}"))
+    return int(not all(row.reached for row in found))
 
 
 if __name__ == "__main__":

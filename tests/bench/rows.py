@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One measured figure beside what is to be reached."""
+    """One measured figure beside what is to be reached; no figure where what it is measured against is absent."""
 
     what: str
-    value: float
+    value: float | None
     unit: str  # "x faster" (more is better), "x", "MB", "s" (less is better)
     reach: float
     goal: float | None = None
@@ -21,7 +21,17 @@ class Row:
     @property
     def reached(self) -> bool:
         """Whether the figure is at least as good as what is to be reached."""
+        if self.value is None:
+            return True
         return self.value >= self.reach if self.unit == "x faster" else self.value <= self.reach
+
+    @property
+    def figure(self) -> str:
+        """The figure with its unit."""
+        return "absent" if self.value is None else f"{self.value:.3g}{UNITS[self.unit]}"
+
+
+UNITS = {"x faster": "x", "x": "x", "MB": " MB", "s": " s"}
 
 
 def environment() -> dict[str, str]:
