@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.html import html_table
 from pecli.declare.plan import Bias
-from pecli.declare.tabular import Array, Tabular
+from pecli.declare.tabular import Array, Block, Tabular
+from pecli.engine.parallel import ordered_map
 from pecli.measures.floats import floats
 from pecli.numbers.printing import figure
 from pecli.records import dataclass
@@ -17,6 +18,8 @@ from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+BLOCK_BYTES = 1 << 20  # read at once: with their float64 copies they stay in the caches
 
 
 @dataclass
@@ -102,17 +105,15 @@ def inspect_table(
 class _Running:
     """Sums over blocks."""
 
-    def __init__(self, name: str, hashing: bool) -> None:
+    def __init__(self, name: str) -> None:
         self.found = Statistics(name)
         self.total, self.count = 0.0, 0
         self.norms, self.rows = 0.0, 0
-        self.hash = hashlib.sha256() if hashing else None
 
     def add(self, start: int, raw: NDArray[Any], dtype: str) -> None:
+        """Count one block."""
         import numpy as np
 
-        if self.hash is not None:
-            self.hash.update(np.ascontiguousarray(raw).reshape(-1).view(np.uint8).data)
         values = floats(raw, dtype)
         flat = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
         if flat.size == 0:
@@ -126,7 +127,7 @@ class _Running:
             nan = np.isnan(wide)
             found.nan += int(nan.sum())
             found.infinite += int(wide.size - finite.sum() - nan.sum())
-            if found.first_nan is None and nan.any():
+            if nan.any():
                 found.first_nan = start + int(nan.any(axis=1).argmax())
             self.count += int(finite.sum())
             if not finite.any():
@@ -135,32 +136,55 @@ class _Running:
             wide = np.where(finite, wide, 0.0)
             total = wide.sum()
         else:
-            low, high = wide.min(), wide.max()
+            single = flat if flat.dtype == np.float32 else wide  # half the bytes
+            low, high = single.min(), single.max()
             self.count += wide.size
         self.total += float(total)
-        found.minimum = float(low) if found.minimum is None else min(found.minimum, float(low))
-        found.maximum = float(high) if found.maximum is None else max(found.maximum, float(high))
+        found.minimum, found.maximum = float(low), float(high)
         if flat.shape[1] > 1:
             norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-            found.norm_min = float(norms.min()) if found.norm_min is None else min(found.norm_min, float(norms.min()))
-            found.norm_max = float(norms.max()) if found.norm_max is None else max(found.norm_max, float(norms.max()))
+            found.norm_min, found.norm_max = float(norms.min()), float(norms.max())
             self.norms, self.rows = self.norms + float(norms.sum()), self.rows + len(norms)
+
+    def merge(self, later: _Running) -> None:
+        """Count what another has counted, of rows behind these."""
+        found, more = self.found, later.found
+        found.nan, found.infinite = found.nan + more.nan, found.infinite + more.infinite
+        found.first_nan = more.first_nan if found.first_nan is None else found.first_nan
+        for name, better in (("minimum", min), ("norm_min", min), ("maximum", max), ("norm_max", max)):
+            ends = [end for end in (getattr(found, name), getattr(more, name)) if end is not None]
+            setattr(found, name, better(ends, default=None))
+        self.total, self.count = self.total + later.total, self.count + later.count
+        self.norms, self.rows = self.norms + later.norms, self.rows + later.rows
 
     def finish(self) -> Statistics:
         found = self.found
         found.mean = self.total / self.count if self.count else None
         found.norm_mean = self.norms / self.rows if self.rows else None
-        found.sha256 = self.hash.hexdigest() if self.hash is not None else None
         return found
 
 
 def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
-    running = _Running(array.name, sha256)
-    for block in table.blocks([array.name]):
-        running.add(block.start, block.values[array.name], array.dtype)
+    """Read an array once and in order, as what is compressed must be; count its blocks on all cores."""
+    import numpy as np
+
+    hashed = hashlib.sha256() if sha256 else None
+
+    def count(block: Block) -> tuple[_Running, Block]:
+        part = _Running(array.name)
+        part.add(block.start, block.values[array.name], array.dtype)
+        return part, block
+
+    running = _Running(array.name)
+    for part, block in ordered_map(count, table.blocks([array.name], BLOCK_BYTES)):
+        running.merge(part)
+        if hashed is not None:
+            hashed.update(np.ascontiguousarray(block.values[array.name]).reshape(-1).view(np.uint8).data)
         if progress is not None:
             progress((block.stop - block.start) * array.row_bytes)
-    return running.finish()
+    found = running.finish()
+    found.sha256 = None if hashed is None else hashed.hexdigest()
+    return found
 
 
 def _slopes(table: Tabular) -> list[float] | None:

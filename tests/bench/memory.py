@@ -1,4 +1,4 @@
-"""Peak memory of the whole process while it writes, at a length and at ten times that."""
+"""Peak memory of the whole process while it writes, at a length and at ten times that, and while it reads."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ CASES = {
     "rope, dim 128": ["rope", "--dim", "128"],
 }
 VALUES = 1 << 24  # of the short table: 64 MiB of float32
+READ = {"npy": 24, "h5": 24, "npz": 24, "parquet": 24, "arrow": 24, "safetensors": 24, "csv": 20, "json": 20}
+"""Formats that are read, and the logarithm of the values of a table: text is slow."""
 
 
 def peak(arguments: list[str]) -> float:
@@ -51,7 +53,25 @@ def rows(folder: str | None = None) -> list[Row]:
                 worst[f"{name}, {suffix}"] = max(peaks)
                 growth = max(growth, peaks[1] / peaks[0])
     name = max(worst, key=worst.__getitem__)
+    read = reading(folder)
+    most = max(read, key=read.__getitem__)
     return [
         Row(f"peak memory, dim 64 to 16384, 2 and 16 threads (worst: {name})", worst[name], "MB", 200, 150),
         Row("peak memory at ten times the length, against the length", growth, "x", 1.2),
+        Row(f"peak memory of reading, dim 64 and 16384 (worst: {most})", read[most], "MB", 200, 150),
     ]
+
+
+def reading(folder: str | None) -> dict[str, float]:
+    """Return the peaks of inspecting every format, of converting it to npy and of comparing it with that."""
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        for suffix, values in READ.items():
+            for dim in (64, 16384):
+                given, made = (str(Path(temporary) / name) for name in (f"a.{suffix}", "b.npy"))
+                peak(
+                    ["generate", "sinusoidal", "--dim", str(dim), "--len", str((1 << values) // dim), "-q", "-o", given]
+                )
+                for arguments in (["inspect", given], ["convert", given, "-o", made], ["compare", given, made]):
+                    found[f"{arguments[0]} of {suffix}, dim {dim}"] = peak([*arguments, "-q"])
+    return found
