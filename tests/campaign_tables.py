@@ -340,7 +340,10 @@ def grid(rng: Rng) -> Case:
             table = np.concatenate(halves, 1)
             ideal = {"array": np.concatenate([np.zeros((1, d)), table]) if kind == "cls" else table}
     made = {name: u.narrow(v, dtype) for name, v in ideal.items()}
-    return Case(f"{kind} {h}x{w} d={d} base={base:g} {dtype}", made, ideal, {"base": base, "temperature": base})
+    # base^(-i/q) is b^(-i/(q-1)) with b = base^((q-1)/q): the same columns by a shift of one
+    other = {"base": base ** ((q - 1) / q)}
+    chosen = {"base": base, "temperature": base}
+    return Case(f"{kind} {h}x{w} d={d} base={base:g} {dtype}", made, ideal, chosen, alike=(other,))
 
 
 def nothing(rng: Rng) -> Case:

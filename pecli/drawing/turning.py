@@ -13,7 +13,6 @@ from pecli.drawing.views import column_parts, frame, reading_of
 from pecli.errors import BadParameter
 from pecli.measures.phase_lines import phase_lines
 from pecli.measures.readings import squeezed
-from pecli.measures.rhythm import measure
 from pecli.measures.samples import Floats, Sample
 
 WAVES = 5  # columns that are drawn
@@ -75,7 +74,7 @@ def _pairs(sample: Sample) -> tuple[Floats, Floats, float] | None:
     reading = reading_of(sample)
     if reading is None:
         return None
-    lines = phase_lines(measure(reading.turning, sample.resolution), 0.01)
+    lines = phase_lines(reading.rhythm, 0.01)
     cos, sin = (reading.second, reading.first) if lines and lines[0].swapped else (reading.first, reading.second)
     return cos, sin, reading.magnitude
 

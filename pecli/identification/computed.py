@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import ROUNDED, Arithmetic, find_arithmetic, nearest, spacing, spread_rows
+from pecli.measures.arithmetics import ROUNDED, Arithmetic, Shown, find_arithmetic, nearest, spacing, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
@@ -25,9 +25,10 @@ NEAR = 0.5  # sum of the largest differences of both in them: the wrong part is 
 NUDGE = 2.0**-20  # relative change of a base, whose effect is measured
 NONE = 1e-6  # of a power: that of no base
 FARTHEST = 1.0  # logarithm by which a base may be off
+TURNED = 2 * 2.0**-24  # roundings of an angle in float32, of its size
 OUTLYING = 8.0  # half units, or usual differences, beyond which a value is spoiled
 OVERLAP = 0.9  # share of the pairs whose frequencies must allow a base: a value spoiled, and one is off
-SLACKS = (0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
+SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Workings:
         """Return the frequencies of the same type that do best, pair by pair."""
         rows = spread_rows(len(self.positions))
         cos, sin = self.parts
-        return nearest(self.how, self.positions[rows], cos[rows], sin[rows]).used
+        return nearest(self.how, Shown.of(self.positions[rows], cos[rows], sin[rows], self.how.grain)).used
 
     def over_all(self, evidence: Evidence) -> tuple[int, int, float]:
         """Return how many values of the file the arithmetic does not give, of how many, and their largest error.
@@ -186,27 +187,30 @@ def _bounds(
         if used is None or kind == "float64":
             continue
         unit = spacing(used, kind)
-        for slack in SLACKS[: 1 if kind == "bfloat16" else None]:
-            ends = between(given, found.how.exact, exponents, used, slack * unit)
+        slacks = SLACKS[: 2 if kind in NARROW else None]
+        for slack, most in (*((slack, 1.0) for slack in slacks), *((slack, OVERLAP) for slack in slacks)):
+            ends = between(given, found.how.exact, exponents, used, slack * unit, most)
             if ends[0] <= (ends[1] if base is None else base) <= ends[1]:
                 yield ends
                 break
 
 
-def between(base: float, exact: Floats, exponents: Floats, used: Floats, loose: Floats) -> tuple[float, float]:
+def between(
+    base: float, exact: Floats, exponents: Floats, used: Floats, loose: Floats, most: float = OVERLAP
+) -> tuple[float, float]:
     """Return from which base to which frequencies are as shown, to so much; an empty interval where they disagree."""
     some = exponents > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         low = base * (exact[some] / (used[some] + loose[some])) ** (1 / exponents[some])
         high = base * (exact[some] / (used[some] - loose[some])) ** (1 / exponents[some])
-    return _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
+    return _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30), most)
 
 
-def _most(low: Floats, high: Floats) -> tuple[float, float]:
-    """Return where most of some intervals overlap, nearly all of them at least; an empty one else."""
+def _most(low: Floats, high: Floats, least: float) -> tuple[float, float]:
+    """Return where most of some intervals overlap, a share of them at least; an empty one else."""
     inside = ((low[:, None] <= low) & (low <= high[:, None])).sum(axis=0)  # of how many each lower end is part
     best = int(inside.argmax())
-    if inside[best] < OVERLAP * len(low):
+    if inside[best] < least * len(low):
         return 1.0, 0.0
     return float(low[best]), float(high[(low <= low[best]) & (low[best] <= high)].min())
 
@@ -232,7 +236,7 @@ def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[f
     if how.way == "cut":  # towards zero: the middle of what is cut to a value lies half a unit beyond it
         up = [np.copysign(spacing(part, how.grain) / 2, part) for part in parts]
         parts = parts[0] + up[0], parts[1] + up[1]
-    log, error, turned = 0.0, 1.0, 0.0 if how.name == "float64" else 2 * 2.0**-24  # roundings of an angle, of its size
+    log, error, turned = 0.0, 1.0, 0.0 if how.name == "float64" else TURNED
     for rows in (*(2**k for k in range(4, 13) if 2**k < len(parts[0])), len(parts[0]), len(parts[0])):
         angles = np.outer(positions[:rows], how.exact * np.exp(-exponents * log))
         turn = -angles * exponents
@@ -243,19 +247,28 @@ def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[f
         change = sum(float((rest * slope).sum()) for rest, slope in zip(rests, slopes, strict=True)) / total
         log += change
         error = float(np.sqrt(sum((rest**2).mean() for rest in rests) / 2 / total)) + 2.0**-50
-    low, high = -np.inf, np.inf
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for rest, slope, unit in zip(rests, slopes, half, strict=True):
-            loose = unit + turned * np.abs(slope / np.where(exponents == 0, 1, exponents))
-            kept = np.abs(rest) <= OUTLYING * np.maximum(loose, np.median(np.abs(rest)))
-            ends = np.where(kept, (rest - loose) / slope, np.nan), np.where(kept, (rest + loose) / slope, np.nan)
-            low = max(low, float(np.nanmax(np.minimum(*ends))))
-            high = min(high, float(np.nanmin(np.maximum(*ends))))
+    for loose in dict.fromkeys((turned, TURNED)):  # exact angles first, where they may be such
+        low, high = _allowed(rests, slopes, [unit + loose * np.abs(slope / np.where(exponents == 0, 1, exponents))
+                                             for slope, unit in zip(slopes, half, strict=True)])  # fmt: skip
+        if low <= high:
+            break
     log -= change
     soft = [(change - width * error, change + width * error, False) for width in (2.0, 8.0)]
     for start, stop, every in ((low, high, how.name not in NARROW), *soft):
         if start <= stop and abs(log) + abs(stop) + abs(start) < FARTHEST:
             yield base * float(np.exp(log + start)), base * float(np.exp(log + stop)), every
+
+
+def _allowed(rests: Sequence[Floats], slopes: Sequence[Floats], loose: Sequence[Floats]) -> tuple[float, float]:
+    """Return from where to where a logarithm may lie, by all values that are not spoiled."""
+    low, high = -np.inf, np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for rest, slope, unit in zip(rests, slopes, loose, strict=True):
+            kept = np.abs(rest) <= OUTLYING * np.maximum(unit, np.median(np.abs(rest)))
+            ends = np.where(kept, (rest - unit) / slope, np.nan), np.where(kept, (rest + unit) / slope, np.nan)
+            low = max(low, float(np.nanmax(np.minimum(*ends))))
+            high = min(high, float(np.nanmin(np.maximum(*ends))))
+    return low, high
 
 
 def _second_row(found: Workings) -> Floats | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from pecli.declare.encoding import REGISTRY
 from pecli.declare.guess import Guess
+from pecli.declare.plan import Plan
 from pecli.errors import PecliError
 from pecli.identification.trial import make, pairs_of, read_rows, try_guess
 from pecli.measures.arithmetics import ROUNDED, spacing
@@ -186,16 +187,23 @@ def ranges_of(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _same(guess: Guess, evidence: Evidence) -> bool:
+def _same(guess: Guess, evidence: Evidence, known: Plan | None = None) -> bool:
+    """Whether a guess gives all values: those of a plan that does, or others that are rounded to the same."""
+    try:
+        if known is not None and make(guess, "float64").plan == known:
+            return True
+    except PecliError:
+        return False
     trial = try_guess(guess, evidence)
     return trial is not None and trial.equal == 1.0
 
 
 def _whole_end(guess: Guess, name: str, value: int, side: int, evidence: Evidence) -> float:
     """Return how far a whole number may be moved to one side: by ever larger steps, then by smaller ones."""
+    known = make(guess, "float64").plan
 
     def same(number: int) -> bool:
-        return number > 0 and _same(replace(guess, keys={**guess.keys, name: str(number)}), evidence)
+        return number > 0 and _same(replace(guess, keys={**guess.keys, name: str(number)}), evidence, known)
 
     good, step = value, 1
     while step < value and same(good + side * step):

@@ -172,11 +172,21 @@ def _by(evidence: Evidence) -> Identification:
             verdict_of_arithmetic(trial, evidence) for trial in _likely(trials, most)
         ]  # before numbers that happen to fit
         return max((found, *ways), key=_rank)
-    likely, whole = _likely(trials, most), replace(evidence, window=None)
-    judged = [judge(trial, evidence) for trial in likely for judge in (verdict, verdict_of_arithmetic)]
-    if evidence.window is not None:  # what a narrow type does to positions shows in later rows
-        judged += [verdict_of_arithmetic(trial, whole) for trial in likely]
-    return max((UNKNOWN, *judged), key=_rank)
+    return _best_of(_likely(trials, most), evidence)
+
+
+def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
+    """Return the best verdict on guesses that reproduce no sample to the bit."""
+    best, nearly = UNKNOWN, None
+    for trial in trials:
+        if best.equal == 1.0 and best.guess is not None and best.guess.cost <= trial.guess.cost:
+            continue  # no other is worth more
+        near, ways = verdict(trial, evidence, ranged=False), [verdict_of_arithmetic(trial, evidence)]
+        if evidence.window is not None:  # what a narrow type does to positions shows in later rows
+            ways.append(verdict_of_arithmetic(trial, replace(evidence, window=None)))
+        found = max((best, near, *ways), key=_rank)
+        best, nearly = found, nearly if found is best else trial if found is near else None
+    return best if nearly is None else verdict(nearly, evidence)
 
 
 def _likely(trials: list[Trial], most: int) -> list[Trial]:

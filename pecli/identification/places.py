@@ -7,17 +7,21 @@ from collections.abc import Sequence
 from pecli.comparison.figures import Figures, Place
 
 
-def differences(arrays: Sequence[Figures]) -> str:
-    """Say how many values of some arrays differ, and where: in the words of rows, or of one place."""
+def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) -> str:
+    """Say how many values of arrays of some shapes differ, and where: in the words of rows, or of one place."""
     total = sum(arrays, Figures())
-    wrong = [(f.first, f.last, f.unequal_rows) for f in arrays if f.first is not None and f.last is not None]
+    wrong = [
+        (_row(f.first, shape), _row(f.last, shape), f.unequal_rows)
+        for f, shape in zip(arrays, shapes, strict=True)
+        if f.first is not None and f.last is not None
+    ]
     if total.first is None or not wrong:
         return "no value differs"
     if total.beyond == 1:
         spot = total.first
         return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
-    low, high = min(_row(first) for first, _, _ in wrong), max(_row(last) for _, last, _ in wrong)
+    low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
     if low == high:
         where = f"in row {low}"
     elif all(rows == high - low + 1 for _, _, rows in wrong):
@@ -32,6 +36,7 @@ def _index(place: Place) -> str:
     return "[" + ", ".join(map(str, place.index)) + "]"
 
 
-def _row(place: Place) -> int:
-    """Return the row: the axis before the last."""
-    return place.index[-2] if len(place.index) > 1 else place.index[0]
+def _row(place: Place, shape: tuple[int, ...]) -> int:
+    """Return the row: the axis before the last, those of length 1 left out."""
+    rows = [index for index, side in zip(place.index[:-1], shape, strict=False) if side > 1]
+    return rows[-1] if rows else place.index[0] if len(place.index) == 1 else 0

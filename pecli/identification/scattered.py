@@ -98,9 +98,7 @@ def _from_bases(evidence: Evidence) -> Iterator[Guess]:
                         resting = np.zeros(m, bool)
                         lines = Lines(swapped, False, w, np.zeros(m), phases[0], 0.0, 0.0, resting)
                         spectrum = Spectrum({"base": str(base), **shift_keys(shift)}, Fraction(1), w, 1.0)
-                        waves.append(
-                            Wave(reading, lines, spectrum, Decimal(0), "exact", Decimal(1), evidence.resolution, at)
-                        )
+                        waves.append(Wave(reading, lines, spectrum, Decimal(0), "exact", Decimal(1), at))
     for guess in guesses_of(replace(evidence, given=tuple(waves))) if waves else ():
         if "positions" in guess.table:
             yield replace(guess, table={k: v for k, v in guess.table.items() if k != "length"})

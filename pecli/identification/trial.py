@@ -153,11 +153,13 @@ def _screened(left: Lane, right: Lane, window: slice | None) -> bool:
     first, stop = (0, left.rows) if window is None else (window.start, window.stop)
     rows = dict.fromkeys((min(first + 1, stop - 1), (3 * first + stop) // 4, (first + stop) // 2))
     passed = 0
-    for row in rows:
+    for number, row in enumerate(rows, 1):
         x, y = read_rows(left, row, row + 1), read_rows(right, row, row + 1)
         with np.errstate(invalid="ignore"):
             near = (np.abs(x - y) <= SCREENED * max(1.0, _largest(y))) | (x == y) | np.isnan(x) | np.isneginf(y)
         passed += near.mean() >= 0.5
+        if max(passed, number - passed) > len(rows) / 2:
+            break
     return passed > len(rows) / 2
 
 
@@ -178,7 +180,7 @@ def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | 
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
-            near += int((gap <= allowed).sum())
+            near += int((gap <= allowed * np.maximum(1.0, np.abs(x[~same]))).sum())
             residual = max(residual, float(gap.max()))
             units = max(units, float((gap / spacing(x[~same], grain)).max()))
     shares = equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed, intact

@@ -39,7 +39,7 @@ def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
         if values is None:
             continue
         equal, residual = float((values == given).mean()), float(np.abs(exact - given).max())
-        if (np.abs(values / given - 1) <= NEAR).all() and equal > (best.equal or 0.0):
+        if ((values == given) | (np.abs(values - given) <= NEAR * given)).all() and equal > (best.equal or 0.0):
             base = float(guess.keys.get("base", "10000"))
             exponents = exponents_of(guess, exact, base)
             unit = spacing(given, evidence.sample.grain)

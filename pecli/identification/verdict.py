@@ -88,29 +88,36 @@ class Identification:
 UNKNOWN = Identification(None, "unknown", None, 0.0, "unknown")
 
 
-def verdict(trial: Trial, evidence: Evidence) -> Identification:
-    """Return how much a guess is worth that did well on the sample."""
+def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identification:
+    """Return how much a guess is worth that did well on the sample.
+
+    `ranged`: with the ranges of its numbers where it is only near, which no other verdict depends on.
+    """
     sample = evidence.sample
+
+    def near() -> dict[str, tuple[str, str]]:
+        return near_ranges(trial.guess, evidence) if ranged else {}
+
     if trial.guess.partition:
         return _trained(trial, evidence)
     if trial.equal == 1.0:
         how = "exact" if sample.grain == real_type(sample.dtype) else f"exact, rounded to {sample.grain}"
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
-    if trial.intact >= INTACT and trial.units > SPOILED and not trial.guess.listed:
+    two_ways = sample.grain == "float64" and trial.near > trial.equal  # to compute a double, beside what is spoiled
+    if trial.intact >= INTACT and trial.units > SPOILED and not trial.guess.listed and not two_ways:
         return _over_all(trial, "exact", evidence)
     if evidence.window is not None and trial.equal > NEARLY and not trial.guess.listed:
         return _over_all(trial, "exact", evidence)
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
-        return _likely(trial, trial.residual, trial.equal, "exact", note, near_ranges(trial.guess, evidence))
+        return _likely(trial, trial.residual, trial.equal, "exact", note, near())
     if trial.near < NEARLY or trial.guess.listed or not trial.allowed or evidence.window is not None:
         return UNKNOWN
     note = WAYS[sample.grain]
     if trial.near < 1.0:
-        tolerance = Tolerance(atol=trial.allowed)
-        arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
-        note = f"{note}, but {differences(arrays)}"
-    return _likely(trial, trial.residual, trial.equal, sample.grain, note, near_ranges(trial.guess, evidence))
+        tolerance = Tolerance(atol=trial.allowed, rtol=trial.allowed)
+        note = f"{note}, but {differences(*_compared(trial, tolerance))}"
+    return _likely(trial, trial.residual, trial.equal, sample.grain, note, near())
 
 
 WAYS = {
@@ -136,14 +143,20 @@ def _trained(trial: Trial, evidence: Evidence) -> Identification:
     return Identification(trial.recipe, confidence, None, None, "trained", notes, guess=trial.guess)
 
 
+def _compared(trial: Trial, tolerance: Tolerance) -> tuple[list[Figures], list[tuple[int, ...]]]:
+    """Return how the whole arrays of a file compare with the recipe's, and their shapes."""
+    arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
+    return arrays, [a.shape for a, _ in trial.pairs]
+
+
 def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identification:
     """Compare every value of the file with the recipe's: what was found was tried on the first rows."""
-    arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], Tolerance()).figures for a, b in trial.pairs]
+    arrays, shapes = _compared(trial, Tolerance())
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
         return _likely(
-            trial, figures.max_abs, equal, arithmetic, differences(arrays), near_ranges(trial.guess, evidence)
+            trial, figures.max_abs, equal, arithmetic, differences(arrays, shapes), near_ranges(trial.guess, evidence)
         )
     ranges = ranges_of(trial.guess, evidence)
     notes = (*trial.notes, *said(ranges))
@@ -162,7 +175,11 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     if best is None:
         return UNKNOWN
     found: list[Explanation] = [(trial.guess, best, *ends_of(trial.guess, best))]
+    tried = {chosen(trial.guess, "base")} if "base" in trial.guess.free else set()
     for other, span, all_of_it in refined(trial.guess, best):
+        if chosen(other, "base") in tried:  # the narrowest range of it came first
+            continue
+        tried.add(chosen(other, "base"))
         how = explained(other, evidence)
         if how is not None:
             found.append((other, how, span, all_of_it))

@@ -18,6 +18,8 @@ from pecli.measures.samples import Floats, rounded
 from pecli.records import dataclass
 
 ROWS = 192
+FEW = 24  # of them that tell which arithmetics are worth a look at all
+APART = 0.15  # share of these by which one may be worse than the best
 NEIGHBOURS = {"float32": 14, "float16": 8, "bfloat16": 4}
 """Units by which a frequency may be off: exp instead of a power gives up to 9 in float32, an odd base some more."""
 ENOUGH = 0.9  # share of values that must be equal to the bit
@@ -26,6 +28,7 @@ SPREAD = 12.0  # roundings of an angle in float32
 CLOSE = 0.995  # share that must be equal or next to it, where the mathematical library's own cosine shows
 ROUNDED = {"bfloat16": 2.0**-24, "float16": 2.0**-24, "float32": 2.0**-50, "float64": 2.0**-50}
 """What a calculation before the last rounding adds: narrow values come from float32 ones."""
+AFTER = "after"
 ORDER = ("bfloat16", "float16", "float32", "float64")
 
 
@@ -38,7 +41,8 @@ class Arithmetic:
     frequencies, positions, angles : str
         "float64" stands for exact.
     way : str
-        How values came to their type: "" for rounded, "cut", or the type that they were rounded to before.
+        How values came to their type: "" for rounded, "cut", the type that they were rounded to before, or "after":
+        they were multiplied by the magnitude afterwards.
     equal, close : float
         Share of the values reproduced to the bit, and within one unit in the last place.
     bounded : float
@@ -81,27 +85,57 @@ class Arithmetic:
         parts = {"frequencies": self.frequencies, "positions": self.positions, "angles": self.angles}
         coarse = [name for name, kind in parts.items() if kind == self.name]
         said = [] if self.name == "float64" else [f"{' and '.join(coarse)} rounded to {self.name}"]
-        if self.way:
+        if self.way == AFTER:
+            said.append(f"values rounded to {self.grain} before they were multiplied")
+        elif self.way:
             how = "cut, not rounded, to" if self.way == "cut" else f"rounded to {self.way}, then to"
             said.append(f"values {how} {self.grain}")
         return "; ".join(said) or "computed in float64"
 
+    def angles_at(self, positions: Floats) -> Floats:
+        """Return the angles of positions, (n, m), with these roundings."""
+        with np.errstate(invalid="ignore", over="ignore"):  # a position may exceed what a narrow type holds
+            return rounded(np.outer(rounded(positions, self.positions), self.used), self.angles)
+
     def compute(self, positions: Floats) -> tuple[Floats, Floats]:
         """Return cosines and sines, (n, m), with these roundings."""
-        with np.errstate(invalid="ignore", over="ignore"):  # a position may exceed what a narrow type holds
-            angles = rounded(np.outer(rounded(positions, self.positions), self.used), self.angles)
-            return self._sized(np.cos(angles)), self._sized(np.sin(angles))
+        angles = self.angles_at(positions)
+        with np.errstate(invalid="ignore"):
+            return self.valued(np.cos(angles)), self.valued(np.sin(angles))
 
-    def _sized(self, made: Floats) -> Floats:
-        """Return values times the magnitude, as frameworks multiply: both in float32, or in a narrower type."""
+    def valued(self, made: Floats) -> Floats:
+        """Return values times the magnitude, as frameworks multiply: in float32, or in a narrower type after all."""
         if self.way == "cut":
             return _cut(made * self.magnitude)
-        if self.way:
+        if self.way and self.way != AFTER:
             return rounded(rounded(made * self.magnitude, self.way), self.grain)
         if self.magnitude == 1 or self.grain == "float64":
             return rounded(made * self.magnitude, self.grain)
-        factor = rounded(np.array(self.magnitude), "float32")
-        return rounded(rounded(rounded(made, "float32"), self.grain) * factor, self.grain)
+        values, factor = rounded(made, "float32"), rounded(np.array(self.magnitude), "float32")
+        if self.way == AFTER:
+            return rounded(rounded(values, self.grain) * factor, self.grain)
+        return rounded(rounded(values * factor, "float32"), self.grain)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Cosines and sines of some rows, and a unit in the last place of each, (n, m); positions (n,)."""
+
+    positions: Floats
+    cos: Floats
+    sin: Floats
+    units: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, positions: Floats, cos: Floats, sin: Floats, grain: str) -> Shown:
+        """Return rows of a grain."""
+        return cls(positions, cos, sin, (spacing(cos, grain), spacing(sin, grain)))
+
+    def some(self, most: int) -> Shown:
+        """Return so many of the rows, spread over them."""
+        rows = np.unique(np.linspace(0, len(self.positions) - 1, most).astype(np.int64))
+        units = self.units[0][rows], self.units[1][rows]
+        return Shown(self.positions[rows], self.cos[rows], self.sin[rows], units)
 
 
 def _cut(values: Floats) -> Floats:
@@ -126,19 +160,28 @@ def find_arithmetic(
         Type to which they are rounded.
     """
     rows = spread_rows(len(positions))
-    at, cosines, sines = positions[rows], cos[rows], sin[rows]
+    shown = Shown.of(positions[rows], cos[rows], sin[rows], grain)
+    few, ways = shown.some(FEW), list(_ways(frequencies, magnitude, grain))
+    glance = [_scored(way, few) for way in ways] if len(rows) > 2 * FEW else ways
+    best = max(_share(way) for way in glance)
     tried: list[Arithmetic] = []
-    for way in _ways(frequencies, magnitude, grain):
-        tried.append(_scored(way, at, cosines, sines))
-        if tried[-1].equal == 1.0:
-            return tried[-1]
-    if grain == "float32":  # narrower values hide a unit of a frequency
-        tried.append(nearest(tried[1], at, cosines, sines))
+    for number, way in enumerate(glance):
+        if number < 2 or _share(way) >= best - APART:
+            tried.append(_scored(way, shown))
+            if tried[-1].equal == 1.0:
+                return tried[-1]
+    if grain == "float32" and tried[0].bounded >= ENOUGH:  # narrower values hide a unit of a frequency
+        tried.append(nearest(tried[1], shown))
     exact = tried[0]
-    best = max(tried, key=lambda found: (round(found.equal, 3), found.close))
+    found = max(tried, key=lambda found: (round(found.equal, 3), found.close))
     if exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones, unless to the bit
-        return best if best.equal >= ENOUGH or (best.close >= CLOSE and best.equal >= exact.equal) else exact
-    return best if best.fits else max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
+        return found if found.equal >= ENOUGH or (found.close >= CLOSE and found.equal >= exact.equal) else exact
+    return found if found.fits else max(tried, key=lambda found: (found.fits, found.bounded, found.equal))
+
+
+def _share(way: Arithmetic) -> float:
+    """Return how much of some rows an arithmetic explains: to the bit, or within what float32 leaves."""
+    return max(way.equal, way.bounded)
 
 
 def _ways(frequencies: Floats, magnitude: float, grain: str) -> Iterator[Arithmetic]:
@@ -152,6 +195,9 @@ def _ways(frequencies: Floats, magnitude: float, grain: str) -> Iterator[Arithme
         for f, p, a in product((low, "float32"), repeat=3):
             if low in (f, p, a):
                 yield replace(float32, frequencies=f, positions=p, angles=a, used=rounded(single, f))
+    if grain in NEIGHBOURS and grain != "float32" and magnitude != 1:
+        yield replace(exact, way=AFTER)
+        yield replace(float32, way=AFTER)
     if grain == "bfloat16":
         for way in ("cut", "float16", "float32"):
             yield replace(exact, way=way)
@@ -165,31 +211,35 @@ def spread_rows(n: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([np.arange(32), np.linspace(32, n - 1, ROWS - 32).astype(np.int64)]))
 
 
-def _scored(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> Arithmetic:
-    equal, close = _shares(way, positions, cos, sin)
+def _scored(way: Arithmetic, shown: Shown) -> Arithmetic:
+    angles = way.angles_at(shown.positions)
+    with np.errstate(invalid="ignore"):
+        made = np.cos(angles), np.sin(angles)
+    equal, close = _shares(way, made, shown)
     bounded = 0.0
     if way.name in ("float64", "float16", "bfloat16") and not way.way:
-        bounded = _bounded(way, positions, cos, sin)
+        bounded = _bounded(way, angles, made, shown)
     return replace(way, equal=float(equal.mean()), close=float(close.mean()), bounded=bounded)
 
 
-def _shares(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> tuple[Floats, Floats]:
+def _shares(way: Arithmetic, made: tuple[Floats, Floats], shown: Shown) -> tuple[Floats, Floats]:
     """Return which values are equal, and equal or next to it, each (rows, m), cosine and sine averaged."""
-    equal, close = np.zeros(cos.shape), np.zeros(cos.shape)
-    for values, made in zip((cos, sin), way.compute(positions), strict=True):
-        gap = np.abs(made - values)
+    equal, close = np.zeros(shown.cos.shape), np.zeros(shown.cos.shape)
+    for values, real, unit in zip((shown.cos, shown.sin), made, shown.units, strict=True):
+        gap = np.abs(way.valued(real) - values)
         equal += gap == 0
-        close += gap <= 1.01 * spacing(values, way.grain)
+        close += gap <= 1.01 * unit
     return equal / 2, close / 2
 
 
-def nearest(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> Arithmetic:
+def nearest(way: Arithmetic, shown: Shown) -> Arithmetic:
     """Return an arithmetic with each frequency the number of its type near the exact one that does best."""
     best_equal, best_close = np.full(len(way.used), -1.0), np.zeros(len(way.used))
     best, unit = way.used, spacing(way.used, way.frequencies)
     for k in sorted(range(-NEIGHBOURS[way.frequencies], NEIGHBOURS[way.frequencies] + 1), key=abs):
         used = way.used + k * unit
-        equal, close = (share.mean(axis=0) for share in _shares(replace(way, used=used), positions, cos, sin))
+        angles = replace(way, used=used).angles_at(shown.positions)
+        equal, close = (share.mean(axis=0) for share in _shares(way, (np.cos(angles), np.sin(angles)), shown))
         better = equal + close > best_equal + best_close + 1e-9
         best_equal, best_close = np.where(better, equal, best_equal), np.where(better, close, best_close)
         best = np.where(better, used, best)
@@ -198,15 +248,14 @@ def nearest(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> Ari
     return replace(way, used=best, equal=float(best_equal.mean()), close=float(best_close.mean()))
 
 
-def _bounded(way: Arithmetic, positions: Floats, cos: Floats, sin: Floats) -> float:
+def _bounded(way: Arithmetic, angles: Floats, made: tuple[Floats, Floats], shown: Shown) -> float:
     """Return the share of values that differ by no more than float32 angles and the last rounding may make."""
     with np.errstate(invalid="ignore", over="ignore"):
-        angles = rounded(np.outer(rounded(positions, way.positions), way.used), way.angles)
         allowed = way.magnitude * SPREAD * 2.0**-24 * (1 + np.abs(angles))
         good = 0.0
-        for values, function in ((cos, np.cos), (sin, np.sin)):
-            gap = np.abs(function(angles) * way.magnitude - values)
-            good += float((gap <= allowed + 0.51 * spacing(values, way.grain)).mean())
+        for values, real, unit in zip((shown.cos, shown.sin), made, shown.units, strict=True):
+            gap = np.abs(real * way.magnitude - values)
+            good += float((gap <= allowed + 0.51 * unit).mean())
     return good / 2
 
 

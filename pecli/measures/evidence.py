@@ -25,6 +25,9 @@ USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
 MOSTLY = 0.5  # share of a table's values that are numbers
 HUGE = 1e30  # no coordinate's value, but a number that hides one
+TELLING = 64.0  # half units: a smaller number has too few digits to say anything
+UNKNOWN = 10.0  # relative error of what does not show
+LEAST = 4  # frequencies that a vector of them shows
 BLOCK = 1 << 18  # values of an array looked at at a time
 
 
@@ -109,14 +112,14 @@ class Evidence:
         """Readings whose frequencies are a geometric series."""
         if self.given is not None:
             return self.given
-        return tuple(wave for r in self.readings for wave in in_series(r, self.resolution, self.sample.grain))
+        return tuple(wave for r in self.readings for wave in in_series(r, self.sample.grain))
 
     def waves(self, rule: Rule) -> Iterator[Wave]:
         """Yield readings of rotations whose frequencies follow a rule of one's own."""
         if self.given is None:
             for reading in self.readings:
                 if reading.family == "rotary" or (reading.layout == "cos-sin" and not reading.tail):
-                    yield from explain(reading, self.resolution, self.sample.grain, rule)
+                    yield from explain(reading, self.sample.grain, rule)
 
     @cached_property
     def profile(self) -> Profile | None:
@@ -148,12 +151,20 @@ class Evidence:
     def frequencies(self) -> Measured | None:
         """One array of falling numbers from 1, as a module keeps its frequencies; None where it is none."""
         values = self.matrix
-        if values is None or self.integral or min(values.shape) != 1 or values.size < 4:
+        if values is None or self.integral or min(values.shape) != 1:
             return None
-        steps = values.reshape(-1)
-        falls = steps[0] <= 1 and (steps > 0).all() and (np.diff(steps) < 0).all()
+        steps = values.reshape(-1).copy()
         half = spacing(steps, self.sample.grain) / 2 / SAFETY  # a bound, where measured steps have a deviation
-        return Measured(steps, half, float(len(steps))) if falls else None
+        told = int((steps > TELLING * half).sum())  # a narrow type has nothing for the slowest
+        falls = (
+            steps[0] <= 1 and (steps >= 0).all() and (np.diff(steps[:told]) < 0).all() and (np.diff(steps) <= 0).all()
+        )
+        if not falls or told < LEAST:
+            return None
+        later = np.arange(1, len(steps) - told + 1)
+        steps[told:] = steps[told - 1] * (steps[told - 1] / steps[told - 2]) ** later
+        half[told:] = UNKNOWN * steps[told:]
+        return Measured(steps, half, float(len(steps)))
 
     @cached_property
     def square(self) -> Floats | None:
@@ -211,7 +222,7 @@ class Evidence:
         line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
         moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line])
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
-            for wave in in_series(reading, self.resolution, self.sample.grain):
+            for wave in in_series(reading, self.sample.grain):
                 found[wave.spectrum.keys.get("base", "10000")] = None
         if not found and len(line[0]) > 3:
             fastest = fastest_steps(np.concatenate([p[:, moving] for p in line], axis=1), self.resolution)

@@ -55,6 +55,7 @@ class Lone:
             return 0
         errors = 2 * self.measured.errors + 1e-12
         chain, _ = first_row(w[: len(errors)], self.phases, errors)
+        errors = errors * (1 + abs(chain))  # so many rows of what a step may be off by
         found = position_of(w[: len(errors)], self.phases, errors, chain, "exact")
         return None if found is None or abs(found[0] - round(found[0])) > 0.25 else round(found[0])
 

@@ -12,6 +12,7 @@ from pecli.measures.rhythm import TURN, wrap
 Floats = NDArray[np.float64]
 
 MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is looked for
+BACK = 64  # turns before position 0 that are tried too
 ENOUGH = 64  # pairs that settle a position
 CHANCE = 1e-6  # probability of a first position by chance that is believed in
 SPREAD = 12.0  # roundings of an angle by which a framework's value may be off
@@ -43,8 +44,8 @@ def position_of(
         most //= 4
     if most <= 64:
         return None
-    candidates = phases[slow[0]] / w[slow[0]] + np.arange(-64, most) * period
-    tried = len(candidates)
+    turns = _meeting(w, phases, errors, (int(slow[0]), int(slow[1 % len(slow)])), level, most)
+    candidates, tried = phases[slow[0]] / w[slow[0]] + turns * period, BACK + most
     for i in slow[1:]:
         allowed = errors[i] + w[i] * errors[slow[0]] / w[slow[0]] + ROUNDINGS[level] * np.abs(candidates) * w[i] * 4
         candidates = candidates[np.abs(wrap(phases[i] - candidates * w[i])) <= np.minimum(2 * allowed, 2.0)]
@@ -56,6 +57,31 @@ def position_of(
     refined, spread = _refined(w, phases, farthest, candidates)
     good = refined[_agrees(w, phases, farthest, refined)]
     return (float(good[np.abs(good).argmin()]), spread) if len(good) else None
+
+
+def _meeting(w: Floats, phases: Floats, errors: Floats, pair: tuple[int, int], level: str, most: int) -> Floats:
+    """Return the whole turns of one pair, -64 to `most`, at which the phase of another may be the one seen.
+
+    A number of turns is a large part and a small one, and what the other pair turns meanwhile is the sum of theirs:
+    the small parts are sorted, and for every large one those that meet it are looked up.
+    """
+    slow, other = pair
+    turn = TURN * w[other] / w[slow]  # of the other pair, while the slow one goes around
+    rest = phases[other] - phases[slow] * w[other] / w[slow]
+    farthest = most * TURN * w[other] / w[slow]
+    allowed = 2 * (errors[other] + w[other] * errors[slow] / w[slow] + ROUNDINGS[level] * farthest * 4)
+    if slow == other or allowed >= 1.0:
+        return np.arange(-BACK, most, dtype=np.float64)
+    side = math.isqrt(most + BACK) + 1
+    small = np.arange(side) * turn % TURN
+    order = np.argsort(small)
+    ring = np.concatenate([small[order] - TURN, small[order], small[order] + TURN])
+    large = (rest - (np.arange(side) * side - BACK) * turn) % TURN
+    first, stop = np.searchsorted(ring, large - allowed), np.searchsorted(ring, large + allowed, side="right")
+    found = stop - first
+    place = np.arange(found.sum()) + np.repeat(first - (np.cumsum(found) - found), found)
+    turns: Floats = np.repeat(np.arange(side), found) * side - BACK + order[place % side].astype(np.float64)
+    return np.sort(turns[turns < most])
 
 
 def _certain(allowed: Floats, tried: int) -> bool:

@@ -7,11 +7,13 @@ row; the table is one if it is the same for all pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.measures.rhythm import Rhythm, measure
 from pecli.measures.samples import Floats, Sample
 from pecli.records import dataclass
 
@@ -44,6 +46,8 @@ class Reading:
         What the columns after the pairs are: "", "zero" or "sine".
     places : tuple of (int, index)
         Where the two parts stand: array and columns; then where they stand again.
+    resolution : float
+        Of the values, relative.
     """
 
     family: str
@@ -55,8 +59,9 @@ class Reading:
     blank: tuple[int, ...] = ()
     tail: str = ""
     places: Places = ()
+    resolution: float = 2.0**-24
 
-    @property
+    @cached_property
     def magnitude(self) -> float:
         """Size of the pairs: from those that go around, whose roundings cancel in the mean."""
         squares = self.first**2 + self.second**2
@@ -76,6 +81,11 @@ class Reading:
         by_first = np.copysign(np.arccos(first), second)
         angles = np.where(np.abs(second) < np.abs(first), by_second, by_first)
         return np.exp(1j * angles)
+
+    @cached_property
+    def rhythm(self) -> Rhythm:
+        """How fast the pairs turn, where the values are as coarse as `resolution`."""
+        return measure(self.turning, self.resolution)
 
 
 def readings(sample: Sample) -> Iterator[Reading]:
@@ -195,7 +205,7 @@ def _checked(
     if rows.stop - rows.start < 2:
         return
     blank = tuple(int(i) for i in np.flatnonzero(finite & ~filled))
-    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, tail, places)
+    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, tail, places, resolution)
 
 
 def longest_run(good: NDArray[np.bool_]) -> slice:

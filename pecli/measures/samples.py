@@ -126,12 +126,9 @@ def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:
 def grain(planes: list[Plane], dtype: str) -> str:
     """Return the coarsest floating type that holds every value of the planes exactly."""
     order = ["bfloat16", "float16", "float32", "float64"]
-    if dtype in ("bfloat16", "float16"):
-        return dtype
-    for kind in order[: 2 if dtype in ("float32", "complex64") else 3]:
-        if all(holds(plane.values, kind) for plane in planes):
-            return kind
-    return "float32" if dtype in ("float32", "complex64") else "float64"
+    own = {"complex64": "float32"}.get(dtype, dtype if dtype in order else "float64")
+    coarser = order[: order.index(own)]
+    return next((kind for kind in coarser if all(holds(plane.values, kind) for plane in planes)), own)
 
 
 def holds(values: Floats, kind: str) -> bool:

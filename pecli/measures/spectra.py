@@ -29,6 +29,7 @@ LEVELS = {"exact": 0.0, "float64": 2.0**-45, "float32": 2.0**-20, "float16": 2.0
 
 COMMON_BASES = tuple(map(Decimal, USUAL_BASES))
 USUAL_BASE = Decimal(10000)
+LEAST_BASE, LARGEST_BASE = Decimal("1e-6"), Decimal("1e30")
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
 SHIFTED = 2.5  # digits that a shift counts for: a base that fits with it by chance is one or two digits shorter
@@ -159,39 +160,44 @@ def shift_keys(shift: float) -> dict[str, str]:
 
 def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) -> Iterator[Spectrum]:
     i = np.arange(len(measured.steps), dtype=np.float64)
-    seen: set[tuple[Decimal, Fraction]] = set()
-    for width, base in _bases(measured, line, half, i):
-        if not 1e-6 <= base <= 1e30:
-            continue
-        exponents = i / half * math.log(float(base))
+    weights = measured.errors.min() ** 2 / measured.errors**2
+    found: dict[tuple[Decimal, Fraction], float] = {}
+    for width, base in _bases(line, half):
         # with the base settled the step is the mean of what is left, and only that
-        rest = measured.logs + exponents
-        weights = measured.errors.min() ** 2 / measured.errors**2
+        rest = measured.logs + i / half * math.log(float(base))
         top = float(weights @ rest / weights.sum())
-        for step, step_cost in steps_near(top, float(measured.errors.min()) * width):
-            if (base, step) in seen:
-                continue
-            seen.add((base, step))
-            frequencies = np.exp(-exponents)
-            if measured.fits(frequencies, float(step)):
-                own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
-                cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (SHIFTED if keys else 0)
-                yield Spectrum(own, step, frequencies, cost)
+        for step, cost in steps_near(top, float(measured.errors.min()) * width):
+            found.setdefault((base, step), cost)
+    for step, cost in {step: cost for (_, step), cost in found.items()}.items() or [(Fraction(1), 0.0)]:
+        common = _allowed(measured, half, i, step)
+        if common is not None:
+            found.setdefault((common, step), cost)
+    for (base, step), step_cost in found.items():
+        frequencies = np.exp(-i / half * math.log(float(base)))
+        if measured.fits(frequencies, float(step)):
+            own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
+            cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (SHIFTED if keys else 0)
+            yield Spectrum(own, step, frequencies, cost)
 
 
-def _bases(measured: Measured, line: Line, half: float, i: Floats) -> Iterator[tuple[float, Decimal]]:
-    """Yield short bases, and how many errors wide they were looked for: near the line, and where all pairs allow."""
+def _bases(line: Line, half: float) -> Iterator[tuple[float, Decimal]]:
+    """Yield short bases near the line, and how many errors wide they were looked for."""
     if line.slope * half > LARGEST_LOG:
         return
     middle = math.exp(line.slope * half)
     for width in (1.0, 3.0, 0.3):
         spread = min(width * line.slope_error * half, 0.7)
-        yield width, shortest(middle * math.exp(-spread), middle * math.exp(spread))
-    errors = np.minimum(measured.errors, 1.0)
-    low = float(np.max(-(measured.logs[1:] + errors[1:]) * half / i[1:]))
-    high = float(np.min(-(measured.logs[1:] - errors[1:]) * half / i[1:]))
-    if low <= high < LARGEST_LOG:
-        yield 1.0, shortest(math.exp(low), math.exp(high))
+        base = shortest(middle * math.exp(-spread), middle * math.exp(spread))
+        if LEAST_BASE <= base <= LARGEST_BASE:
+            yield width, base
+
+
+def _allowed(measured: Measured, half: float, i: Floats, step: Fraction) -> Decimal | None:
+    """Return the shortest base that all pairs allow, where rows are so far apart."""
+    logs, errors = measured.logs[1:] - math.log(step), np.minimum(measured.errors[1:], 1.0)
+    low, high = float(np.max(-(logs + errors) * half / i[1:])), float(np.min(-(logs - errors) * half / i[1:]))
+    base = shortest(math.exp(low), math.exp(high)) if low <= high < LARGEST_LOG else Decimal(0)
+    return base if LEAST_BASE <= base <= LARGEST_BASE else None
 
 
 def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
@@ -227,9 +233,8 @@ def gone_around(measured: Floats, errors: Floats, half: float) -> Iterator[Spect
             continue
         for base in COMMON_BASES:
             frequencies = np.exp(-i / (half - shift) * math.log(float(base)))
-            for step in STEPS:
-                rest = frequencies * step - measured
-                if (np.abs(rest - 2 * np.pi * np.round(rest / (2 * np.pi))) <= errors * (1 + step * frequencies)).all():
-                    keys = {} if base == 10000 else {"base": number_text(base)}
-                    keys |= shift_keys(shift)
-                    yield Spectrum(keys, Fraction(step), frequencies, digits(base) + 2.0)
+            rest = np.outer(STEPS, frequencies) - measured
+            rest -= 2 * np.pi * np.round(rest / (2 * np.pi))
+            for step in np.array(STEPS)[(np.abs(rest) <= errors * (1 + np.outer(STEPS, frequencies))).all(axis=1)]:
+                keys = {} if base == 10000 else {"base": number_text(base)}
+                yield Spectrum(keys | shift_keys(shift), Fraction(int(step)), frequencies, digits(base) + 2.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -11,12 +11,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.measures.arithmetics import spacing
 from pecli.measures.phase_lines import Lines, phase_lines
 from pecli.measures.placing import ROUNDINGS, SPREAD, position_of
 from pecli.measures.readings import Reading
-from pecli.measures.rhythm import Rhythm, measure
+from pecli.measures.rhythm import Rhythm
 from pecli.measures.samples import rounded
-from pecli.measures.spectra import LEVELS, Measured, Spectrum, gone_around, series
+from pecli.measures.spectra import LEVELS, SAFETY, Measured, Spectrum, gone_around, series
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest
 
 Floats = NDArray[np.float64]
@@ -26,8 +27,13 @@ Rule = Callable[[Measured], Iterator[Spectrum]]
 LEAST_ROWS = 8  # that show frequencies of a narrow arithmetic
 NARROW = ("float16", "bfloat16")
 MOST_RULES = 12  # of one arithmetic that are placed: the cheapest
+TELLING = 4  # pairs that are cosines and sines in one way alone
 LEAST_TELLING = 0.2  # share of the values that must say something
 
+SHOWN = 0.9  # share of the pairs that must show the frequency of a narrow type
+SHARP = 0.4  # share of the pairs whose frequency must be known to less than half a unit
+ROUNDED_TWICE = 1 + 2.0**-10  # half a unit of a narrow type, of numbers that were rounded to float32 before
+STEPPED = 2.0**-22  # what multiplying in float32 may change of a size
 CUT = 2  # half units of a type by which values that were cut to it, not rounded, may be shorter: all of one
 
 
@@ -45,8 +51,6 @@ class Wave:
         The arithmetic within whose error it fits.
     magnitude : Decimal
         Size of the pairs.
-    resolution : float
-        Of the values, relative.
     chosen : (n,) float64, optional
         Positions of the reading's rows, where they are not evenly spaced.
     used : (m,) float64, optional
@@ -59,9 +63,13 @@ class Wave:
     start: Decimal
     level: str
     magnitude: Decimal
-    resolution: float
     chosen: Floats | None = None
     used: Floats | None = None
+
+    @property
+    def resolution(self) -> float:
+        """Of the values, relative."""
+        return self.reading.resolution
 
     @property
     def step(self) -> Fraction:
@@ -115,21 +123,22 @@ class Wave:
         return float((gap / (allowed + self.resolution * 1.01))[telling].max(initial=0.0))
 
 
-def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, around: bool = False) -> Iterator[Wave]:
+def explain(reading: Reading, grain: str, rule: Rule, *, around: bool = False) -> Iterator[Wave]:
     """Yield what a reading may be by a rule, the finest arithmetic that explains it alone.
 
     Parameters
     ----------
     reading : Reading
-    resolution, grain : float, str
-        Of the values: how coarse they are, and the type that holds them.
+    grain : str
+        The type that holds the values.
     rule : callable
         What the frequencies may be.
     around : bool
         Try usual series for pairs that may all have gone around between two rows, instead of the rule.
     """
-    rhythm = measure(reading.turning, resolution)
-    tolerance = 4 * max(resolution, float(np.median(rhythm.scatter)))
+    rhythm = reading.rhythm
+    tolerance = 4 * max(reading.resolution, float(np.median(rhythm.scatter)))
+    settled = False
     for lines in phase_lines(rhythm, tolerance):
         moving = ~lines.resting
         turning = int(moving.sum())
@@ -140,19 +149,24 @@ def explain(reading: Reading, resolution: float, grain: str, rule: Rule, *, arou
             if (level == "float64" and grain != "float64") or (level in NARROW and few):
                 continue
             found = False
-            spectra = _around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule)
-            for spectrum in sorted((s for s in spectra if (s.frequencies > 0).all()), key=lambda s: s.cost)[
-                :MOST_RULES
-            ]:
+            spectra = list(_around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule))
+            ways = _sharper(reading, lines, level, rule, spectra) if level in NARROW else []
+            for spectrum, used in ways or _cheapest((s, None) for s in spectra):
                 own = replace(lines, steps=_with_turns(lines, spectrum)) if around else lines
-                ways = [rounded(spectrum.frequencies, level), None] if level in NARROW else [None]
-                waves = (_placed(resolution, reading, rhythm, own, spectrum, level, used) for used in ways)
+                given = [rounded(spectrum.frequencies, level), None] if level in NARROW and used is None else [used]
+                waves = (
+                    _placed(reading, rhythm, own, spectrum, level, used, far=bool(ways) or used is None)
+                    for used in given
+                )
                 wave = next((wave for wave in waves if wave is not None), None)
                 if wave is not None:
                     found = True
                     yield wave
+            settled = settled or (found and level not in NARROW)
             if found and level != "float16":  # what fits either narrow type may be of the other
                 break
+        if settled and turning >= TELLING:
+            return
 
 
 def _ruled(reading: Reading, lines: Lines, level: str, rule: Rule) -> Iterator[Spectrum]:
@@ -171,6 +185,36 @@ def _around(reading: Reading, rhythm: Rhythm, lines: Lines, level: str) -> Itera
         yield from gone_around(sign * rhythm.steps, errors, half)
 
 
+def _cheapest(ways: Iterable[tuple[Spectrum, Floats | None]]) -> list[tuple[Spectrum, Floats | None]]:
+    return sorted((way for way in ways if (way[0].frequencies > 0).all()), key=lambda way: way[0].cost)[:MOST_RULES]
+
+
+def _sharper(
+    reading: Reading, lines: Lines, level: str, rule: Rule, coarse: list[Spectrum]
+) -> list[tuple[Spectrum, Floats | None]]:
+    """Return rules for frequencies that were rounded to a narrow type and nothing else was, with these frequencies.
+
+    The pairs then turn by numbers of that type, which show, and what each was rounded from lies half a unit from it.
+    """
+    moving = ~lines.resting
+    steps, errors = lines.steps[moving], SAFETY * lines.errors[moving] + STEPPED * lines.steps[moving]
+    found: dict[str, tuple[Spectrum, Floats | None]] = {}
+    for by in dict.fromkeys([Fraction(1), *(s.step for s in coarse)]):  # frequencies divided before, or positions
+        held = rounded(steps / float(by), level)
+        half = spacing(held, level) / 2 * ROUNDED_TWICE
+        sharp = errors < half * float(by) / 2
+        shown = (np.abs(held * float(by) - steps) <= errors) & (held > 0)
+        if not (coarse and sharp.mean() >= SHARP and shown[sharp].mean() >= SHOWN):
+            continue
+        bounds = np.where(sharp, half / held, errors / steps + half / held)
+        for width in _halves(reading, len(moving)):
+            for spectrum in rule(Measured(np.where(sharp, held * float(by), steps), bounds, width)):
+                share = float(by / spectrum.step)
+                used = np.where(sharp, held, rounded(spectrum.frequencies / share, level)) * share
+                found.setdefault(f"{spectrum.step}{spectrum.keys}", (spectrum, used))
+    return _cheapest(found.values())
+
+
 def _with_turns(lines: Lines, spectrum: Spectrum) -> Floats:
     full = lines.steps.copy()
     full[~lines.resting] = spectrum.frequencies * float(spectrum.step)
@@ -184,10 +228,10 @@ def _halves(reading: Reading, m: int) -> list[float]:
     return [float(m)]
 
 
-def in_series(reading: Reading, resolution: float, grain: str) -> tuple[Wave, ...]:
+def in_series(reading: Reading, grain: str) -> tuple[Wave, ...]:
     """Return the readings of frequencies as a geometric series; usual ones where every pair has gone around."""
-    found = tuple(explain(reading, resolution, grain, series))
-    return found or tuple(explain(reading, resolution, grain, series, around=True))
+    found = tuple(explain(reading, grain, series))
+    return found or tuple(explain(reading, grain, series, around=True))
 
 
 def underflowed(wave: Wave) -> bool:
@@ -202,23 +246,24 @@ def underflowed(wave: Wave) -> bool:
 
 
 def _placed(
-    resolution: float,
     reading: Reading,
     rhythm: Rhythm,
     lines: Lines,
     spectrum: Spectrum,
     level: str,
     used: Floats | None,
+    *,
+    far: bool,
 ) -> Wave | None:
     """Find the first position for a rule, whose frequencies may have been rounded to a narrow type."""
-    moving = ~lines.resting
+    moving, resolution = ~lines.resting, reading.resolution
     w, phases = spectrum.frequencies if used is None else used, lines.phases[moving]
     if not (w > 0).all():
         return None
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
     chain = lines.first * step
-    best = position_of(w, phases, errors, chain, level if used is None else "float32", far=used is None)
+    best = position_of(w, phases, errors, chain, level if used is None else "float32", far=far)
     if best is None:
         return None
     position, spread = best
@@ -226,11 +271,11 @@ def _placed(
     row0 = sign * position - (-1 if lines.backward else 1) * step * reading.rows.start
     size = reading.magnitude
     scale = max(resolution / math.sqrt(max(1, reading.first.size)) * 4, 1e-15)
-    loose = max(scale, ROUNDINGS[level])
+    loose = max(scale, min(ROUNDINGS[level], STEPPED))  # narrow angles leave a cosine and a sine of one angle
     cut = 1 - CUT * resolution <= size < 1  # values cut to a narrow type, not rounded, are shorter by so much
     magnitude = Decimal(1) if cut else shortest(size * (1 - loose), size * (1 + loose))
     for start in _starts(row0, spread, spectrum.step):
-        wave = Wave(reading, lines, spectrum, start, level, magnitude, resolution, used=used)
+        wave = Wave(reading, lines, spectrum, start, level, magnitude, used=used)
         if wave.misfit() <= 1.0:
             return wave
     return None

@@ -16,6 +16,7 @@ from pecli.numbers.shortest import digits, near
 from pecli.numbers.text import join_list
 
 CHOSEN = 5  # digits of a number that somebody gave; drawn and trained ones have more
+FIT = 2.0**-42  # relative error of the numbers themselves, by logarithms in double precision
 FITTED = 1e-5  # relative error of a curve through all points that two numbers describe
 
 
@@ -35,7 +36,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
 
 def _guess(kind: str, pairs: list[tuple[float, float]], profile: Profile, resolution: float) -> Guess:
-    loose = LOOSE * resolution
+    loose = max(LOOSE * resolution, FIT)
     first, second = [near(a, loose) for a, _ in pairs], [near(b, 4 * loose) for _, b in pairs]
     short = max(map(digits, [*first, *second])) <= CHOSEN
     if not short:  # drawn or trained: the nearest numbers, not the shortest

@@ -17,6 +17,7 @@ from pecli.numbers.text import number_text
 
 Floats = NDArray[np.float64]
 TURN = 2 * math.pi
+SHOWN = 0.5  # relative error of a frequency that shows at all
 LARGEST_BASE = Decimal("1e30")
 FACTORS = ("2", "4", "8", "16", "32", "40", "64", "128", "2.5")
 NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
@@ -55,15 +56,20 @@ class Slowing:
         found: Floats = self.ratio * self.errors / abs(1 - 1 / float(self.factor))
         return found
 
+    def follows(self, measured: Measured, ratio: Floats) -> NDArray[np.bool_]:
+        """Whether frequencies slowed by `ratio`, (..., m), are those measured."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = np.abs(measured.logs - np.log(self.plain * ratio) - math.log(float(self.step)))
+        return np.asarray((gaps <= measured.errors).all(axis=-1))
+
     def tested(self, measured: Measured, ratio: Floats, keys: dict[str, str], cost: float) -> Iterator[Spectrum]:
         """Yield a scaling's keys if frequencies slowed by `ratio`, (m,), are those measured."""
-        keys = {**keys, "factor": number_text(self.factor)}
-        if self.base != 10000:
-            keys["base"] = number_text(self.base)
-        frequencies = self.plain * ratio
-        if measured.fits(frequencies, float(self.step)):
+        if self.follows(measured, ratio):
+            keys = {**keys, "factor": number_text(self.factor)}
+            if self.base != 10000:
+                keys["base"] = number_text(self.base)
             total = cost + digits(self.factor) + digits(self.base) + (0 if self.step == 1 else 2)
-            yield Spectrum(keys, self.step, frequencies, total, float(self.factor))
+            yield Spectrum(keys, self.step, self.plain * ratio, total, float(self.factor))
 
 
 @dataclass(frozen=True)
@@ -189,7 +195,10 @@ def _parallel(measured: Measured, fast: int, slow: int) -> Line:
 
 def _factors(slowing: Slowing) -> list[Decimal]:
     """Return what the slowest pairs may be slowed by; where the ramp does not end, the usual factors too."""
-    last, error = slowing.ratio[-1], slowing.errors[-1]
+    shown = np.flatnonzero(slowing.errors < SHOWN)
+    if not len(shown):
+        return []
+    last, error = slowing.ratio[shown[-1]], slowing.errors[shown[-1]]
     seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
     found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and seen != 1 else []
     found += [Decimal(f) for f in FACTORS if 1 < 1.001 / last < float(f) and Decimal(f) not in found]

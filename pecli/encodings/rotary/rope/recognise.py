@@ -15,11 +15,10 @@ from pecli.encodings.rotary.rope.ramps import PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
-from pecli.measures.placing import ROUNDINGS
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
 from pecli.measures.wave_keys import rows_between, table_keys
-from pecli.measures.waves import Wave, underflowed
+from pecli.measures.waves import NARROW, Wave, underflowed
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest  # fmt: skip
 from pecli.numbers.text import join_list, number_text
@@ -100,7 +99,7 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     slow = table is None or (
         spectrum.step < 1
         and decimal_exactly(inverse)
-        and digits(as_decimal(inverse)) <= digits(as_decimal(spectrum.step))
+        and (wave.level in NARROW or digits(as_decimal(inverse)) <= digits(as_decimal(spectrum.step)))
     )
     for more, cost in _magnitudes(wave, keys):
         own, total = {**keys, **more}, spectrum.cost + cost
@@ -119,7 +118,7 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
 
 def _magnitudes(wave: Wave, keys: dict[str, str]) -> Iterator[tuple[dict[str, str], float]]:
     """Yield the parameters that give the size of the pairs."""
-    loose = max(2.0**-20, 4 * ROUNDINGS[wave.level], wave.resolution)
+    loose = max(2.0**-20, wave.resolution)
     return _sized(keys, PairSize(wave.magnitude, wave.reading.magnitude, loose, wave.spectrum.factor))
 
 

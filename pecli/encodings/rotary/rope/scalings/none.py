@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,19 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 
 
 def _sizes(size: PairSize) -> Iterator[tuple[dict[str, str], float]]:
-    """Yield nothing for a size of 1, and for another a magnitude that is given: YaRN's of a factor of 1."""
+    """Yield nothing for a size of 1, and for another a magnitude that is given: YaRN's of a factor of 1.
+
+    A usual factor's magnitude comes first: where its ramp begins after the last pair, it is all that shows of it.
+    """
+    from pecli.encodings.rotary.rope.ramps import FACTORS
+
     if size.near(1.0):
         yield {}, 0.0
     else:
         given = {"scaling": "yarn", "factor": "1", "original-max": "4096"}
+        for usual in (0.1 * math.log(float(factor)) + 1 for factor in FACTORS):
+            if size.near(usual):
+                yield {**given, "attention-factor": f"{usual:.17g}"}, 4.0
         yield {**given, "attention-factor": number_text(size.magnitude)}, float(digits(size.magnitude)) + 2
 
 

@@ -107,7 +107,7 @@ def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
         if (
             not 1 < factor <= LARGEST_FACTOR
             or digits(factor) > 3
-            or digits(common) + digits(factor) + GAIN > digits(base)
+            or digits(common) + digits(factor) + GAIN + (common != COMMON_BASES[0]) > digits(base)
         ):
             continue
         grown = float(common) * float(factor) ** (1 / exponent)

@@ -64,16 +64,18 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
     if len(done) == 0 and len(inside) >= 2:  # the ramp ends beyond the last pair
         rise = float(np.polyfit(inside, along[inside], 1)[0])
         high = round(low + 1 / rise) if rise > 0 else m
-    if len(inside) or high - low <= 1:
+    whole = _ratio(m, low, high, f)
+    if (len(inside) or high - low <= 1) and slowing.follows(measured, whole).all():
         for keys, cost in _whole_ends(float(slowing.base), low, high, m):
-            yield from slowing.tested(measured, _ratio(m, low, high, f), keys, cost)
+            yield from slowing.tested(measured, whole, keys, cost)
     if len(inside) < 2:  # too few to fit two ends: usual ones
-        log = math.log(float(slowing.base)) / m
+        log, lengths = math.log(float(slowing.base)) / m, np.array(NICE, np.float64)[:, None]
         for fast, slow in BETAS[:USUAL]:
-            for length in NICE:
-                ends = math.log(length / TURN / fast) / log, math.log(length / TURN / slow) / log
-                keys = _lengths(length, fast, slow, {"truncate": "false"})
-                yield from slowing.tested(measured, _ratio(m, max(ends[0], 0), ends[1], f), keys, 1.0)
+            first, last = (np.log(lengths / TURN / beta) / log for beta in (fast, slow))
+            ratios = _ratio(m, np.maximum(first, 0), last, f)
+            for k in np.flatnonzero(slowing.follows(measured, ratios)):
+                keys = _lengths(NICE[k], fast, slow, {"truncate": "false"})
+                yield from slowing.tested(measured, ratios[k], keys, 1.0)
     if len(inside) >= 2:
         rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
         ends = (-start / rise, (1 - start) / rise) if rise > 0 else (0.0, 0.0)
@@ -83,8 +85,9 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
                 yield from slowing.tested(measured, _exact_ratio(slowing, keys), keys, cost)
 
 
-def _ratio(m: int, low: float, high: float, f: float) -> Floats:
-    ramp = np.clip((np.arange(m) - low) / max(high - low, 1e-3), 0, 1)
+def _ratio(m: int, low: float | Floats, high: float | Floats, f: float) -> Floats:
+    """Return by how much ramps between some ends slow each pair, (..., m)."""
+    ramp = np.clip((np.arange(m) - low) / np.maximum(high - low, 1e-3), 0, 1)
     found: Floats = 1 - ramp + ramp / f
     return found
 
