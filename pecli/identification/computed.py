@@ -180,7 +180,8 @@ def _bounds(
 
     If a base is asked for, those that hold it.
     """
-    shown = [(_second_row(found), "bfloat16"), (found.how.used, found.how.frequencies)]
+    narrow = found.how.frequencies if found.how.frequencies in NARROW else "bfloat16"
+    shown = [(_second_row(found, narrow), narrow), (found.how.used, found.how.frequencies)]
     if found.how.frequencies in NARROW and base is None:
         shown.append((found.nearest(), found.how.frequencies))
     for used, kind in shown:
@@ -271,10 +272,10 @@ def _allowed(rests: Sequence[Floats], slopes: Sequence[Floats], loose: Sequence[
     return low, high
 
 
-def _second_row(found: Workings) -> Floats | None:
-    """Return the frequencies that the row of position 1 shows, rounded to bfloat16: its angles are they themselves."""
+def _second_row(found: Workings, kind: str) -> Floats | None:
+    """Return the frequencies that the row of position 1 shows, rounded to a type: its angles are they themselves."""
     at = (1 - found.start) / found.step - found.reading.rows.start
     if at != int(at) or not 0 <= at < len(found.reading.first):
         return None
     cos, sin = found.parts
-    return rounded(np.arctan2(sin[int(at)], cos[int(at)]), "bfloat16")
+    return rounded(np.arctan2(sin[int(at)], cos[int(at)]), kind)

@@ -115,6 +115,8 @@ def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str
         if told is None:
             return None
         rest, slope, half, size = told
+        kept = np.abs(rest) <= OUTLYING * np.maximum(half, np.median(np.abs(rest)))
+        rest, slope, half, size = rest[kept], slope[kept], half[kept], size[kept]
         total = float(slope @ slope)
         mean = float(slope @ rest) / total
         error = float(np.sqrt(((rest - slope * mean) ** 2).mean() / total)) + SETTLED

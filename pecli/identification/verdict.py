@@ -111,7 +111,12 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
         return _likely(trial, trial.residual, trial.equal, "exact", note, near())
-    if trial.near < NEARLY or trial.guess.listed or not trial.allowed or evidence.window is not None:
+    if (
+        trial.near < (INTACT if two_ways else NEARLY)
+        or trial.guess.listed
+        or not trial.allowed
+        or evidence.window is not None
+    ):
         return UNKNOWN
     note = WAYS[sample.grain]
     if trial.near < 1.0:

@@ -15,7 +15,7 @@ from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
-from pecli.measures.sides import UNCHANGED, Sides, sides_of
+from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
 from pecli.measures.spectra import SAFETY, Measured
 from pecli.measures.waves import Rule, Wave, explain, in_series
 from pecli.numbers.shortest import shortest
@@ -219,8 +219,10 @@ class Evidence:
         """
         found: dict[str, None] = {}
         body = slice(sides.prefix, len(self.points[0]) - sides.suffix)
-        line = [np.median(p[body].reshape(-1, sides.lengths[-1], p.shape[1]), axis=0) for p in self.points]
-        moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line])
+        lines = [p[body].reshape(-1, sides.lengths[-1], p.shape[1]) for p in self.points]
+        line = [np.median(rows, axis=0) for rows in lines]
+        same = [alike(rows, 0, UNCHANGED * np.abs(rows).max()) for rows in lines]
+        moving = np.logical_or.reduce([np.ptp(p, axis=0) > UNCHANGED for p in line]) & np.logical_and.reduce(same)
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.sample.grain):
                 found[wave.spectrum.keys.get("base", "10000")] = None

@@ -62,15 +62,15 @@ def _sides(body: Floats) -> Iterator[Sides]:
     scale = 1e-6 * np.abs(columns).max()
     for width in (w for w in range(2, n) if n % w == 0):
         rows = columns.reshape(n // width, width, -1)
-        along = _alike(rows, 0, scale)  # the same in every row: the column counts
-        down = _alike(rows, 1, scale)  # the same along a row: the row counts
+        along = alike(rows, 0, scale)  # the same in every row: the column counts
+        down = alike(rows, 1, scale)  # the same along a row: the row counts
         share = float(min(along.mean(), down.mean()))
         if share >= LEAST and float((along | down).mean()) > 0.9:
             yield Sides((n // width, width), shares=share)
             yield from _frames(columns, n, width, float(along.mean()))
 
 
-def _alike(rows: Floats, axis: int, scale: float) -> NDArray[np.bool_]:
+def alike(rows: Floats, axis: int, scale: float) -> NDArray[np.bool_]:
     """Return which columns are the same along an axis, in most points: others may be spoiled."""
     with np.errstate(over="ignore", invalid="ignore"):
         same = np.abs(rows - np.median(rows, axis=axis, keepdims=True)) <= scale

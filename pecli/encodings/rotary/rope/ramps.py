@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 TURN = 2 * math.pi
 SHOWN = 0.5  # relative error of a frequency that shows at all
 LARGEST_BASE = Decimal("1e30")
+LEAST_SLOWING = Decimal("0.05")  # what a factor differs from 1 by: a smaller one is a rounding
 FACTORS = ("2", "4", "8", "16", "32", "40", "64", "128", "2.5")
 NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
 """Lengths that models are trained on."""
@@ -200,7 +201,7 @@ def _factors(slowing: Slowing) -> list[Decimal]:
         return []
     last, error = slowing.ratio[shown[-1]], slowing.errors[shown[-1]]
     seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
-    found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and seen != 1 else []
+    found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and abs(seen - 1) >= LEAST_SLOWING else []
     found += [Decimal(f) for f in FACTORS if 1 < 1.001 / last < float(f) and Decimal(f) not in found]
     return found
 

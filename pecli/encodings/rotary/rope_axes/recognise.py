@@ -11,6 +11,8 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
 from pecli.measures.sides import UNCHANGED, Sides
 
+MOSTLY = 0.5  # share of the lines along a side in which a pair moves that turns with it: one value may be spoiled
+
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield a block of pairs for each side of the grids that they follow."""
@@ -28,7 +30,7 @@ def _widths(cos: Floats, sin: Floats, sides: Sides) -> dict[str, str] | None:
     count, lengths = cos.shape[1], list(sides.lengths)
     cube = np.concatenate([cos[body], sin[body]], axis=1).reshape(*lengths, -1)
     moves = np.stack(
-        [(np.ptp(cube, axis=a) > UNCHANGED).reshape(-1, 2 * count).any(axis=0) for a in range(len(lengths))]
+        [(np.ptp(cube, axis=a) > UNCHANGED).reshape(-1, 2 * count).mean(axis=0) > MOSTLY for a in range(len(lengths))]
     )
     moves = moves[:, :count] | moves[:, count:]
     owner = np.where(moves.any(axis=0), moves.argmax(axis=0), -1)
