@@ -22,12 +22,13 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
+    counted = total.beyond == total.unequal  # rows are counted that are not equal, whatever is allowed
     if low == high:
         where = f"in row {low}"
-    elif all(rows == high - low + 1 for _, _, rows in wrong):
+    elif counted and all(rows == high - low + 1 for _, _, rows in wrong):
         where = f"in every row from {low} to {high}"
     else:
-        count = f"{wrong[0][2]} rows, " if len({rows for _, _, rows in wrong}) == 1 else ""
+        count = f"{wrong[0][2]} rows, " if counted and len({rows for _, _, rows in wrong}) == 1 else ""
         where = f"in {count}the first {low} and the last {high}" if count else f"between row {low} and row {high}"
     return f"{total.beyond} of {total.compared} values differ{nan}, {where}"
 

@@ -14,6 +14,8 @@ LEAST = 400  # values that tell a distribution
 POINTS = 512  # quantiles that are compared
 CRITICAL = 1.2  # times 1/sqrt(n): distance of distribution functions that one sample in ten thousand exceeds
 # Lilliefors' limit is 1.03 at one in a hundred where mean and deviation are those of the sample
+CENTRED = 2.2  # the same where the two ends alone are those of the sample: Kolmogorov's own limit
+BEYOND = 9.2  # values expected farther out than the farthest, which one sample in ten thousand does without
 TRUNCATED = 2.0  # deviations at which frameworks cut a normal distribution
 
 
@@ -49,9 +51,12 @@ def distribution_of(values: Floats, mean: float, deviation: float) -> str:
         ),
         f"as drawn from a uniform distribution from {low:.4g} to {high:.4g}": lambda v: (v - low) / (high - low),
     }
+    if len(values) * 2 * _normal(-bound / deviation) > BEYOND:  # so many, and none is as far out
+        del laws["as drawn from a normal distribution"]
     gaps = {words: max(abs(law(float(v)) - s) for v, s in zip(x, share, strict=True)) for words, law in laws.items()}
     words = min(gaps, key=lambda name: gaps[name])
-    return words if gaps[words] * math.sqrt(len(values)) <= CRITICAL else "values"
+    critical = CRITICAL if "a normal" in words else CENTRED
+    return words if gaps[words] * math.sqrt(len(values)) <= critical else "values"
 
 
 def _normal(z: float) -> float:

@@ -19,7 +19,7 @@ from pecli.records import dataclass
 
 Places = tuple[tuple[int, Any], ...]
 ALL, EVEN, ODD = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2]
-MOSTLY = 0.5  # share of the rows that tell how columns are laid out
+MANY = 0.4  # share of the rows that tell how columns are laid out
 LEAST_ROWS = 8  # that a reading goes by where others are spoiled
 ROUND = 6.0  # roundings by which a sum of squares may be off, both parts and an arithmetic of its own included
 
@@ -148,10 +148,10 @@ def doublings(width: int) -> list[tuple[str, Any, Any]]:
 
 
 def twice(values: Floats, left: Any, right: Any) -> bool:
-    """Whether most rows hold the same in two sets of columns; some may be spoiled."""
+    """Whether many rows hold the same in two sets of columns; others may be spoiled."""
     a, b = values[left], values[right]
     same: NDArray[np.bool_] = ((a == b) | (np.isnan(a) & np.isnan(b))).all(axis=1)
-    return bool(same.mean() > MOSTLY)
+    return bool(same.mean() > MANY)
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:

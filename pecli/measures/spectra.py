@@ -34,6 +34,7 @@ LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
 SHIFTED = 2.5  # digits that a shift counts for: a base that fits with it by chance is one or two digits shorter
 MISFIT = 2.0  # errors by which pairs may lie off the line that is nearest to all: another one may be within them
+UNCHOSEN = Decimal("1e-5")  # difference of a step from 1 that roundings leave and nobody chooses
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
 
@@ -207,7 +208,7 @@ def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
     if not 0 < spread < 1:
         return []
     plain = shortest(value * (1 - spread), value * (1 + spread))
-    if plain == 1:
+    if abs(plain - 1) < UNCHOSEN:
         return [(Fraction(1), 0.0)]
     inverse = shortest((1 - spread) / value, (1 + spread) / value)
     found = [(Fraction(plain), float(digits(plain)))]

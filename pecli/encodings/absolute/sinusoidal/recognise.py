@@ -32,14 +32,14 @@ def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     reading = wave.reading
     order = ORDERS.get((reading.layout, wave.lines.swapped))
     resting = wave.lines.resting.any() and not underflowed(wave)
-    if reading.family != "absolute" or order is None or resting or len(reading.blank) > 1:
+    if reading.family != "absolute" or order is None or resting:
         return
     keys = {"dim": str(reading.width), "order": order, **wave.spectrum.keys}
     if wave.magnitude != 1:
         root = Decimal(reading.width).sqrt()
         near = abs(wave.magnitude / root - 1) <= Decimal(2 * max(wave.resolution, 2.0**-24))
         keys["amplitude"] = number_text(round(root, ROOT) if near else wave.magnitude)
-    if reading.blank:
+    if len(reading.blank) == 1:  # more rows of zeros are no padding
         keys["pad-row"] = fraction_text(Fraction(wave.start) + wave.step * reading.blank[0])
     table = table_keys(wave)
     if table is None:  # the step is no decimal: a factor of the position, to more digits than any type has
