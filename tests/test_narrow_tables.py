@@ -94,3 +94,31 @@ def test_whole_turns_that_meet_are_those_of_a_search_one_by_one():
     near = np.abs(rest - 2 * np.pi * np.round(rest / (2 * np.pi))) <= 2 * (1e-6 + 1e-6 * w[1] / w[2])
     np.testing.assert_array_equal(found, turns[near])
     assert round((start * w[2] - phases[2]) / (2 * np.pi)) in found
+
+
+def test_rows_of_zeros_at_the_end_of_a_short_scaled_table_are_counted_and_placed(tmp_path):
+    w = unknown_tables.yarn(500000.0, 96, 16.0, 32768)
+    cos, sin = (v * (0.1 * math.log(16) + 1) for v in campaign_tables.exact(w, np.arange(7.0, 40.0)))
+    cos[29:], sin[29:] = 0.0, 0.0
+    found = found_in(tmp_path, cos=cos, sin=sin)
+    said = " ".join(found.notes)
+    assert "scaling=yarn,factor=16,original-max=32768" in found.recipe
+    assert found.confidence == "likely"
+    assert "384 of 3168 values differ" in said
+    assert "row 29" in said
+    assert "33 rows" not in said  # that are not equal to the bit, as two ways to compute a double leave them
+
+
+def test_a_step_of_nearly_one_is_one(tmp_path):
+    w = unknown_tables.powers(10007.0, 127, 128)
+    cos, sin = campaign_tables.computed(w, 1000 + np.arange(23.0), "float32")
+    found = found_in(tmp_path, pe=np.concatenate([cos, sin], 1).astype(np.float32))
+    assert "base=10007,order=cos-sin,shift=1," in found.recipe
+    assert "step=" not in found.recipe
+
+
+def test_weights_of_a_truncated_normal_distribution_are_not_called_normal(tmp_path):
+    drawn = np.random.default_rng(11).standard_normal(20000)
+    cut = drawn[np.abs(drawn) < 2][:2400].reshape(300, 8) * 0.02
+    assert "truncated normal" in " ".join(found_in(tmp_path, weight=cut).notes)
+    assert "from a normal" in " ".join(found_in(tmp_path, weight=drawn[:2400].reshape(300, 8) * 0.02).notes)
