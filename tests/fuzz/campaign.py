@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.children import run_child
+from tests.fuzz.children import Worker
 from tests.fuzz.files import bombs, damage, readings, sound
 from tests.fuzz.kills import faults, kills
 from tests.fuzz.words import all_options, command_line, options_in
@@ -28,6 +28,7 @@ class Ground:
         self.folder, self._store = folder / "here", folder / "store"
         self.folder.mkdir()
         self._store.mkdir()
+        self.worker = Worker(self.folder)
         self._kept: dict[str, int] = {}
 
     def keep(self) -> None:
@@ -46,12 +47,13 @@ class Ground:
 
     def tried(self, label: str, words: list[str], stdin: str | None = None) -> tuple[int, list[Failure]]:
         """Run one command line; return its status and what went wrong, and remove what it wrote."""
-        outcome = run_child(words, self.folder, stdin and self.folder / stdin)
+        outcome = self.worker.run(words, stdin and self.folder / stdin)
         left = [e.name for e in os.scandir(self.folder) if self._kept.get(e.name) != e.inode()]
         named = "\n".join(words)
         bad = []
-        if outcome.problem:
-            bad.append((label, words, outcome.problem))
+        written = sum(path.stat().st_size for name in left for path in _files(self.folder / name))
+        if problem := outcome.problem(written):
+            bad.append((label, words, problem))
         elif beside := [name for name in left if name.startswith(".") or name not in named]:
             bad.append((label, words, f"left {beside} beside"))
         elif outcome.status == 2 and left:
@@ -61,6 +63,22 @@ class Ground:
         for name in self._kept.keys() - set(os.listdir(self.folder)):
             os.link(self._store / name, self.folder / name)
         return outcome.status, bad
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file, or those in a folder."""
+    return filter(Path.is_file, path.rglob("*")) if path.is_dir() else filter(Path.is_file, [path])
+
+
+@contextmanager
+def grounds() -> Iterator[Ground]:
+    """Give an empty ground."""
+    with playground() as folder:
+        ground = Ground(folder)
+        try:
+            yield ground
+        finally:
+            ground.worker.end()
 
 
 @contextmanager
@@ -95,8 +113,7 @@ def command_lines(seed: int, count: int, counts: Counter[str], accepted: Counter
     """
     accepted = Counter() if accepted is None else accepted
     accepted.update(dict.fromkeys(all_options(), 0))
-    with playground() as folder:
-        ground = Ground(folder)
+    with grounds() as ground:
         files = sound(ground.folder)
         ground.keep()
         for number in range(count):
@@ -112,8 +129,7 @@ def command_lines(seed: int, count: int, counts: Counter[str], accepted: Counter
 
 def damaged_files(seed: int, count: int, counts: Counter[str]) -> Failures:
     """Try damaged files, each in two ways."""
-    with playground() as folder:
-        ground = Ground(folder)
+    with grounds() as ground:
         originals = {name: (ground.folder / name).read_bytes() for name in sound(ground.folder)}
         ground.keep()
         for number in range(count):
