@@ -24,6 +24,7 @@ Misfit = tuple[bool, bool, float]
 EXACT: Misfit = (False, False, 0.0)
 LOOK_ROWS = 16  # rows that decide between layouts of equal shape
 POSITION_BLOCK = 1 << 18
+MOST_BYTES = 16 << 20  # of a recipe's table whose length nobody said
 
 
 def table_like(source: NamedSource, other: Tabular) -> Table:
@@ -224,7 +225,10 @@ def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[T
 
 
 def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
-    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer."""
+    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer.
+
+    Of what is absurdly wide it gets fewer: nobody asked for a gigabyte.
+    """
     if not source.is_recipe or source.says_length:
         return source.open(**options)
     assert source.recipe is not None
@@ -234,7 +238,11 @@ def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
     high = recipe.domain.high
     if high is not None and options.get("start") is None:
         length = max(1, min(length, int(high) + 1))
-    return source.open(**{"length": length, **options})
+    made = source.open(**{"length": length, **options})
+    while length > 1 and "length" not in options and sum(array.bytes for array in made.arrays) > MOST_BYTES:
+        length //= 2
+        made = source.open(**{"length": length, **options})
+    return made
 
 
 def is_complex(array: Array) -> bool:

@@ -19,6 +19,7 @@ from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
 GROUP = 1 << 22  # values of all vectors that are held at once
+TOGETHER = 1024  # heads of them at most: who looks at two of a million waits for no more
 
 P = TypeVar("P", bound=Plan)
 OfPlaces = Callable[[int, int, range], NDArray[Any]]
@@ -40,7 +41,7 @@ class Vectors:
 
     def __init__(self, heads: int, length: int, compute: OfPlaces) -> None:
         self.heads, self.length, self._compute = heads, length, compute
-        self._together = max(1, min(heads, GROUP // max(1, length)))
+        self._together = max(1, min(heads, TOGETHER, GROUP // max(1, length)))
         self._held: dict[int, NDArray[Any]] = {}
         self._lock = threading.Lock()
 

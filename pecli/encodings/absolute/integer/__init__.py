@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -12,7 +13,10 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Doubled, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT
+from pecli.numbers.decimals import CONTEXT, powers_of_ratios
+
+
+WIDEST = 1 << 16  # columns of which each has a scale of its own
 
 
 @encoding(
@@ -46,18 +50,21 @@ def integer(
         raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")
     if not raw and max_len == 1:  # left out, it is the table's length
         raise BadParameter("max-len", max_len, "must be at least 2: the position is divided by max-len - 1 = 0")
-    columns = [Fraction(1)] if scales is None else [_column_scale(i, dim, scales) for i in range(dim)]
+    if scales is not None and dim > WIDEST:
+        raise BadParameter("dim", dim, f"must be at most {WIDEST} with scales=, whose powers are taken exactly")
     last = 1 if raw else (max_len or 2) - 1
 
+    @lru_cache(maxsize=1)
+    def factors(unit: Fraction) -> Doubled:
+        from pecli.numbers.doubled import from_decimal
+
+        by = unit / last
+        if scales is None:
+            return from_decimal([by])
+        over = CONTEXT.divide(Decimal(by.numerator), Decimal(by.denominator))
+        return from_decimal([CONTEXT.multiply(column, over) for column in powers_of_ratios(dim, scales)])
+
     def at(points: Points) -> Doubled:
-        return points.times([column / last for column in columns]).across(dim)
+        return points.by(factors(points.unit)).across(dim)
 
     return Values(dim, at)
-
-
-def _column_scale(i: int, dim: int, exponent: Decimal) -> Fraction:
-    """Return (i/(dim-1))^exponent to the digits of the decimal context."""
-    if i == 0 or i == dim - 1:
-        return Fraction(i, dim - 1)
-    ratio = CONTEXT.divide(Decimal(i), Decimal(dim - 1))
-    return Fraction(CONTEXT.power(ratio, exponent)) if exponent != 1 else Fraction(i, dim - 1)

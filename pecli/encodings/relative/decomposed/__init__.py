@@ -18,10 +18,14 @@ from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, deviation, draw
+from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, deviation, draw
 from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import VectorDim
+
+
+OfRows = Callable[[int, int], Floats]
+"""Of a first and a last row, gives the rows between."""
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -103,13 +107,14 @@ def decomposed(
         rows = 2 * max(q, k) - 1
         trained = rows if trained_grid is None else 2 * trained_grid[axis] - 1
         if weights is None:
-            rule: Literal["truncated-normal", "zeros"] = init
-            made: Callable[[], Floats] = cache(partial(draw, seed, axis, 0, trained, dim, rule, float(std)))
+            made: OfRows = partial(_drawn, seed, axis, dim, init, float(std))
+            have: Callable[[], int] = partial(int, trained)
         else:
-            made = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
-        table = cache(partial(_resized, made, rows))
+            read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
+            made, have = partial(_rows, read), partial(_count, read)
+        table = partial(_resized, made, have, rows)
         index = cache(partial(axis_index, q, k))
-        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), partial(_rows, table), role="vector"))
+        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
         indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_rows, index), 1, "int64", "index"))
 
     def prepare() -> None:
@@ -123,6 +128,14 @@ def _rows(values: Callable[[], Floats | Integers], start: int, stop: int) -> Flo
     return values()[start:stop]
 
 
+def _count(values: Callable[[], Floats]) -> int:
+    return len(values())
+
+
+def _drawn(seed: int, axis: int, dim: int, rule: Rule, std: float, start: int, stop: int) -> Floats:
+    return draw(seed, axis, start, stop, dim, rule, std)
+
+
 def _read(path: str, name: str, dim: int) -> Floats:
     """Return a table of an axis from a file; its number of rows is free."""
     from pecli.encodings.shared.files import WeightFile
@@ -130,18 +143,23 @@ def _read(path: str, name: str, dim: int) -> Floats:
     return WeightFile(path).values((None, dim), f"{name} with dim={dim}", name, name.replace("rel_pos", "vector"))
 
 
-def _resized(values: Callable[[], Floats], rows: int) -> Floats:
-    """Return the table resized to `rows` by linear interpolation between the middles of rows, as torch computes it."""
+def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop: int) -> Floats:
+    """Return rows of a table resized to `rows` by linear interpolation between the middles of rows, as torch does.
+
+    Only what they are made of is asked for: a table may be wider than memory.
+    """
     import numpy as np
 
-    table = values()
-    have = len(table)
-    if have == rows:
-        return table
-    places = [max(Fraction(0), (Fraction(2 * i + 1, 2)) * Fraction(have, rows) - Fraction(1, 2)) for i in range(rows)]
+    have = count()
+    if have == rows or start == stop:
+        return made(start, stop)
+    half = Fraction(1, 2)
+    places = [max(Fraction(0), (i + half) * Fraction(have, rows) - half) for i in range(start, stop)]
     low = np.array([min(int(place), have - 1) for place in places])
     part = np.array([float(place - int(place)) for place in places])[:, None]
-    found: Floats = table[low] * (1.0 - part) + table[np.minimum(low + 1, have - 1)] * part
+    first = int(low[0])
+    table, high = made(first, min(int(low[-1]) + 2, have)), np.minimum(low + 1, have - 1) - first
+    found: Floats = table[low - first] * (1.0 - part) + table[high] * part
     return found
 
 
