@@ -15,7 +15,7 @@ from pecli.declare.tabular import Tabular
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
 from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
-from pecli.numbers.types import real_type
+from pecli.numbers.types import COMPLEX, real_type
 from pecli.records import dataclass
 from pecli.tables.table import Table
 
@@ -182,6 +182,7 @@ def case_of(mine: Tabular, expected: Tabular, first: int) -> Case | None:
     """Return the arrays of two tables that stand for each other; None where there are none of real numbers."""
     pairs = [same_layout(a, b) for a, b in pair_lanes(mine, expected)[0]]
     pairs = [(a, b) for a, b in pairs if a.row_shape == b.row_shape and min(a.rows, b.rows) and a.row_size]
+    pairs = [(a, b) for a, b in pairs if (a.dtype in COMPLEX.values()) == (b.dtype in COMPLEX.values())]
     if not pairs:
         return None
     case = Case(mine, [a for a, _ in pairs], [b for _, b in pairs], first)
