@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table
+from pecli.cli.run import run
 from tests.conftest import clean_environment
 
 
@@ -53,6 +54,25 @@ def test_positions_come_from_standard_input(pecli):
     done = pecli("generate", "sinusoidal", "--dim", 2, "--positions", "@-", "--format", "csv", stdin="3\n0\n")
     assert done.returncode == 0
     assert [line.split(",")[0] for line in done.stdout.split()] == ["position", "3", "0"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["-o", "a.csv", "--compress"], "--compress means nothing for csv"),
+        (["-o", "a.npy", "--wide"], "--wide means nothing for npy"),
+        (["-o", "there.npy", "--no-clobber"], "there.npy exists and --no-clobber is set"),
+        (["-o", "a.npy", "--dtype", "bfloat16"], "-o a.npy is npy, which has no bfloat16, the type of 'pe': use hdf5"),
+        (["-o", "a", "--format", "npy", "--dtype", "bfloat16"], "--format npy has no bfloat16"),
+    ],
+)
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+def test_a_dry_run_refuses_what_writing_does(more, said, dry, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.npy").write_bytes(b"old")
+    assert run(["generate", "sinusoidal", "--len", "4", "--dim", "4", *more, *dry]) == 2
+    assert os.listdir(tmp_path) == ["there.npy"]
+    assert said in capfd.readouterr().err
 
 
 def test_a_dry_run_says_what_it_would_do_and_writes_nothing(pecli, tmp_path):

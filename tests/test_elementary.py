@@ -1,10 +1,13 @@
 """Logarithm and exponential in double-double arithmetic, against mpmath with 250 bits."""
 
+from decimal import Decimal
+
 import mpmath as mp
 import numpy as np
 import pytest
 
 from pecli.numbers import elementary
+from pecli.numbers.decimals import powers_of_ratios
 from pecli.numbers.doubled import Doubled
 
 BOUND = 2.0**-96
@@ -82,3 +85,19 @@ def test_a_value_does_not_depend_on_its_neighbours():
     for i in (0, 7, 299):
         one = elementary.log(Doubled(x.hi[i : i + 1], x.lo[i : i + 1]))
         assert (one.hi[0], one.lo[0]) == (whole.hi[i], whole.lo[i])
+
+
+@pytest.mark.parametrize(("count", "exponent"), [(2, "0.5"), (17, "0.5"), (65, "2"), (1000, "0.37"), (300, "1e6")])
+def test_powers_of_ratios(count, exponent):
+    found = powers_of_ratios(count, Decimal(exponent))
+    with mp.workdps(140):
+        for i, value in enumerate(found):
+            real = (mp.mpf(i) / (count - 1)) ** mp.mpf(exponent)
+            assert abs(mp.mpf(str(value)) - real) <= max(real * mp.mpf(10) ** -105, mp.mpf(10) ** -999_999)
+
+
+def test_rational_powers_are_exact():
+    """Or what lies between two values of a type would be rounded to the wrong one."""
+    assert powers_of_ratios(65, Decimal(2)) == [Decimal(i * i) / 4096 for i in range(65)]
+    assert powers_of_ratios(10, Decimal("0.5"))[1] == powers_of_ratios(28, Decimal("0.5"))[3]
+    assert powers_of_ratios(5, Decimal("0.5"))[1] == Decimal("0.5")

@@ -156,13 +156,81 @@ def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
 
 @pytest.mark.parametrize(
     ("recipe", "measured"),
-    [("none:dim=1048576", "2"), ("window:grid=4095x4,heads=2", "none: "), ("kerple:heads=65536", "3"), ("rope", "192")],
+    [("none:dim=65536", "24"), ("window:grid=4095x4,heads=2", "none: "), ("kerple:heads=65536", "3"), ("rope", "192")],
 )
 def test_of_absurd_widths_fewer_rows_are_measured(recipe, measured, capfd):
     """All 192 rows took 14 to 19 s and gigabytes."""
     assert run(["compare", recipe if ":" in recipe else "rope:dim=8", "none:dim=2", "--json"]) == 0
     facts = next(iter(json.loads(capfd.readouterr().out)["encodings"].values()))
     assert facts["rows measured"].startswith(measured)
+
+
+def test_who_looks_at_few_heads_waits_for_few(monkeypatch, capfd):
+    """All 65,536 were computed together, for each of eight distances: 10 s."""
+    from pecli.tables.fill.bias import BiasFiller
+
+    heads, plain = set(), BiasFiller._values
+    monkeypatch.setattr(BiasFiller, "_values", lambda self, at, some: (heads.update(some), plain(self, at, some))[1])
+    assert run(["generate", "alibi", "--heads", "65536", "--len", "8", "--json"]) == 0
+    assert len(json.loads(capfd.readouterr().out)["arrays"][0]["values"]) > 0
+    assert 2 <= len(heads) <= 1024
+
+
+def test_of_drawn_vectors_only_the_rows_asked_for_are_made(monkeypatch, capfd):
+    """A summary of 40 rows of a million columns took 836 MiB; resized rows are the same wherever a block begins."""
+    from pecli.encodings.relative import decomposed
+    from pecli.tables.table import Table
+
+    rows, plain = [], decomposed.draw
+    monkeypatch.setattr(decomposed, "draw", lambda *given: (rows.append(given[3] - given[2]), plain(*given))[1])
+    assert run(["generate", "decomposed:grid=3x4,dim=64,key-grid=2x17"]) == 0
+    capfd.readouterr()
+    assert max(rows) == 1
+    table = Table.parse("decomposed:grid=3x40,dim=4,trained-grid=3x7")
+    whole = table.read("vector_width")
+    assert (
+        np.concatenate([table.read_rows(["vector_width"], i, i + 1)["vector_width"] for i in range(79)]) == whole
+    ).all()
+
+
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=65536", "transformer-xl:dim=65536", "alibi:heads=65536"])
+def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe, capfd):
+    assert run(["inspect", recipe, "--json"]) == 0
+    arrays = json.loads(capfd.readouterr().out)["arrays"]
+    assert 0 < sum(np.prod(array["shape"]) for array in arrays) * 4 <= 32 << 20
+
+
+def test_exponentials_of_many_rates_take_memory_for_the_rows_asked_for(monkeypatch):
+    """256 rows of them took 1.7 GB; the values are the same either way."""
+    from pecli.numbers import exponentials
+    from pecli.tables.table import Table
+
+    tracemalloc.start()
+    Table.parse("xpos:dim=20000,len=2").read("scale")
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
+    kept = Table.parse("xpos:dim=64,len=700").read("scale")
+    monkeypatch.setattr(exponentials, "KEPT", 8)
+    table = Table.parse("xpos:dim=64,len=700")
+    assert (table.read("scale") == kept).all()
+    assert (table.read_rows(["scale"], 300, 317)["scale"] == kept[300:317]).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of addresses")
+@pytest.mark.parametrize("kilobytes", [200_000, 230_000])  # too few for pyarrow, and just as many as it takes
+@pytest.mark.parametrize(
+    "words", ["inspect a.arrow", "convert a.arrow -o b.npz", "generate rope:dim=4,len=3 -o a.parquet"]
+)
+def test_too_little_memory_for_a_library_is_said(words, kilobytes, tmp_path):
+    """It aborted with std::bad_alloc, was an internal error, or advised -o to who reads."""
+    assert run(["generate", "rope:dim=4,len=3", "-o", str(tmp_path / "a.arrow"), "-q"]) == 0
+    command = f"ulimit -v {kilobytes}; exec {sys.executable} -m pecli {words}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pecli: not enough memory here: ")
+    assert ("-o" in done.stderr) <= words.startswith("generate")
 
 
 @pytest.mark.parametrize("start", ["0.5", "9" * 20, "x"])
@@ -217,6 +285,7 @@ def test_a_header_that_is_damaged_is_refused(tmp_path, capfd):
         ["apply", "rope:dim=4", "--vector", "1,2,3,4", "--steps", "--start", "x"],
         ["apply", "alibi:heads=2", "--random", "1x2x4x8", "--scores", "--axes", "bhqk", "--format", "npz"],
         ["extrapolate", "fire:heads=65536,threshold=16", "--train-len", "8", "--test-len", "17"],
+        ["compare", "complex:dim=16,len=16", "nerf:bands=4,grid=64", "--values"],  # a complex value is two columns
     ],
 )
 def test_what_was_a_bug_is_an_answer(words, capfd):

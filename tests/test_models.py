@@ -426,7 +426,7 @@ def test_a_key_that_stands_twice_is_warned_of(tmp_path):
         ({**LLAMA, "rope_parameters": {"rope_theta": 0}}, "has rope_parameters.rope_theta=0"),
         ({"model_type": "gpt_neox", "rotary_emb_base": "x"}, 'has rotary_emb_base "x": it must be a number'),
         ({**LLAMA, "hidden_size": 10**30}, "has hidden_size 1000000000000000000000000000000: it must be below 2^53"),
-        ({**LLAMA, "hidden_size": 1 << 40}, "has heads of 137438953472 columns: at most 1048576 make a table"),
+        ({**LLAMA, "hidden_size": 1 << 40}, "has heads of 137438953472 columns: at most 65536 make a table"),
         ({**LLAMA, "rope_scaling": {"rope_type": None}}, "has rope_scaling.rope_type null: it must be one of default"),
         ({**LLAMA, "rope_scaling": {"type": 5}}, "has rope_scaling.type 5: it must be one of default"),
         (

@@ -24,6 +24,7 @@ from pecli.process import die, was_interrupted
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
 LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message; a path may take 400
+WITHOUT_MEMORY = ("failed to map segment", "llocate memory", "start new thread", "launch worker thread")
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
@@ -50,7 +51,11 @@ def run(arguments: Sequence[str]) -> int:
     except BaseException as error:
         if was_interrupted():
             die()
-        return _told(error, arguments)
+        try:
+            return _told(error, arguments)
+        except MemoryError:  # saying it takes some too
+            os.write(2, b"pecli: not enough memory here: allow more (ulimit -v)\n")
+            return TROUBLE
 
 
 def _without_plugins(words: list[str]) -> list[str]:
@@ -79,9 +84,12 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, PecliError | TyperException):
         return _report(error, arguments)
     if _lacks_memory(error):
-        writes = any(word.startswith(("-o", "--output")) for word in arguments)
-        remedy = "give fewer --threads" if writes else "write it to a file with -o, which takes the same for any length"
-        tell(f"pecli: not enough memory here: {remedy}, or allow more (ulimit -v)")
+        remedy = ""
+        if any(word.startswith(("-o", "--output")) for word in arguments):
+            remedy = "give fewer --threads, or "
+        elif "generate" in arguments:
+            remedy = "write it to a file with -o, which takes the same for any length, or "
+        tell(f"pecli: not enough memory here: {remedy}allow more (ulimit -v)")
         return TROUBLE
     if isinstance(error, OSError):
         # one that names no file is standard output: a full disk behind >, a closed descriptor
@@ -105,9 +113,9 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
 
 def _lacks_memory(error: BaseException) -> bool:
     """Whether memory ran out, as Python says it, or a library that could not be loaded or start a thread."""
-    if isinstance(error, ImportError | RuntimeError):
-        return any(said in str(error) for said in ("failed to map segment", "llocate memory", "start new thread"))
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or any(said in str(error) for said in WITHOUT_MEMORY)
 
 
 def _brief(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -70,19 +71,22 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     raise UnknownName("suffix", _suffix(path), known)
 
 
-def check(table: Tabular, form: Format, path: str | os.PathLike[str]) -> None:
-    """Raise whatever can be refused before a byte is written.
+def check(
+    table: Tabular, form: Format, path: str | os.PathLike[str], *, clobber: bool = True, compress: bool = False,
+    wide: bool = False,
+) -> None:  # fmt: skip
+    """Raise whatever can be refused before a byte is written; for the options see `write_table`.
 
     Raises
     ------
     BadParameter
-        If the format cannot hold the table.
-    WriteFailed
-        If the place cannot be written, or has not the space.
+        If the format cannot hold the table, or has no use for an option.
+    WriteFailed, WouldOverwrite
+        If the place cannot be written, has not the space, or is taken.
     MissingPackage
         If the format's package is not installed.
     """
-    _checked(table, form, os.fspath(path), WriteOptions(), clobber=True)
+    _checked(table, form, os.fspath(path), WriteOptions(compress=compress, wide=wide), clobber=clobber)
 
 
 def write_table(
@@ -230,11 +234,17 @@ def _needed(draft: Draft) -> Need:
 
 
 def _need(form: Format) -> None:
+    """Raise where the package of a format is not there, or has no room to be loaded."""
     import importlib.util
+    import mmap
 
-    if form.package and importlib.util.find_spec(form.package) is None:
+    if form.package is None or form.package in sys.modules:
+        return
+    if importlib.util.find_spec(form.package) is None:
         wanted = f"'pecli[{form.package}]'" if form.extra else form.package
         raise MissingPackage(form.package, f"{form.name} needs it: pip install {wanted}, or use npy or npz")
+    if form.room:
+        mmap.mmap(-1, form.room).close()  # OSError ENOMEM, where the library would say "std::bad_alloc" and abort
 
 
 def _one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.encodings.rotary.rope.types import RopeType
+from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import UnknownName
 from pecli.models.families import ModelFamily
 from pecli.models.folding import FOLDS, fold
@@ -15,7 +16,6 @@ from pecli.models.keys import Keys, Notes, Number, number, shown
 from pecli.models.reading import LayerReading, Written
 from pecli.models.scaled import Rope
 
-WIDEST = 1 << 20
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}
 MULTIMODAL = {"mrope_section", "mrope_interleaved", "xdrope_section"}
 MEANS = {

@@ -26,6 +26,8 @@ CONTEXT = Context(
     Emax=999_999,
     traps=[DivisionByZero, InvalidOperation, Overflow],
 )
+FOR_DOUBLED = Context(prec=50, Emin=-999_999, Emax=999_999)
+"""Digits of what is then rounded to two float64, which hold 32: logarithms take half the time."""
 _RESULT = Context(prec=FREQUENCY_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 _HUGE = Context(prec=CONTEXT.prec, rounding=ROUND_HALF_EVEN, Emin=-999_999_999, Emax=999_999_999)
 

@@ -11,18 +11,18 @@ normal float64: below 1e-290 an exponential has fewer bits.
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.numbers.decimals import FOR_DOUBLED
 from pecli.numbers.doubled import Doubled, add, divide, from_decimal, multiply, quick_two_sum, two_prod, two_sum
 
 Floats = NDArray[np.float64]
 
-_CONTEXT = Context(prec=50)
 _STEPS = 128  # of the logarithm's table between 1/2 and 1 doubled: 2^-8 is left of the argument
 _PARTS = 64  # of the exponential's table: a power of two is split into so many
 _UNDERFLOW = -800.0  # below it the exponential is 0 in every storage type
@@ -139,20 +139,20 @@ def _log_tables() -> tuple[Floats, Doubled, Doubled]:
     inverse = np.ones(2 * _STEPS)
     for k in range(90, 183):
         inverse[k] = _STEPS / k
-    logs = from_decimal([_CONTEXT.minus(_CONTEXT.ln(Decimal(v))) for v in inverse.tolist()])
-    return inverse, logs, from_decimal(_CONTEXT.ln(Decimal(2)))
+    logs = from_decimal([FOR_DOUBLED.minus(FOR_DOUBLED.ln(Decimal(v))) for v in inverse.tolist()])
+    return inverse, logs, from_decimal(FOR_DOUBLED.ln(Decimal(2)))
 
 
 @cache
 def _exp_tables() -> tuple[float, Doubled, tuple[float, float, float]]:
     """Return 64 / ln 2, the powers 2^(k/64), and ln 2 / 64 in three parts of which two are short."""
-    ln2 = _CONTEXT.ln(Decimal(2))
-    step = _CONTEXT.divide(ln2, Decimal(_PARTS))
-    powers = from_decimal([_CONTEXT.exp(_CONTEXT.multiply(step, Decimal(k))) for k in range(_PARTS)])
+    ln2 = FOR_DOUBLED.ln(Decimal(2))
+    step = FOR_DOUBLED.divide(ln2, Decimal(_PARTS))
+    powers = from_decimal([FOR_DOUBLED.exp(FOR_DOUBLED.multiply(step, Decimal(k))) for k in range(_PARTS)])
     first = _short(step)
-    second = _short(_CONTEXT.subtract(step, Decimal(first)))
-    third = float(_CONTEXT.subtract(_CONTEXT.subtract(step, Decimal(first)), Decimal(second)))
-    return float(_CONTEXT.divide(Decimal(_PARTS), ln2)), powers, (first, second, third)
+    second = _short(FOR_DOUBLED.subtract(step, Decimal(first)))
+    third = float(FOR_DOUBLED.subtract(FOR_DOUBLED.subtract(step, Decimal(first)), Decimal(second)))
+    return float(FOR_DOUBLED.divide(Decimal(_PARTS), ln2)), powers, (first, second, third)
 
 
 def _short(value: Decimal) -> float:
@@ -163,7 +163,7 @@ def _short(value: Decimal) -> float:
 
 @cache
 def _odd() -> tuple[Doubled, Doubled, float]:
-    return from_decimal(_CONTEXT.divide(Decimal(1), Decimal(3))), from_decimal(Decimal("0.2")), 1.0 / 7
+    return from_decimal(FOR_DOUBLED.divide(Decimal(1), Decimal(3))), from_decimal(Decimal("0.2")), 1.0 / 7
 
 
 @cache
@@ -172,5 +172,5 @@ def _factorials() -> tuple[Doubled, tuple[float, ...]]:
     values, product = [], Decimal(1)
     for k in range(1, 14):
         product *= k
-        values.append(_CONTEXT.divide(Decimal(1), product))
+        values.append(FOR_DOUBLED.divide(Decimal(1), product))
     return from_decimal(values[:7]), tuple(float(v) for v in values[7:])

@@ -23,6 +23,9 @@ Integers = NDArray[np.int64]
 FINE = 256
 """Multiples that share a coarse row."""
 
+KEPT = 1 << 13
+"""Rates of which all fine rows are kept, 32 MiB; of more, only those that are asked for are computed."""
+
 CHUNK = 1 << 14
 """Values worked on at once: a few arrays of 128 KiB stay in a core's cache."""
 
@@ -51,7 +54,7 @@ class Powers:
 
     def __init__(self, rates: Sequence[Decimal]) -> None:
         self.rates = [Fraction(rate) for rate in rates]
-        self._steps: dict[Fraction, tuple[Doubled, Doubled]] = {}
+        self._steps: dict[Fraction, tuple[Doubled, Doubled, Doubled | None]] = {}
 
     def at(self, points: Points) -> Exponentials:
         """Return the values at positions."""
@@ -59,12 +62,16 @@ class Powers:
         found = self._steps.get(unit)
         if found is None:
             near, far = (from_decimal([rate * unit * many for rate in self.rates]) for many in (1, FINE))
-            found = far, exp(Points(np.arange(FINE, dtype=np.int64)).by(near))
-            self._steps = {unit: found}
-        step, fine = found
+            every = exp(Points(np.arange(FINE, dtype=np.int64)).by(near)) if len(self.rates) <= KEPT else None
+            self._steps = {unit: (near, far, every)}
+            found = near, far, every
+        near, far, fine = found
         q, r = np.divmod(points.multiples, FINE)
         levels, places = np.unique(q, return_inverse=True)
-        return Exponentials(exp(Points(levels).by(step)), fine, places, r)
+        if fine is None:
+            wanted, r = np.unique(r, return_inverse=True)
+            fine = exp(Points(wanted).by(near))
+        return Exponentials(exp(Points(levels).by(far)), fine, places, r)
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Exponentials:
     Parameters
     ----------
     coarse, fine : Doubled
-        (levels, m) and (256, m), to 2^-94.
+        (levels, m) and (256 or fewer, m), to 2^-94.
     places, rest : (n,) int64
         Rows of the two.
     """

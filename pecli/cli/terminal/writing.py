@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, tell
@@ -14,6 +14,9 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.process import unwinding
 from pecli.records import dataclass
+
+if TYPE_CHECKING:
+    from pecli.formats.common.format import Format
 
 TEXT_FORMATS = ("csv", "json")
 
@@ -49,7 +52,7 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
     PecliError
         If it cannot be written; nothing of it is left then.
     """
-    from pecli.formats import check, format_for, write_table
+    from pecli.formats import format_for
 
     path = to.output or "-"
     form = format_for("pe.npy" if path == "-" and not to.format else path, to.format)
@@ -59,17 +62,31 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
         if is_terminal(sys.stdout) and form.name not in TEXT_FORMATS:
             rule = f"would print binary {form.name} to a terminal: redirect it, or name a file"
             raise BadParameter("output", "-", rule)
+    try:
+        written = _written(table, form, path, to)
+    except BadParameter as error:
+        if error.name != "format" or to.format is not None:
+            raise
+        raise BadParameter("output", path, f"is {form.name}, which {error.rule}") from None
+    return describe(table, label, to, path, form.name, written, more)
+
+
+def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int, float] | None:
+    """Write the table; return bytes and seconds, or with ``dry_run`` only check that it could be."""
+    from pecli.formats import check, write_table
+
+    clobber = not to.no_clobber
     if to.dry_run:
-        check(table, form, path)
-        return describe(table, label, to, path, form.name)
+        check(table, form, path, clobber=clobber, compress=to.compress, wide=to.wide)
+        return None
     size = sum(array.bytes for array in table.arrays)
     started = time.perf_counter()
     with unwinding(), progress_for(size, quiet=to.quiet) as advance:
         size = write_table(
-            table, path, format=form.name, threads=to.threads, clobber=not to.no_clobber,
-            compress=to.compress, wide=to.wide, progress=advance,
+            table, path, format=form.name, threads=to.threads, clobber=clobber, compress=to.compress, wide=to.wide,
+            progress=advance,
         )  # fmt: skip
-    return describe(table, label, to, path, form.name, (size, time.perf_counter() - started), more)
+    return size, time.perf_counter() - started
 
 
 def describe(

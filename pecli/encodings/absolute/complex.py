@@ -13,7 +13,7 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence
-from pecli.encodings.shared.parameters import MODEL_WIDTH, Base
+from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )
 def complex_numbers(
     *,
-    dim: Annotated[int, Param("Width; half as many complex columns.", ge=2, le=1 << 20, even=True, names=MODEL_WIDTH)],
+    dim: Annotated[int, Param("Width; half as many complex columns.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     base: Base = Decimal(10000),
 ) -> Waves:
     """Complex numbers of size 1 that turn with geometrically spaced frequencies."""

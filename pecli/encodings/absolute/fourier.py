@@ -27,7 +27,7 @@ from pecli.encodings.shared.coordinates import (
 )
 from pecli.encodings.shared.drawn import GENERATOR, Philox
 from pecli.encodings.shared.kernel_types import Doubled
-from pecli.encodings.shared.parameters import MODEL_WIDTH, Seed
+from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
 )
 def fourier(
     *,
-    dim: Annotated[int, Param("Width: twice the rows of B.", ge=2, le=1 << 20, even=True, names=MODEL_WIDTH)],
+    dim: Annotated[int, Param("Width: twice the rows of B.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
     seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
     generator: Annotated[

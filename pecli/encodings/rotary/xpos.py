@@ -17,7 +17,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence, Points
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.numbers.decimals import FOR_DOUBLED, geometric
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
@@ -93,17 +93,14 @@ def xpos(
     else:
         middle = Fraction(((max_len or 1) + (centre == "ceil")) // 2)
     half = dim // 2
-    rates = tuple(
-        CONTEXT.divide(CONTEXT.ln(CONTEXT.divide(5 * Decimal(i) + dim, Decimal(7 * half))), scale_base)
-        for i in range(half)
-    )
     every = slice(0, half)
 
     @cache
     def powers() -> Powers:
         from pecli.numbers.exponentials import Powers
 
-        return Powers(rates)
+        ratios = (FOR_DOUBLED.divide(Decimal(5 * i + dim), Decimal(7 * half)) for i in range(half))
+        return Powers([FOR_DOUBLED.divide(FOR_DOUBLED.ln(ratio), scale_base) for ratio in ratios])
 
     def scale(points: Points) -> Exponentials:
         return powers().at(points.beyond(middle))

@@ -9,6 +9,7 @@ from pecli.declare.changes import other_bases
 from pecli.declare.encoding import Param
 from pecli.declare.words import USUAL_BASES
 
+WIDEST = 1 << 16  # columns: more than any model has, and each takes some hundred digits to work out
 MODEL_WIDTH = ("d-model", "hidden-size", "embed-dim")  # what other programs call the width of an absolute table
 NO_HEAD = (("head-dim", "is the width of one attention head: give dim=, the model's width"),)
 HEAD_WIDTH = ("head-dim",)  # of a rotary table
@@ -18,9 +19,9 @@ NO_MODEL = (
     *((word, "is no part of the table: give head-dim=, the model's width over that number") for word in HEAD_COUNT),
 )
 THETA = ("theta", "rope-theta")
-Dim = Annotated[int, Param("Width of each vector.", ge=1, le=1 << 20, names=MODEL_WIDTH, wrong=NO_HEAD)]
+Dim = Annotated[int, Param("Width of each vector.", ge=1, le=WIDEST, names=MODEL_WIDTH, wrong=NO_HEAD)]
 HeadDim = Annotated[
-    int, Param("Width of one attention head.", ge=2, le=1 << 20, even=True, names=HEAD_WIDTH, wrong=NO_MODEL)
+    int, Param("Width of one attention head.", ge=2, le=WIDEST, even=True, names=HEAD_WIDTH, wrong=NO_MODEL)
 ]
 OTHER_BASES = other_bases(*USUAL_BASES)
 Base = Annotated[
@@ -31,7 +32,7 @@ Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, nam
 Seed = Annotated[int, Param("Seed of the drawn values.", ge=0, lt=1 << 64)]
 MAX_LEN = ("max-position-embeddings", "max-positions", "n-positions", "max-seq-len", "num-embeddings")
 VectorDim = Annotated[
-    int, Param("Width of each vector, that of one attention head.", ge=1, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)
+    int, Param("Width of each vector, that of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)
 ]
 MaxLen = Annotated[
     int | None, Param("Rows of the whole table (default: the table's own length).", ge=1, lt=1 << 53, of_table="length")

@@ -13,5 +13,6 @@ FORMAT = Format(
     place=7,
     magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),
     package="pyarrow",
+    room=192 << 20,
     compresses=True,
 )

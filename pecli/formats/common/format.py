@@ -92,6 +92,8 @@ class Format:
         The package that reads and writes it, where NumPy is not enough.
     extra : bool
         Whether that is no dependency of pecli, but the extra of its name.
+    room : int
+        Bytes of addresses that the package takes to load, where running out of them while it does ends the process.
     compresses, widens : bool
         Whether it has a use for the options of these names.
     home : str
@@ -109,6 +111,7 @@ class Format:
     magic_at: tuple[int, ...] = (0,)
     package: str | None = None
     extra: bool = False
+    room: int = 0
     compresses: bool = False
     widens: bool = False
     home: str = ""

@@ -14,6 +14,7 @@ FORMAT = Format(
     place=4,
     magic=(b"PAR1",),
     package="pyarrow",
+    room=192 << 20,
     compresses=True,
     widens=True,
 )

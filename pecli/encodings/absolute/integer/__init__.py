@@ -16,9 +16,6 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
 
 
-WIDEST = 1 << 16  # columns of which each has a scale of its own
-
-
 @encoding(
     family=Family.ABSOLUTE,
     title="Integer",
@@ -50,8 +47,6 @@ def integer(
         raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")
     if not raw and max_len == 1:  # left out, it is the table's length
         raise BadParameter("max-len", max_len, "must be at least 2: the position is divided by max-len - 1 = 0")
-    if scales is not None and dim > WIDEST:
-        raise BadParameter("dim", dim, f"must be at most {WIDEST} with scales=, whose powers are taken exactly")
     last = 1 if raw else (max_len or 2) - 1
 
     @lru_cache(maxsize=1)

@@ -26,7 +26,7 @@ from pecli.encodings.shared.drawn import (
 )
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
-from pecli.encodings.shared.parameters import MODEL_WIDTH
+from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
 from pecli.errors import BadParameter
 
 
@@ -112,7 +112,7 @@ def deberta(
     shifted: Annotated[bool | None, Param("Make every index a row of the vectors (default: with buckets 0).")] = None,
     clamp: Annotated[bool, Param("Cut the distance below max-distance first, as the authors do.")] = False,
     dim: Annotated[
-        int | None, Param("Width of the vectors (default: none, the index alone).", ge=1, le=1 << 20, names=MODEL_WIDTH)
+        int | None, Param("Width of the vectors (default: none, the index alone).", ge=1, le=WIDEST, names=MODEL_WIDTH)
     ] = None,
     arithmetic: Arithmetic = "exact",
     weights: Annotated[

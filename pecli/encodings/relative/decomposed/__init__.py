@@ -23,7 +23,6 @@ from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import VectorDim
 
-
 OfRows = Callable[[int, int], Floats]
 """Of a first and a last row, gives the rows between."""
 

@@ -18,7 +18,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
 from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
-from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, Base, Dim, Seed
+from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 
@@ -80,7 +80,7 @@ CONVENTIONS = {
 )  # fmt: skip
 def transformer_xl(
     *,
-    dim: Annotated[Dim, Param("Width of each vector.", ge=2, le=1 << 20, even=True, names=MODEL_WIDTH)],
+    dim: Annotated[Dim, Param("Width of each vector.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     base: Base = Decimal(10000),
     span: Annotated[
         Literal["past", "both", "xlnet", "xlnet-uni", "local"],
@@ -107,7 +107,7 @@ def transformer_xl(
         int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
     ] = None,
     head_dim: Annotated[
-        int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=1 << 20, names=("d-head",))
+        int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=WIDEST, names=("d-head",))
     ] = None,
     r_net: Annotated[
         str | None,

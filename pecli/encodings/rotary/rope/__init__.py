@@ -12,7 +12,7 @@ from pecli.declare.plan import Waves, rotation
 from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
 from pecli.errors import BadParameter
 
 _COMPUTED = ("frequencies", (None,))
@@ -53,13 +53,13 @@ _COMPUTED = ("frequencies", (None,))
 @taking(SCALINGS)
 def rope(
     *,
-    dim: Annotated[int, Param("Width of one attention head.", ge=1, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)],
+    dim: Annotated[int, Param("Width of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)],
     rotary_dim: Annotated[
         int | None,
         Param(
             "Width that rotates; an odd one is rounded up to whole pairs.",
             ge=1,
-            le=1 << 20,
+            le=WIDEST,
             when=_COMPUTED,
             names=("rotary-ndims",),
         ),

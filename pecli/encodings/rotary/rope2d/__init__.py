@@ -11,7 +11,7 @@ from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encodin
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
-from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, Base
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
@@ -71,7 +71,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
 )
 def rope2d(
     *,
-    dim: Annotated[int, Param("Width of one attention head.", ge=4, le=1 << 20, names=HEAD_WIDTH, wrong=NO_MODEL)],
+    dim: Annotated[int, Param("Width of one attention head.", ge=4, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)],
     grid: Annotated[
         tuple[int, ...],
         sides("Rows and columns of the grid; frames before them repeat it.", items=(2, 3), metavar="HxW"),

@@ -10,6 +10,7 @@ from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encodin
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
+from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
@@ -60,7 +61,7 @@ def rope_axes(
     *,
     axes: Annotated[
         tuple[int, ...],
-        Param("Width of each axis, such as frame, row, column.", ge=2, le=1 << 20, even=True, items=(1, 2, 3, 4)),
+        Param("Width of each axis, such as frame, row, column.", ge=2, le=WIDEST, even=True, items=(1, 2, 3, 4)),
     ],
     grid: Annotated[
         tuple[int, ...],
