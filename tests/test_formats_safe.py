@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pecli.cli.run import run
 from pecli.errors import BrokenPipe, WouldOverwrite, WriteFailed
 from pecli.formats import FORMATS, check, open_table, write_table
 from pecli.formats.common import hidden, safe
@@ -205,6 +206,19 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, tmp_path
         with pytest.raises(WriteFailed, match=r"the disk is full: 5,"):
             write_table(Formula(20_000, 64), folder / f"pe{SUFFIX[name]}", threads=2)
         assert os.listdir(folder) == []
+
+
+def test_a_full_disk_is_said_without_a_size_that_nobody_knows(tmp_path, capfd):
+    """It said that 0 bytes were needed for a chart."""
+    with small_disk(tmp_path / "disk", 1 << 20) as folder:
+        with (folder / "full").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(1 << 12))
+        assert run(["inspect", "rope:dim=4", "--plot", str(folder / "a.svg")]) == 2
+        assert os.listdir(folder) == ["full"]
+    said = capfd.readouterr().err
+    assert "the disk is full, or was for a while: 0 bytes are free in" in said
+    assert "needed" not in said
 
 
 @pytest.mark.parametrize("name", FORMATS)

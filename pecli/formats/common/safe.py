@@ -206,6 +206,8 @@ def _reason(error: OSError, path: str, need: Need) -> str:
                 return f"the disk is full: {need} are needed and {free:,} are free in {folder}; {remedy}"
             if hasattr(os, "statvfs") and os.statvfs(folder).f_ffree == 0:
                 return f"the disk has room for no further file in {folder}: remove one, or write elsewhere"
+            if not need.size:
+                return f"the disk is full, or was for a while: {free:,} bytes are free in {folder} now; {remedy}"
             return f"the disk was full for a while: {need} are needed, and now {free:,} are free in {folder}; {remedy}"
         case errno.EDQUOT:
             return f"the disk quota is used up: {need} are needed; {remedy}"
