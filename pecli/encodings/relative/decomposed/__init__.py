@@ -110,11 +110,11 @@ def decomposed(
             have: Callable[[], int] = partial(int, trained)
         else:
             read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
-            made, have = partial(_rows, read), partial(_count, read)
+            made, have = partial(_held, read), partial(_count, read)
         table = partial(_resized, made, have, rows)
         index = cache(partial(axis_index, q, k))
         tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
-        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_rows, index), 1, "int64", "index"))
+        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_entries, index), 1, "int64", "index"))
 
     def prepare() -> None:
         for table in tables:
@@ -123,7 +123,11 @@ def decomposed(
     return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
 
 
-def _rows(values: Callable[[], Floats | Integers], start: int, stop: int) -> Floats | Integers:
+def _entries(values: Callable[[], Integers], start: int, stop: int) -> Integers:
+    return values()[start:stop]
+
+
+def _held(values: Callable[[], Floats], start: int, stop: int) -> Floats:
     return values()[start:stop]
 
 
