@@ -87,7 +87,7 @@ def powers_of_ratios(count: int, exponent: Decimal) -> list[Decimal]:
 
     Examples
     --------
-    >>> powers_of_ratios(5, Decimal("0.5"))[1]
+    >>> powers_of_ratios(5, Decimal("0.5"))[1].normalize()
     Decimal('0.5')
     """
     factor = list(range(count))  # the largest prime up to the root, or the number itself
