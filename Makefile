@@ -64,13 +64,17 @@ lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyp
 	@build/lowest/bin/python -m pip install --quiet --no-deps --editable .
 	build/lowest/bin/python -m pytest --quick
 
-frameworks: ## Run the tests of pecli.torch in an environment of its own, with what pip finds
+TORCH ?= torch==2.13.0
+
+# pecli goes first: what the frameworks bring then keeps to its bounds.
+frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment of their own, with what pip finds
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
 	@build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/frameworks/bin/python -m pip install --quiet --editable . pytest mpmath
-	@for name in torch transformers; do \
-	build/frameworks/bin/python -m pip install --quiet $$name || echo "$$name is absent: its tests are skipped"; done
-	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py
+	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras; do \
+	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
+	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py tests/test_jax.py tests/test_keras.py \
+	tests/test_code.py tests/test_notebook.py tests/test_docs.py -k 'not page and not generated or frameworks'
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

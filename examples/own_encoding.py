@@ -19,7 +19,7 @@ from pecli.own import CONTEXT, TAU, Facts, Family, Param, Source, Waves, encodin
         w_i = base^(-2i/dim), wavelength n_i = round(2 pi / w_i)
         cos(p, i) = cos(2 pi p / n_i), sin(p, i) = sin(2 pi p / n_i)
     """,
-    source=Source("Wang et al. 2024", "arXiv:2403.00071", "section 4.1"),
+    source=Source("Wang et al. 2024", "arXiv:2403.00071", "section 4.1 and its code"),
     facts=Facts(relative="rotation", cost="n * dim"),
     example="resonance-rope:dim=4,base=100",
     use_when="to train on short sequences and test on long ones: short wavelengths repeat exactly",

@@ -91,6 +91,15 @@ def test_apply_gives_each_value_rounded_once():
     assert (pecli.apply("rope:dim=4,base=100", {"q": q}, pairs="half", positions=rows)["q"] == made["q"]).all()
 
 
+def test_a_computed_table_is_applied_as_its_recipe():
+    q = np.random.default_rng(1).standard_normal((1, 2, 3, 8)).astype(np.float32)
+    table, recipe = pecli.table("rope:dim=8,base=100,len=12,start=4"), "rope:dim=8,base=100,len=12,start=4"
+    assert (pecli.apply(table, q, pairs="half")["array"] == pecli.apply(recipe, q, pairs="half")["array"]).all()
+    listed = pecli.table("rope:dim=8", positions="4,5,6")
+    exact = pecli.apply("rope:dim=8", q, pairs="half", start=4)["array"]
+    assert np.abs(pecli.apply(listed, q, pairs="half")["array"] - exact).max() < 1e-6
+
+
 def test_what_is_no_array_is_refused_in_a_sentence():
     for wrong in (object(), np.array(["a"]), {"pe": None}):
         with pytest.raises(BadParameter, match="no array of numbers"):

@@ -1,5 +1,6 @@
 """The documents say what is true: generated parts are current, pages are well formed, examples run."""
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -57,15 +58,22 @@ def test_what_the_readme_links_to_is_there():
         assert link.startswith("http") or (ROOT / link).exists(), link
 
 
+FRAMEWORKS = ("torch", "transformers", "keras", "jax")
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names, left = {}, set()
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        exec(compile(block, page.name, "exec"), names)
+        needs = [name for name in FRAMEWORKS if re.search(rf"^import {name}\b", block, re.MULTILINE)]
+        absent = [name for name in needs if importlib.util.find_spec(name) is None]
+        if not absent:
+            exec(compile(block, page.name, "exec"), names)
+        left.update(absent)
+    if left:
+        pytest.skip(f"the blocks of {', '.join(sorted(left))}: make frameworks runs them")
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)

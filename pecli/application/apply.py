@@ -26,7 +26,7 @@ from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.text import shorten
 from pecli.numbers.types import COMPLEX
-from pecli.sources.sources import NamedSource
+from pecli.sources.sources import NamedSource, exact_source
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 
@@ -50,6 +50,7 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
     BadParameter, BadRecipe
         If source, tensors and wishes do not fit, in one sentence.
     """
+    source = exact_source(source)
     recipe = _recipe(source)
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)

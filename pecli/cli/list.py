@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from pecli.cli.options import Json, Option, Quiet, refuse
 from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import print_json, prose_width, say, screen_width
+from pecli.encodings import find
+from pecli.encodings.shared.code import FRAMEWORKS
+from pecli.errors import UnknownName
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
@@ -34,6 +37,11 @@ class ListOptions:
         str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
     ] = None
     why: Annotated[bool, Option("Why it is as it is: questions that people ask, answered.")] = False
+    code: Annotated[
+        str | None,
+        Option(f"A short module that needs no pecli: {', '.join(FRAMEWORKS)}. ENCODING may be a recipe.", "WORD",
+               None, FRAMEWORKS),
+    ] = None  # fmt: skip
     all: Annotated[bool, Option("All of it: every option, and the whole example.")] = False
     json: Json = False
     quiet: Quiet = False
@@ -41,8 +49,11 @@ class ListOptions:
 
 def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
-    from pecli.encodings import CATALOGUE, find
+    from pecli.encodings import CATALOGUE
 
+    if options.encoding is not None and options.code is not None:
+        refuse("has no effect with --code", options, "why", "all", "choose", "where")
+        return _code(options.encoding, options.code, json=options.json)
     if options.encoding is not None:
         refuse("is about all of them: leave ENCODING out", options, "choose", "where")
         one = find(options.encoding)
@@ -53,7 +64,7 @@ def command(options: ListOptions) -> int:
         else:
             say(full_text(one, everything=options.all))
         return 0
-    refuse("is about one of them: name it, as in pecli list rope", options, "why", "all")
+    refuse("is about one of them: name it, as in pecli list rope", options, "why", "all", "code")
     from pecli.inspection.choosing import tree, where
 
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
@@ -78,6 +89,24 @@ def _why(encoding: Encoding, *, json: bool) -> int:
         print_json({"name": encoding.name, "reasons": [asdict(r) for r in found]})
     else:
         say(why_text(f"{encoding.name}: why it is as it is", found))
+    return 0
+
+
+def _code(text: str, framework: str, *, json: bool) -> int:
+    """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
+    from pecli.encodings.recipe import Recipe, split_recipe
+    from pecli.encodings.shared.code import loading
+
+    if framework not in FRAMEWORKS:
+        raise UnknownName("framework", framework, FRAMEWORKS)
+    one = find(split_recipe(text)[0])
+    recipe = Recipe.parse(text if ":" in text else one.example)
+    made = one.hook("code")(recipe, framework) if one.declares("code") else None
+    found = made or loading(recipe, framework)
+    if json:
+        print_json({"recipe": str(recipe), "framework": framework, "code": found})
+    else:
+        say(found.rstrip("\n"))
     return 0
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from pecli.declare.encoding import Family
+from pecli.declare.html import html_table
 from pecli.declare.plan import Bias, Plan, Relative, Values, Waves
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
@@ -76,9 +77,20 @@ class Extrapolation:
     values: ValueReach | None = None
     scalings: tuple[Scaled, ...] = ()
 
-    def __repr__(self) -> str:
+    @property
+    def _said(self) -> str:
         said = [f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}", self.finding, self.remedy]
-        return "\n  ".join(filter(None, [*said, *(scaled.line for scaled in self.scalings)]))
+        return "\n  ".join(filter(None, said))
+
+    def __repr__(self) -> str:
+        return "\n  ".join([self._said, *(scaled.line for scaled in self.scalings)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (s.scaling, s.factor, "" if s.reach is None else f"{100 * s.reach.inside:.1f} %", s.missing or s.recipe)
+            for s in self.scalings
+        ]
+        return html_table(self._said, ("scaling", "factor", "phases seen", "recipe"), rows)
 
 
 def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:

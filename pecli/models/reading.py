@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from pecli.declare.html import html_table
 from pecli.errors import BadFile, BadParameter, UnknownName
 
 VERSION = "5.23"
@@ -153,11 +154,26 @@ class ConfigReading:
     version: str = VERSION
     default: str = ""
 
+    @property
+    def _said(self) -> str:
+        return f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
+
     def __repr__(self) -> str:
         layers = [f"{name}: {layer.encoding} {dict(layer.params)}" for name, layer in self.layers.items()]
         parts = [f"{name}: {part.model_type}" for name, part in self.parts.items()]
-        said = f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
-        return "\n  ".join([said, *layers, *parts, *self.warnings, *self.faults])
+        return "\n  ".join([self._said, *layers, *parts, *self.warnings, *self.faults])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, layer.encoding, ", ".join(f"{key}={text}" for key, text in layer.params.items()), layer.length or "")
+            for name, layer in self.layers.items()
+        ]
+        said = [
+            f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it",
+            *self.warnings,
+            *self.faults,
+        ]
+        return html_table("\n  ".join(said), ("layers", "encoding", "parameters", "length"), rows)
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

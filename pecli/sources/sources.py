@@ -16,6 +16,7 @@ from pecli.numbers.text import shorten
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.tables.request import take_table_keys
+from pecli.tables.selection import View
 from pecli.tables.table import Table
 
 _RECIPE = re.compile(r"[\w-]+:[\w-]+=")  # how a recipe begins
@@ -85,6 +86,21 @@ class NamedSource:
             keys["len"] = str(self.model_length)
         table = make_table(self.recipe, keys, **options)
         return table if self.array is None else table.only([self.array])
+
+
+def exact_source(source: NamedSource) -> NamedSource:
+    """Return a computed table's recipe as a source, since that knows the real values; other sources as they are.
+
+    A table without a recipe, or at listed positions, stays the values that it holds.
+    """
+    table = source.table
+    if not isinstance(table, Table):
+        return source
+    if table.recipe is None or not table.positions.is_range:
+        values = View(table, table.arrays)
+        values.recipe = table.recipe
+        return replace(source, table=values)
+    return replace(_recipe_source(table.recipe), text=source.text)
 
 
 def read_source(text: str, **choice: str) -> NamedSource:

@@ -51,7 +51,7 @@ def reach(recipe: Recipe) -> Reach:
     use_when="where lengths are fixed and there is much data, as in BERT and ViT",
     not_when="where sequences may be longer than any in training",
     place=4,
-    hooks={"lesson": ".lesson:steps", "extend": reach, "why": ".why:why"},
+    hooks={"lesson": ".lesson:steps", "extend": reach, "why": ".why:why", "code": ".code:code"},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
 )
 def learned(

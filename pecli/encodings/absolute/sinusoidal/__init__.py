@@ -74,6 +74,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "scale": ".scale:scale",
         "extend": reaches.phases,
         "why": ".why:why",
+        "code": ".code:code",
     },
     presets=(
         Preset("Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),

@@ -58,6 +58,7 @@ CONVENTIONS = {
         "extend": reaches.biases,
         "mistakes": ".mistakes:mistakes",
         "why": ".why:why",
+        "code": ".code:code",
     },
     presets=(
         Preset(

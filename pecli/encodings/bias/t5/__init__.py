@@ -43,6 +43,7 @@ from pecli.errors import BadParameter
         "lesson": ".lesson:steps",
         "extend": reaches.vectors,
         "why": ".why:why",
+        "code": ".code:code",
     },
 )
 def t5(

@@ -48,6 +48,7 @@ _COMPUTED = ("frequencies", (None,))
         "scale": ".scale:scale",
         "extend": reaches.scaled_phases,
         "why": ".why:why",
+        "code": ".code:code",
     },
 )
 @taking(SCALINGS)

@@ -1,0 +1,95 @@
+"""Rotary tables and rotations in other people's programs."""
+
+from __future__ import annotations
+
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.code import knows, module, number, numbers
+
+TABLE = '''
+{frequencies}
+
+
+def table(length, start=0, dtype=np.float32):
+    """Return cos and sin of positions start to start + length - 1, (length, pairs) each."""
+    angles = np.arange(start, start + length)[:, None] * FREQUENCIES
+    return {cos}.astype(dtype), {sin}.astype(dtype)
+'''
+ROTATE = '''
+def rotate(x, cos, sin, interleaved=False):
+    """Turn x (.., length, dim): x_i with x_(i + pairs), or x_2i with x_(2i + 1) where interleaved."""
+    m = cos.shape[-1]
+    a, b = (x[..., 0 : 2 * m : 2], x[..., 1 : 2 * m : 2]) if interleaved else (x[..., :m], x[..., m : 2 * m])
+    parts = [a * cos - b * sin, b * cos + a * sin]
+    made = STACK if interleaved else JOIN
+    return CAT
+'''
+
+
+def _rotate(stack: str, join: str, cat: str) -> str:
+    return ROTATE.replace("STACK", stack).replace("JOIN", join).replace("CAT", cat)
+
+
+TAILS = {
+    "numpy": _rotate(
+        "np.stack(parts, -1).reshape(*a.shape[:-1], 2 * m)",
+        "np.concatenate(parts, -1)",
+        "np.concatenate([made, x[..., 2 * m :]], -1)",
+    ),
+    "torch": _rotate(
+        "torch.stack(parts, -1).flatten(-2)", "torch.cat(parts, -1)", "torch.cat([made, x[..., 2 * m :]], -1)"
+    )
+    + '''
+
+class Rotary(torch.nn.Module):
+    """Turns queries or keys (batch, heads, length, dim)."""
+
+    def __init__(self, length, interleaved=False):
+        super().__init__()
+        self.interleaved = interleaved
+        for name, values in zip(("cos", "sin"), table(length)):
+            self.register_buffer(name, torch.from_numpy(values), persistent=False)
+
+    def forward(self, x, offset=0):
+        rows = slice(offset, offset + x.shape[-2])
+        return rotate(x, self.cos[rows], self.sin[rows], self.interleaved)
+''',
+    "keras": _rotate(
+        "ops.reshape(ops.stack(parts, -1), (*ops.shape(a)[:-1], 2 * m))",
+        "ops.concatenate(parts, -1)",
+        "ops.concatenate([made, x[..., 2 * m :]], -1)",
+    )
+    + '''
+
+class Rotary(keras.layers.Layer):
+    """Turns queries or keys (batch, heads, length, dim)."""
+
+    def __init__(self, length, interleaved=False, **options):
+        super().__init__(**options)
+        self.interleaved = interleaved
+        self.cos, self.sin = table(length, dtype=self.compute_dtype)
+
+    def call(self, x, offset=0):
+        rows = slice(offset, offset + x.shape[-2])
+        cos, sin = ops.convert_to_tensor(self.cos[rows]), ops.convert_to_tensor(self.sin[rows])
+        return rotate(x, cos, sin, self.interleaved)
+''',
+}
+
+
+def code(recipe: Recipe, framework: str) -> str | None:
+    """Return a module that makes the table and turns with it: by the formula, or from a scaling's own frequencies.
+
+    None where frequencies wait for a length.
+    """
+    if recipe.open_parameters:
+        return None
+    plan = recipe.plan
+    parts = {"cos": "np.cos(angles)", "sin": "np.sin(angles)"}
+    if plan.magnitude != 1:
+        parts = {name: f"({number(plan.magnitude)} * {text})" for name, text in parts.items()}
+    if knows(recipe, ("dim", "base")):
+        dim, base = recipe.values["dim"], number(recipe.values["base"])
+        said = f"DIM, BASE = {dim}, {base}\nFREQUENCIES = BASE ** (-np.arange(0, DIM, 2) / DIM)  # radians per position"
+    else:
+        said = numbers("FREQUENCIES", plan.frequencies) + "  # radians per position, one for each pair"
+    return module(recipe, framework, TABLE.format(frequencies=said, **parts), TAILS)

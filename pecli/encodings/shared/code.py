@@ -1,0 +1,62 @@
+"""Short modules that make a table without pecli, or lines that load one: what the hook ``code`` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+
+from pecli.encodings.recipe import Recipe
+
+NEWLINE = "\n"
+FRAMEWORKS = ("numpy", "torch", "keras")
+IMPORTS = {"numpy": "import numpy as np", "torch": "import numpy as np\nimport torch", "keras":
+           "import keras\nimport numpy as np\nfrom keras import ops"}  # fmt: skip
+_KERAS = """import numpy as np
+from keras import ops
+
+stored = np.load("{path}")
+tables = {{name: ops.convert_to_tensor(stored[name]) for name in stored if name != "pecli_recipe"}}"""
+LOADING = {
+    "numpy": ("npz", 'import numpy as np\n\ntables = dict(np.load("{path}"))'),
+    "torch": ("safetensors", 'from safetensors.torch import load_file\n\ntables = load_file("{path}")'),
+    "keras": ("npz", _KERAS),
+}
+
+
+def knows(recipe: Recipe, names: Collection[str]) -> bool:
+    """Whether no parameter beside these, by the names of the function, differs from its default."""
+    parameters = recipe.encoding.parameters
+    return all(name in names or value == parameters[name].default for name, value in recipe.values.items())
+
+
+def number(value: Decimal | float | str) -> str:
+    """Return a number as Python's source has it, a float."""
+    return repr(float(value))
+
+
+def numbers(name: str, values: Sequence[Decimal]) -> str:
+    """Return the assignment of an array of numbers, the nearest doubles, four to a line."""
+    texts = [number(value) for value in values]
+    lines = [", ".join(texts[k : k + 4]) + "," for k in range(0, len(texts), 4)]
+    return f"{name} = np.array([\n" + "".join(f"    {line}\n" for line in lines) + "])"
+
+
+def module(recipe: Recipe, framework: str, table: str, tails: Mapping[str, str], standard: str = "") -> str:
+    """Return a module: what it is, its imports, the table in NumPy's double precision, and what a framework adds.
+
+    `standard` is what it imports of the standard library.
+    """
+    said = (
+        f'"""{recipe.encoding.title}: {recipe.short}.\n\nThe table is made in double precision and rounded once.\n"""'
+    )
+    head = f"{said}\n\n{standard}{IMPORTS[framework]}\n\n{table.strip(NEWLINE)}\n"
+    tail = tails.get(framework, "").strip(NEWLINE)
+    return f"{head}\n\n{tail}\n" if tail else head
+
+
+def loading(recipe: Recipe, framework: str) -> str:
+    """Return the command that writes a table, and the lines that load it."""
+    suffix, lines = LOADING[framework]
+    path = f"{recipe.encoding.name}.{suffix}"
+    length = "" if recipe.rows is not None else " --len 2048"
+    return f"# pecli generate {recipe.short}{length} -o {path}\n" + lines.format(path=path) + "\n"
