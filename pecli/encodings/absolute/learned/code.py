@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.code import knows, module, number
 
@@ -45,7 +48,7 @@ class LearnedPositions(keras.layers.Layer):
 
 def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module whose start is the same normal values; None for another start."""
-    values = recipe.values
+    values: Mapping[str, Any] = recipe.values
     if not knows(recipe, ("dim", "std", "seed", "max_len")):
         return None
     std = number(values["std"] or values["dim"] ** -0.5)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.code import knows, module, number
 from pecli.encodings.shared.rows_code import FIXED
@@ -28,7 +31,7 @@ COLUMNS = {
 
 def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module that makes the table; None for what has more than an order, a base and a spacing."""
-    values = recipe.values
+    values: Mapping[str, Any] = recipe.values
     if not knows(recipe, ("dim", "base", "order", "shift")) or values["dim"] % 2:
         return None
     sin, cos = COLUMNS[values["order"]]

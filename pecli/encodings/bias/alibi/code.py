@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.bias_code import TAILS
 from pecli.encodings.shared.code import knows, module, number
@@ -28,5 +31,6 @@ def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module that makes the bias; None for another than the symmetric one of the frameworks' slopes."""
     if not knows(recipe, ("heads", "bias_max")):
         return None
-    made = TABLE.format(heads=recipe.values["heads"], most=number(recipe.values["bias_max"]))
+    values: Mapping[str, Any] = recipe.values
+    made = TABLE.format(heads=values["heads"], most=number(values["bias_max"]))
     return module(recipe, framework, made, TAILS)

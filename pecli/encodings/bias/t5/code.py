@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.code import knows, module, number
 
@@ -52,7 +55,7 @@ class Bias(keras.layers.Layer):
 
 def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module that makes the buckets, and trains a number for each; None where more is asked for."""
-    values = recipe.values
+    values: Mapping[str, Any] = recipe.values
     if not knows(recipe, ("heads", "buckets", "max_distance", "bidirectional", "std", "seed")):
         return None
     made = TABLE.format(buckets=values["buckets"], most=values["max_distance"], both=values["bidirectional"])

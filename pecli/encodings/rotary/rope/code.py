@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.code import knows, module, number, numbers
 
@@ -84,11 +88,13 @@ def code(recipe: Recipe, framework: str) -> str | None:
     if recipe.open_parameters:
         return None
     plan = recipe.plan
+    values: Mapping[str, Any] = recipe.values
+    assert isinstance(plan, Waves)
     parts = {"cos": "np.cos(angles)", "sin": "np.sin(angles)"}
     if plan.magnitude != 1:
         parts = {name: f"({number(plan.magnitude)} * {text})" for name, text in parts.items()}
     if knows(recipe, ("dim", "base")):
-        dim, base = recipe.values["dim"], number(recipe.values["base"])
+        dim, base = values["dim"], number(values["base"])
         said = f"DIM, BASE = {dim}, {base}\nFREQUENCIES = BASE ** (-np.arange(0, DIM, 2) / DIM)  # radians per position"
     else:
         said = numbers("FREQUENCIES", plan.frequencies) + "  # radians per position, one for each pair"
