@@ -74,7 +74,7 @@ frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment o
 	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras; do \
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
 	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py tests/test_jax.py tests/test_keras.py \
-	tests/test_code.py tests/test_notebook.py tests/test_docs.py -k 'not page and not generated or frameworks'
+	tests/test_code.py tests/test_notebook.py tests/test_docs.py::test_the_python_of_a_page_runs
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

@@ -223,6 +223,21 @@ def test_a_model_gives_the_same_with_pecli_in_its_place(name):
         ).all()
 
 
+def test_a_scaling_that_waits_for_the_sequence_stays_the_models_own():
+    scaling = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0}
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    model = transformers.LlamaModel(transformers.LlamaConfig(**SIZES["Llama"], **SMALL, rope_parameters=scaling))
+    assert [one.good for one in audit(model)] == [True]
+    assert replace(model) == []
+
+
+def test_a_table_that_no_module_holds_is_named():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    sizes = {"d_model": 16, "n_heads": 4, "n_layers": 1, "max_seq_len": 32}
+    (found,) = audit(transformers.MptModel(transformers.MptConfig(**sizes, **SMALL)))
+    assert "no module of the model was found" in repr(found)
+
+
 def test_a_masked_bloom_gives_the_same():
     model, words = tiny("Bloom"), torch.randint(3, 32, (2, 12))
     mask = torch.ones(2, 12, dtype=torch.long)

@@ -79,7 +79,8 @@ def replace(model: torch.nn.Module) -> list[str]:
     """Put pecli's exact tables in the place of a live transformers model's own; return the names of the modules.
 
     Rotary modules and the functions that make biases are exchanged, which then are exact in every type that the model
-    is moved to; fixed sinusoids are written over. Trained tables stay.
+    is moved to; fixed sinusoids are written over. Trained tables stay, and rotary ones whose scaling depends on the
+    sequence at hand.
     """
     return [live.name for live in _tables(model) if not live.trained and live.put()]
 

@@ -90,7 +90,8 @@ def _putter(model: Any, name: str, kinds: list[str], module: Any, source: NamedS
     def put() -> bool:
         if isinstance(model.get_submodule(name), RotaryInPlace):
             return True
-        if source.model_layout not in DOUBLED:
+        waits = source.recipe is None or source.recipe.open_parameters  # for the sequence, as dynamic scaling does
+        if waits or source.model_layout not in DOUBLED:
             return False
         sources = {kind: _source(module, model, **({"layer_type": kind} if kind else {})) for kind in kinds}
         model.set_submodule(name, RotaryInPlace(sources, module))
