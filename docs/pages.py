@@ -39,8 +39,9 @@ KINDS = {
 
 def drawn_recipe(encoding: Encoding) -> str:
     """Return the example of an encoding with rows enough for a picture, where it can have them."""
-    wide = re.sub(r"(?<=[:,])dim=\d+", f"dim={WIDE}", encoding.example)
-    for text in (f"{wide},len={ROWS}", wide, f"{encoding.example},len={ROWS}"):
+    long = re.sub(r"(?<=[:,])max-len=\d+", f"max-len={ROWS}", encoding.example)
+    wide = re.sub(r"(?<=[:,])dim=\d+", f"dim={WIDE}", long)
+    for text in (f"{wide},len={ROWS}", wide, f"{long},len={ROWS}"):
         try:
             pecli.table(text)
         except PecliError:

@@ -87,6 +87,28 @@ def test_waves_of_chosen_columns():
     np.testing.assert_allclose(chart.series[1].y, np.sin(np.arange(9) * 10000**-0.5), atol=1e-12)
 
 
+def test_only_arrays_with_the_same_rows_stand_side_by_side():
+    (heat,) = charts("shaw:dim=8,clip=3,len=20", "heatmap")
+    assert heat.columns == [Span(0, 7, 8)]  # not the index, whose rows are queries
+    assert np.shape(heat.values) == (7, 8)
+    (heat,) = charts("transformer-xl:dim=8,heads=2,head-dim=4,len=12", "heatmap")
+    assert [span.count for span in heat.columns] == [8]  # nor where queries are as many as rows
+    (heat,) = charts("xpos:dim=8,max-len=9,len=9", "heatmap")
+    assert [span.name for span in heat.columns] == ["cos", "sin", "scale"]
+    (chart,) = charts_of_table(Table.parse("fourier:dim=8,len=20"), "f", ["waves"], [6])
+    assert [s.name for s in chart.series] == ["column 6"]
+
+
+def test_rows_that_all_point_one_way_are_alike():
+    (heat,) = charts("integer:dim=4,max-len=64,len=64", "similarity")
+    assert heat.ends() == (0.0, 1.0)  # and not what rounding makes of 1
+
+
+def test_no_angle_is_claimed_of_rows_that_lie_differently_apart():
+    with pytest.raises(PecliError, match="picture=turned cannot be drawn"):
+        charts("rope2d:dim=8,grid=6x8", "turned")  # rows 6 and 8 lie in two lines
+
+
 def test_channels_that_cannot_be_drawn_are_refused(refuses):
     table = Table.parse("rope:dim=32,len=20")
     for words, channels, rule in (
@@ -171,6 +193,8 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
     assert np.isnan(np.array(first.values)[0, 1:]).all()
     assert first.values[3] == [-0.75, -0.5, -0.25, 0.0]
     assert first.value == "added to the logit (grey: masked)"
+    kernel, *_, by_distance = charts("gaussian:heads=2,sigma=1+4,len=8")
+    assert kernel.value == by_distance.y.label == "multiplies the logit"
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,22 @@ def bias(sample: Sample, name: str) -> list[Chart]:
     lane = whole.lanes[0]
     shape = [side for side in lane.shape if side != 1]
     found: list[Chart] = []
+    does = _does(sample)
     if len(shape) == 3:
         heads = dict.fromkeys((0, shape[0] - 1))
-        found += [_bias_map(head_values(whole, h, shape), name, f"head {h} of {shape[0]}") for h in heads]
+        found += [_bias_map(head_values(whole, h, shape), name, f"head {h} of {shape[0]}", does) for h in heads]
     elif len(shape) == 2 and lane.name in ("bias", "array", "index") and shape[0] == shape[1]:
-        found.append(_bias_map(whole.planes[0].values.reshape(shape), name, lane.name))
+        found.append(_bias_map(whole.planes[0].values.reshape(shape), name, lane.name, does))
     return found
+
+
+def _does(sample: Sample) -> str:
+    """Return what these numbers do to a logit, as the encoding that makes them declares it."""
+    recipe = sample.table.source if isinstance(sample.table, Table) else None
+    if recipe is not None and recipe.encoding.declares("apply"):
+        effect = recipe.encoding.hook("apply")(recipe)
+        return "multiplies the logit" if effect.logits == "multiply" else "added to the logit"
+    return "added to the logit"
 
 
 def head_values(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
@@ -40,11 +50,11 @@ def head_values(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
     return values.reshape(-1, shape[2])[:, : 2 * CELLS]
 
 
-def _bias_map(values: Floats, name: str, part: str) -> Heat:
+def _bias_map(values: Floats, name: str, part: str, does: str) -> Heat:
     keys, queries = Span(0.0, values.shape[1] - 1.0, values.shape[1]), (0.0, values.shape[0] - 1.0)
     hidden = np.where(np.isfinite(values), values, np.nan)
     title = f"Bias of {name}, {part}"
-    value = "added to the logit" + (" (grey: masked)" if np.isnan(hidden).any() else "")
+    value = does + (" (grey: masked)" if np.isnan(hidden).any() else "")
     return Heat(
         title,
         "key",
@@ -79,4 +89,4 @@ def slopes(sample: Sample, name: str) -> list[Chart]:
     distances = [float(d) for d in profile.distances[keep]]
     series = [Trace(f"head {h}", distances, profile.values[h, keep].tolist()) for h in shown]
     across = Axis("distance: key minus query (positions)", low=min(distances), high=max(distances))
-    return [*found, LineChart(f"Bias of {name} by distance", across, Axis("added to the logit"), series)]
+    return [*found, LineChart(f"Bias of {name} by distance", across, Axis(_does(sample)), series)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pecli.declare.tabular import Tabular
 from pecli.drawing.biases import head_values
-from pecli.drawing.views import in_turn, is_bias, matrix, reading_of
+from pecli.drawing.views import in_turn, is_bias, matrix, reading_of, side_by_side
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.extrapolation.scalings import scaled_recipe, scalings_of
@@ -98,9 +98,12 @@ def _rows(sample: Sample) -> dict[str, Any]:
 
 def _column(sample: Sample, column: int) -> str:
     """Return the true name of a column of the map: pairs in turn stand apart there."""
-    if len(sample.planes) > 1:
-        width = sample.planes[0].values.reshape(len(sample.planes[0].values), -1).shape[1]
-        return f"{sample.planes[min(column // width, len(sample.planes) - 1)].name} {column % width}"
+    arrays = side_by_side(sample)
+    if len(arrays) > 1:
+        for name, values in arrays:
+            if column < values.shape[1]:
+                return f"{name} {column}"
+            column -= values.shape[1]
     reading = in_turn(sample)
     if reading is None:
         return f"column {column}"

@@ -13,9 +13,8 @@ from pecli.declare.words import PICTURES
 from pecli.drawing.biases import bias, slopes
 from pecli.drawing.charts import Chart, Heat, Span
 from pecli.drawing.turning import rotation, turned, waves
-from pecli.drawing.views import CELLS, frame, in_turn, is_bias, matrix, shrunk, sine_first
+from pecli.drawing.views import CELLS, frame, in_turn, is_bias, matrix, shrunk, side_by_side, sine_first
 from pecli.errors import BadParameter, UnknownName
-from pecli.measures.readings import squeezed
 from pecli.measures.samples import Sample, take
 
 OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "turned")
@@ -72,9 +71,9 @@ def _heat(sample: Sample, name: str) -> list[Chart]:
 
 def _spans(sample: Sample, columns: int) -> list[Span]:
     """Return the true numbers of the map's columns: pairs in turn stand apart, and so do several arrays."""
-    if len(sample.planes) > 1:
-        wide = [squeezed(plane.values).reshape(len(plane.values), -1).shape[1] for plane in sample.planes]
-        return [Span(0.0, w - 1.0, w, plane.name) for w, plane in zip(wide, sample.planes, strict=True)]
+    arrays = side_by_side(sample)
+    if len(arrays) > 1:
+        return [Span(0.0, values.shape[1] - 1.0, values.shape[1], word) for word, values in arrays]
     reading = in_turn(sample)
     if reading is None:
         return [Span(0.0, columns - 1.0, columns)]
@@ -85,9 +84,9 @@ def _spans(sample: Sample, columns: int) -> list[Span]:
 
 def _columns(sample: Sample) -> str:
     """Return what the columns of the map are, in their order there."""
-    if len(sample.planes) == 2:
-        first, second = (plane.name for plane in sample.planes)
-        return f"column of {first}, then of {second}"
+    arrays = side_by_side(sample)
+    if len(arrays) > 1:
+        return f"column of {', then of '.join(name for name, _ in arrays)}"
     reading = in_turn(sample)
     if reading is None:
         return "column"
@@ -106,6 +105,7 @@ def _similarity(sample: Sample, name: str) -> list[Chart]:
     ends, where, part = frame(sample, len(values))
     cells = np.clip(unit @ unit.T, -1, 1)
     low = float(np.nanmin(cells))
+    low = low if low < 1 - 1e-6 else 0.0  # rows that all point one way differ by rounding alone
     title = f"Similarity of positions in {name}{part}"
     value = "cosine of two rows" + (" (grey: a row of zeros)" if (norms == 0).any() else "")
     span: dict[str, Any] = {"centred": True} if low < -0.2 else {"centred": False, "low": low}

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pecli.drawing.charts import Arc, Arrow, Axis, Chart, Circles, LineChart, Trace
-from pecli.drawing.views import column_parts, frame, reading_of
+from pecli.drawing.views import column_parts, frame, reading_of, side_by_side
 from pecli.errors import BadParameter
 from pecli.measures.phase_lines import phase_lines
-from pecli.measures.readings import squeezed
 from pecli.measures.samples import Floats, Sample
 
 WAVES = 5  # columns that are drawn
@@ -32,30 +31,32 @@ def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart
     BadParameter
         For a channel that the table has not, or more than can be told apart.
     """
-    planes = [squeezed(p.values).reshape(len(p.values), -1) for p in sample.planes]
-    values = planes[0]
+    arrays = side_by_side(sample)
+    if not arrays:
+        return []
+    name_of_first, values = arrays[0]
     rows, columns = min(len(values), WAVE_ROWS), values.shape[1]
     if rows < 3:
         return []
-    chosen = _checked(channels, columns, len(planes)) if channels else _usual(sample, columns)
+    chosen = _checked(channels, columns, len(arrays)) if channels else _usual(sample, columns)
     (first, last), where, shown = frame(sample, rows)
     x = np.linspace(first, last, rows).tolist()
-    if channels and len(planes) > 1:
-        pairs = [(f"{p.name} {c}", v[:rows, c]) for c in chosen for p, v in zip(sample.planes, planes, strict=True)]
+    if channels and len(arrays) > 1:
+        pairs = [(f"{word} {c}", v[:rows, c]) for c in chosen for word, v in arrays if c < v.shape[1]]
     else:
         parts = column_parts(sample, columns)
         pairs = [(f"column {c}{parts[c]}", values[:rows, c]) for c in chosen]
     series = [Trace(word, x, line.tolist()) for word, line in pairs]
-    part = "" if len(planes) == 1 or channels else f" ({sample.planes[0].name})"
+    part = "" if len(arrays) == 1 or channels else f" ({name_of_first})"
     return [LineChart(f"Columns of {name}{part}{shown}", Axis(where, low=first, high=last), Axis("value"), series)]
 
 
-def _checked(channels: Sequence[int], columns: int, planes: int) -> Sequence[int]:
+def _checked(channels: Sequence[int], columns: int, arrays: int) -> Sequence[int]:
     wrong = [c for c in channels if not 0 <= c < columns]
     if wrong:
         raise BadParameter("channels", wrong[0], f"is no column of the table, which has 0 to {columns - 1}")
-    if len(channels) * planes > MOST_WAVES:
-        rule = f"are too many to tell apart: give at most {MOST_WAVES // planes}"
+    if len(channels) * arrays > MOST_WAVES:
+        rule = f"are too many to tell apart: give at most {MOST_WAVES // arrays}"
         raise BadParameter("channels", f"({len(channels)} columns)", rule)
     return list(dict.fromkeys(channels))
 
@@ -110,6 +111,9 @@ def turned(sample: Sample, name: str) -> list[Chart]:
         return []
     cos, sin, size = found
     turn = (cos[:, 0] + 1j * sin[:, 0]) / size
+    apart = np.array([complex(turn[n]) / complex(turn[m]) for m, n in MEETINGS])
+    if np.abs(apart - apart[0]).max() > 1e-3 or abs(apart[0] - 1) < 1e-3:  # of a grid, rows two apart are not alike
+        return []
     at = _places(sample, len(cos), MEETINGS[-1][1] + 1)
     circles, arcs, notes = [], [], []
     for m, n in MEETINGS:

@@ -39,11 +39,17 @@ def matrix(sample: Sample) -> Floats:
     reading = in_turn(sample)
     if reading is not None:
         return np.concatenate([reading.first, reading.second], axis=1)
-    planes = [p.reshape(len(p), -1) for p in (squeezed(plane.values) for plane in sample.planes)]
-    rows = min((len(p) for p in planes), default=0)
-    if not rows:
+    arrays = side_by_side(sample)
+    if not arrays or not len(arrays[0][1]):
         raise BadRecipe("a table without values has nothing to draw: name one that has rows and columns")
-    return np.concatenate([p[:rows] for p in planes], axis=1)
+    return np.concatenate([values for _, values in arrays], axis=1)
+
+
+def side_by_side(sample: Sample) -> list[tuple[str, Floats]]:
+    """Return the first array by its name, (n, columns), and those with its rows; whole numbers point into others."""
+    whole = {array.name for array in sample.table.arrays[1:] if "int" in array.dtype}
+    arrays = [(plane.name, squeezed(plane.values)) for plane in sample.planes if plane.name not in whole]
+    return [(name, v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
 
 
 def reading_of(sample: Sample) -> Reading | None:
