@@ -24,6 +24,8 @@ napoleon_google_docstring = False
 nitpicky = False
 
 
+html_static_path = ["_static"]
+html_css_files = ["pecli.css"]
 html_extra_path = ["catalogue/extra"]
 EXTRA = HERE / "catalogue" / "extra"
 EXTRA.mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,14 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
         lines += ["## Picture", "", f"![{kind} of {name}]({name}-{kind}.svg)", "", "```sh", command, "```", ""]
         others = ", ".join(f"[{other}](gallery.md#{other})" for other in list(kinds)[1:])
         lines += [f"Also {others}, in the gallery.", ""] if others else []
-    lines += ["## Worked example", "", "```text", text_of(work_through(Recipe.parse(encoding.example))), "```", ""]
+    lines += [
+        "## Worked example",
+        "",
+        "```text",
+        text_of(work_through(Recipe.parse(encoding.example)), formula=False),
+        "```",
+        "",
+    ]
     lines += ["## Options", "", "| option | what it is |", "|---|---|"]
     lines += [f"| `--{p.option}` | {option_help(p).replace('|', '/')} |" for p in encoding.options]
     return "\n".join([*lines, "", "## Why", "", "```text", why_text(name, reasons(encoding)), "```", ""])
