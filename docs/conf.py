@@ -21,7 +21,7 @@ exclude_patterns = ["README.md", "catalogue/extra"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-nitpicky = False
+smartquotes = False  # an option has two hyphens
 
 
 html_static_path = ["_static"]
