@@ -66,7 +66,7 @@ def test_a_small_file_takes_seconds(name, bomb):
         cwd=ROOT, env=clean_environment(), capture_output=True, check=False, timeout=120,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime - before.ru_utime < 5
+    assert after.ru_utime - before.ru_utime < 15  # two to five, on a busy machine
 
 
 def test_a_batch_of_arrow_that_inflates_beyond_the_limit_is_refused(tmp_path, monkeypatch, capfd):

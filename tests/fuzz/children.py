@@ -85,7 +85,10 @@ class Worker:
         if not self.pid:
             self._begin()
         self.lines += 1
-        os.write(self.jobs, json.dumps([words, str(stdin or os.devnull)]).encode() + b"\n")
+        try:
+            os.write(self.jobs, json.dumps([words, str(stdin or os.devnull)]).encode() + b"\n")
+        except BrokenPipeError:  # somebody else has ended it
+            return self._ended()
         answer = b""
         while not answer.endswith(b"\n"):
             if not select.select([self.answers], [], [], WALL_SECONDS)[0]:
