@@ -57,8 +57,11 @@ PACKAGES = {
     "jax": ("jax",),
     "gguf": ("formats.exports.gguf",),
     "onnx": ("formats.exports.onnx",),
+    "zarr": ("formats.zarr", "formats.common.remote"),
+    "fsspec": ("formats.common.remote",),
+    "aiohttp": ("formats.common.remote",),
 }
-LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx")
+LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx", "zarr", "fsspec", "aiohttp")
 
 
 def name_of(path):

@@ -23,6 +23,7 @@ from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import parse_count, parse_integer, parse_number
 from pecli.numbers.types import DTYPES
+from pecli.process import listen
 from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
@@ -199,6 +200,12 @@ def _trusting(name: str, given: bool) -> bool:
     return given
 
 
+def _quieting(_name: str, given: bool) -> bool:
+    if given:
+        listen(None)
+    return given
+
+
 def _precise(name: str, given: str) -> int:
     decimals = whole(0, 17)(name, given)
     ask_precision(decimals)
@@ -219,7 +226,7 @@ TrustRecipe = Annotated[
     bool, Option("Let a recipe that stands in a file name other files (weights, content).", check=_trusting)
 ]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", panel=SCREEN)]
-Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))]
+Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"), check=_quieting)]
 LayerType = Annotated[str | None, Option("Kind of layer, where a config's differ.", "NAME")]
 Stack = Annotated[
     str | None, Option(f"Whose reading of a config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", words=STACKS)

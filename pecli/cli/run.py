@@ -20,7 +20,7 @@ from pecli.numbers.limits import raise_limits
 from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import shorten
-from pecli.process import die, was_interrupted
+from pecli.process import die, listen, was_interrupted
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
 LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message; a path may take 400
@@ -38,6 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     ask_precision(None)  # and not what an earlier run in this process asked for
     raise_limits(0)
     trust_recipes(False)
+    listen(lambda text: tell(clean(f"pecli: {text}")))
     try:
         # taken anywhere: the one who meets a bug repeats the command and adds it
         words = _meant(_without_plugins([word for word in arguments if word != "--debug"]))

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
 from pecli.formats import exports
-from pecli.formats.common.format import Draft, Format, WriteOptions
+from pecli.formats.common.format import Draft, Format, Spread, WriteOptions
+from pecli.numbers.urls import is_url, shown
 
 if TYPE_CHECKING:
     from pecli.formats.common.input import InputFile
@@ -36,8 +37,10 @@ def _found() -> Iterator[Format]:
 
 WRITTEN: Mapping[str, Format] = MappingProxyType({f.name: f for f in sorted(_found(), key=lambda f: f.place)})
 """Every format that a table can be written in, by its name."""
-FORMATS: Mapping[str, Format] = MappingProxyType({name: f for name, f in WRITTEN.items() if f.reader is not None})
-"""Those that are read too: all but the exports."""
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
+)
+"""Those that are files, and read too: all but the exports and the stores of many objects."""
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -56,7 +59,7 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
         if name not in WRITTEN:
             raise UnknownName("format", name, WRITTEN)
         return WRITTEN[name]
-    form = _by_suffix(os.fspath(path))
+    form = _by_suffix(os.fspath(path).rstrip("/"))
     if form is not None:
         return form
     from pecli.formats.common.safe import is_stream
@@ -99,6 +102,7 @@ def write_table(
     compress: bool = False,
     wide: bool = False,
     progress: Callable[[int], None] | None = None,
+    spread: Spread | None = None,
 ) -> int:
     """Write a table in blocks with constant memory; the file appears whole or not at all.
 
@@ -120,6 +124,8 @@ def write_table(
         For parquet, whether each value of a row gets a column of its own.
     progress : callable, optional
         Called from time to time with the bytes of values written since it was last called, by one thread at a time.
+    spread : callable, optional
+        Who else writes the shards of a store of many objects, as :mod:`pecli.dask` does.
 
     Returns
     -------
@@ -133,8 +139,6 @@ def write_table(
     BrokenPipe
         If the reader of standard output has gone.
     """
-    from pecli.formats.common.safe import open_output
-
     path = os.fspath(path)
     if threads is None:
         from pecli.engine import default_threads
@@ -145,9 +149,23 @@ def write_table(
     if getattr(table, "sequential", False):  # a file in which going back is dear
         threads = 1
     report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
-    options = WriteOptions(threads, compress, wide, report)
-    draft = _checked(table, format_for(path, format), path, options, clobber=clobber)
-    with open_output(path, clobber=clobber, need=_needed(draft)) as output:
+    form, options = format_for(path, format), WriteOptions(threads, compress, wide, report, spread)
+    draft = _checked(table, form, path, options, clobber=clobber)
+    if form.many:
+        from pecli.formats.common.objects import open_objects
+
+        with open_objects(path, _needed(draft)) as objects:
+            draft.write(objects)
+        return objects.bytes or sum(array.bytes for array in table.arrays)
+    if is_url(path):
+        from pecli.formats.common.remote import remote_output
+
+        opened = remote_output(path, clobber=clobber, need=_needed(draft))
+    else:
+        from pecli.formats.common.safe import open_output
+
+        opened = open_output(path, clobber=clobber, need=_needed(draft))
+    with opened as output:
         draft.write(output)
         return output.bytes
 
@@ -190,8 +208,28 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         form_of(source)  # what is none of them need not be copied
         return without_limit(source)
 
-    with regular_source(path, most) as source:
+    if form := (named if named is not None and named.many else _store_at(path)):
+        from pecli.formats.common.input import InputFile
+
+        return open_source(InputFile(path, shown(path), 0, b""), form, name)
+    if is_url(path):
+        from pecli.formats.common.remote import remote_source
+
+        found = remote_source(path)
+    else:
+        found = regular_source(path, most)
+    with found as source:
         return open_source(source, form_of(source), name)
+
+
+def is_store(path: str) -> bool:
+    """Whether a path is that of a store of many objects, and no folder of files."""
+    return _store_at(path) is not None
+
+
+def _store_at(path: str) -> Format | None:
+    form = _by_suffix(path.rstrip("/"))
+    return form if form is not None and form.many and (is_url(path) or os.path.isdir(path)) else None
 
 
 def open_source(source: InputFile, form: Format, name: str | None = None) -> StoredTable:
@@ -223,7 +261,16 @@ def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, *, 
             raise BadParameter(option, "true", f"means nothing for {form.name}: leave it out, or write {able}")
     _need(form)
     draft = form.draft(table, options)
-    check_place(path, _needed(draft), clobber=clobber)
+    if form.many:
+        from pecli.formats.common.objects import check_objects
+
+        check_objects(path, _needed(draft))
+    elif is_url(path):
+        from pecli.formats.common.remote import check_target
+
+        check_target(path, clobber=clobber)
+    else:
+        check_place(path, _needed(draft), clobber=clobber)
     return draft
 
 

@@ -33,7 +33,9 @@ def kind_of(text: str) -> Kind:
         return Kind.RECIPE
     path = Path(text)
     if path.is_dir() or is_pattern(text):
-        return Kind.FOLDER
+        from pecli.formats import is_store
+
+        return Kind.FILE if is_store(text) else Kind.FOLDER
     return Kind.CONFIG if path.suffix == ".json" and _is_config(path) else Kind.FILE
 
 

@@ -21,7 +21,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.text import shorten
-from pecli.sources.kinds import is_pattern
+from pecli.sources.kinds import Kind, kind_of
 from pecli.tables.selection import View
 
 if TYPE_CHECKING:
@@ -43,12 +43,15 @@ def files_of(text: str) -> list[str]:
     BadFile
         If the folder cannot be read.
     """
-    from pecli.formats import FORMATS
+    from pecli.formats import WRITTEN
 
-    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
+    known = [form for form in WRITTEN.values() if form.reader is not None]
+    suffixes = {suffix for form in known for suffix in form.suffixes}
+    stores = tuple(suffix for form in known if form.many for suffix in form.suffixes)
     try:
         root = Path(text)
         found = [p for p in root.rglob("*") if not any(part[0] in "._" for part in p.relative_to(root).parts)]
+        found = [p for p in found if not any(part.endswith(stores) for part in p.relative_to(root).parts[:-1])]
         if not root.is_dir():
             found = [Path(name) for name in glob.glob(text, recursive=True)]
     except OSError as error:
@@ -79,7 +82,7 @@ def open_path(text: str) -> Tabular:
     match = _SLICE.fullmatch(name)
     if match:
         name = match[1]
-    if os.path.isdir(path) or is_pattern(path):
+    if kind_of(path) is Kind.FOLDER:
         table: Tabular = _joined(path)
         table = View(table, [table.array(name)]) if name else table
     elif mark and not name and match:

@@ -1,7 +1,7 @@
 """Everything that is printed goes through here: results to standard output, messages to standard error.
 
 Nothing read from a file reaches the terminal as it is: `clean` makes control
-characters visible, so that a name or an attribute is never an escape sequence.
+characters visible, so that a name or an attribute is never an escape sequence; a URL loses what it may keep secret.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pecli.numbers.urls import shown
+
 LEAST, WIDE = 40, 80  # columns of a screen, and of prose
 ASCII = str.maketrans({"…": ".", "≥": ">"})  # where no more is shown
 
 
 def say(text: str) -> None:
     """Print a result."""
+    text = shown(text)
     unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
     sys.stdout.write((text if unicode else text.translate(ASCII)) + "\n")
 
@@ -26,7 +29,7 @@ def say(text: str) -> None:
 def tell(text: str) -> None:
     """Print a message to standard error; a closed one is no reason to fail."""
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(shown(text) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         return

@@ -31,7 +31,7 @@ class ArrowTable(BatchTable):
         super().__init__(source)
         self._kept: tuple[int, pa.RecordBatch | None] = (-1, None)
         with reading(source, self.fault):
-            self._file = pa.OSFile(source.path)
+            self._file = pa.OSFile(source.path) if source.remote is None else pa.PythonFile(source.handle(), "r")
         with undone(self.close):
             with reading(source, self.fault):
                 with contextlib.closing(RawFile(source)) as file:

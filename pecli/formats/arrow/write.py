@@ -20,7 +20,7 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
 
     plan, held = schema(columns), HeldOutput(output)
     how = pa.ipc.IpcWriteOptions(compression="zstd" if options.compress else None)
-    new = pa.ipc.new_file if output.regular else pa.ipc.new_stream
+    new = pa.ipc.new_file if output.kept else pa.ipc.new_stream
     with new(held, plan, options=how) as writer, batches(columns, False, options) as found:
         for batch in found:
             writer.write_batch(batch)

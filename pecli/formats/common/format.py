@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pecli.declare.hooks import Hook, load
 from pecli.declare.tabular import Tabular
@@ -12,7 +12,6 @@ from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from pecli.formats.common.input import InputFile
-    from pecli.formats.common.output import Output
     from pecli.formats.common.stored import StoredTable
 
 REALS = ("float16", "float32", "float64")
@@ -22,6 +21,19 @@ INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int6
 
 def no_progress(_bytes: int) -> None:
     """Report nothing."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows of one array that are one object of a store of many."""
+
+    array: str
+    start: int
+    stop: int
+
+
+Spread = Callable[[str, "list[Shard]", "WriteOptions"], None]
+"""What has the shards of the store at a path written elsewhere, and returns when they are."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +50,15 @@ class WriteOptions:
         Whether each value of a row gets a column of its own.
     progress : callable
         Told the bytes of values written so far, from whichever thread wrote them.
+    spread : callable, optional
+        Of a store of many objects: who else writes them.
     """
 
     threads: int = 1
     compress: bool = False
     wide: bool = False
     progress: Callable[[int], None] = no_progress
+    spread: Spread | None = None
 
 
 @dataclass(frozen=True)
@@ -53,14 +68,14 @@ class Draft:
     Parameters
     ----------
     write : callable
-        Writes it to an open output, in order or at offsets as the output allows.
+        Writes it to an open output, in order or at offsets as the output allows; to the objects of a store of many.
     size : int or None
         Bytes of the file, where they are known before it is written.
     least : int
         Bytes that it takes at the very least.
     """
 
-    write: Callable[[Output], None]
+    write: Callable[[Any], None]
     size: int | None = None
     least: int = 0
 
@@ -96,6 +111,8 @@ class Format:
         Bytes of addresses that the package takes to load, where running out of them while it does ends the process.
     compresses, widens : bool
         Whether it has a use for the options of these names.
+    many : bool
+        Whether it is not a file, but a folder of objects, or those below a URL.
     home : str
         The module that declares it; whoever finds it fills that in.
     """
@@ -114,6 +131,7 @@ class Format:
     room: int = 0
     compresses: bool = False
     widens: bool = False
+    many: bool = False
     home: str = ""
 
     def draft(self, table: Tabular, options: WriteOptions) -> Draft:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 import struct
@@ -16,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pecli.errors import BadFile, PecliError
 from pecli.formats.common.hidden import name_file, unnamed_file
@@ -25,6 +26,7 @@ from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
+    from _typeshed import WriteableBuffer
     from numpy.typing import NDArray
 
 LIBRARY_ERRORS = (
@@ -35,6 +37,16 @@ LIBRARY_ERRORS = (
 
 HEAD_BYTES = 4096
 PIECE = 1 << 20  # bytes of a pipe copied at a time
+AHEAD = 1 << 16  # bytes asked of a server where a library wants a few
+
+
+class Remote(Protocol):
+    """What is read by ranges."""
+
+    size: int
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +63,57 @@ class InputFile:
         Bytes.
     head : bytes
         Its first bytes.
+    remote : Remote, optional
+        What reads it, where it lies behind a URL.
     """
 
     path: str
     name: str
     size: int
     head: bytes
+    remote: Remote | None = None
 
     def bad(self, rule: str) -> BadFile:
         """Return the error that says what is wrong with the file."""
         return BadFile(self.name, rule)
+
+    def handle(self) -> Any:
+        """Return what a library opens: the path, or a file-like object that reads ranges."""
+        if self.remote is None:
+            return self.path
+        return io.BufferedReader(_Ranges(self.remote), AHEAD)
+
+
+class _Ranges(io.RawIOBase):
+    """A remote file as libraries read files."""
+
+    def __init__(self, file: Remote) -> None:
+        self._remote, self._at = file, 0
+
+    def readable(self) -> bool:
+        """Return true."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return true."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._remote.size}[whence]
+        return self._at
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read on from the place."""
+        view = memoryview(buffer).cast("B")
+        count = max(0, min(len(view), self._remote.size - self._at))
+        view[:count] = self._remote.read(self._at, count)
+        self._at += count
+        return count
 
 
 @contextlib.contextmanager
@@ -88,8 +141,10 @@ class RawFile:
     """Values that stand in a file as they stand in memory, read at offsets by any thread."""
 
     def __init__(self, source: InputFile) -> None:
-        self.source = source
-        self.descriptor = os.open(source.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        self.source, self.descriptor = source, -1
+        if source.remote is None:
+            flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+            self.descriptor = os.open(source.path, flags)
 
     def close(self) -> None:
         """Close the file."""
@@ -110,6 +165,9 @@ class RawFile:
 
     def read_into(self, offset: int, view: memoryview) -> None:
         """Fill `view` with the bytes at `offset`."""
+        if self.source.remote is not None:
+            view[:] = self.source.remote.read(offset, len(view))
+            return
         while view:
             if hasattr(os, "preadv"):
                 count = os.preadv(self.descriptor, [view], offset)

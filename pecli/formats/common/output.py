@@ -29,10 +29,20 @@ class Output(io.RawIOBase):
         The name that messages use.
     regular : bool
         Whether it is a file of ours, which can be written anywhere; else bytes go out in order.
+    kept : bool
+        Whether it will be a file all the same, as an object in a store is.
     """
 
-    def __init__(self, target: str, descriptor: int, *, regular: bool, send: Callable[[memoryview], int] | None = None):
-        self.target, self.regular = target, regular
+    def __init__(
+        self,
+        target: str,
+        descriptor: int,
+        *,
+        regular: bool,
+        send: Callable[[memoryview], int] | None = None,
+        kept: bool | None = None,
+    ) -> None:
+        self.target, self.regular, self.kept = target, regular, regular if kept is None else kept
         self._descriptor = descriptor
         self._send = send or (lambda view: os.write(descriptor, view))
         self._at = self._end = 0

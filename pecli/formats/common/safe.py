@@ -62,7 +62,7 @@ def open_output(path: str, *, clobber: bool = True, need: Need = _NOTHING) -> It
     BrokenPipe
         If the reader of a pipe has gone.
     """
-    with _explained(path, need):
+    with explained(path, need):
         if is_stream(path):
             with _stream(path) as output:
                 try:
@@ -90,9 +90,9 @@ def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
     """Raise if a file that needs so much cannot stand at `path`, before a byte is written."""
     if is_stream(path):
         return
-    with _explained(path, need):
+    with explained(path, need):
         place = _Place(path, clobber)
-        free = _free(place.folder)
+        free = free_space(place.folder)
         if free is not None and need.size > free:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         limit = _file_limit()
@@ -147,7 +147,7 @@ def _replacement(path: str, clobber: bool, need: Need) -> Iterator[Output]:
             if not need.exact:
                 need = Need(max(need.size, output.bytes), exact=False)
         file.discard()  # before the free space is counted
-        with _explained(path, need):
+        with explained(path, need):
             raise
     finally:
         file.discard()
@@ -185,7 +185,8 @@ def _stream(path: str) -> Iterator[Output]:
 
 
 @contextlib.contextmanager
-def _explained(path: str, need: Need) -> Iterator[None]:
+def explained(path: str, need: Need) -> Iterator[None]:
+    """Turn what the system says of a write into :class:`WriteFailed`."""
     try:
         yield
     except PecliError:
@@ -199,7 +200,7 @@ def _reason(error: OSError, path: str, need: Need) -> str:
     remedy = "free some space, or write elsewhere"
     match error.errno:
         case errno.ENOSPC:
-            free = _free(folder)
+            free = free_space(folder)
             if is_stream(path) or free is None:
                 return "no space is left on the device: write elsewhere"
             if need.size > free:
@@ -218,7 +219,8 @@ def _reason(error: OSError, path: str, need: Need) -> str:
     return f"cannot be written ({error.strerror or error}): name another file"
 
 
-def _free(folder: str) -> int | None:
+def free_space(folder: str) -> int | None:
+    """Return the bytes that are free where a folder lies; None where nobody knows."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError:

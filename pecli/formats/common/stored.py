@@ -7,7 +7,7 @@ file before any memory is taken, and nothing in a file is ever executed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -145,6 +145,29 @@ def stored_array(
         tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
     )
     return Array(name, shape, dtype, named, lead)
+
+
+def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice, ...]]:
+    """Split elements `start` to `stop` of an array, counted in C order, into boxes, in order."""
+    if start >= stop:
+        return
+    if len(shape) <= 1:
+        yield (slice(start, stop),) * len(shape)
+        return
+    inner = math.prod(shape[1:])
+    first, last = -(-start // inner), stop // inner
+    if first > last:  # within one element of the first axis
+        first = last
+        for box in boxes(shape[1:], start - first * inner, stop - first * inner):
+            yield slice(first, first + 1), *box
+        return
+    if start < first * inner:
+        for box in boxes(shape[1:], start - (first - 1) * inner, inner):
+            yield slice(first - 1, first), *box
+    if first < last:
+        yield slice(first, last), *(slice(0, size) for size in shape[1:])
+    for box in boxes(shape[1:], 0, stop - last * inner):
+        yield slice(last, last + 1), *box
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str | None:

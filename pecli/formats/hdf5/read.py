@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pecli.declare.tabular import Array
 from pecli.formats.common.facts import plain
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
-from pecli.formats.common.stored import StoredTable, stored_array
-from pecli.formats.hdf5.scales import POSITIONS
+from pecli.formats.common.scales import POSITIONS
+from pecli.formats.common.stored import StoredTable, boxes, stored_array
 from pecli.formats.hdf5.types import file_type, stored_type
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import ITEM_BYTES, storage
@@ -92,34 +92,11 @@ class Hdf5Table(StoredTable):
         self._file.close()
 
 
-def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice, ...]]:
-    """Split elements `start` to `stop` of an array, counted in C order, into boxes, in order."""
-    if start >= stop:
-        return
-    if len(shape) <= 1:
-        yield (slice(start, stop),) * len(shape)
-        return
-    inner = math.prod(shape[1:])
-    first, last = -(-start // inner), stop // inner
-    if first > last:  # within one element of the first axis
-        first = last
-        for box in boxes(shape[1:], start - first * inner, stop - first * inner):
-            yield slice(first, first + 1), *box
-        return
-    if start < first * inner:
-        for box in boxes(shape[1:], start - (first - 1) * inner, inner):
-            yield slice(first - 1, first), *box
-    if first < last:
-        yield slice(first, last), *(slice(0, size) for size in shape[1:])
-    for box in boxes(shape[1:], 0, stop - last * inner):
-        yield slice(last, last + 1), *box
-
-
 def _opened(source: InputFile) -> h5py.File:
     import h5py
 
     with reading(source, "cannot be opened as HDF5"):
-        return h5py.File(source.path, "r", locking=False)
+        return h5py.File(source.handle(), "r", **({} if source.remote else {"locking": False}))
 
 
 def _walk(

@@ -20,9 +20,9 @@ from pecli.formats.common.facts import plain
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.places import FileLayout, Numbered
+from pecli.formats.common.scales import Places, with_scales
 from pecli.formats.hdf5.chunks import chunk_shape, chunks
 from pecli.formats.hdf5.images import Image, Shielded, spooled
-from pecli.formats.hdf5.scales import Places, with_scales
 from pecli.formats.hdf5.types import file_type
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class NpzTable(StoredTable):
         self._raw = RawFile(source)
         self._members: dict[str, NpyArray | _Deflated] = {}
         with reading(source, "cannot be opened as npz"):
-            self._archive = zipfile.ZipFile(source.path)
+            self._archive = zipfile.ZipFile(source.handle())
         with undone(self.close):
             if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
                 raise source.bad("goes on behind the end of its archive: it is damaged; make it again")

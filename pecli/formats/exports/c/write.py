@@ -86,7 +86,7 @@ def name_of(array: Array, output: Output) -> str:
 
 
 def _word(output: Output) -> str:
-    stem = os.path.splitext(os.path.basename(output.target))[0] if output.regular else "table"
+    stem = os.path.splitext(os.path.basename(output.target))[0] if output.kept else "table"
     word = re.sub(r"[^A-Za-z0-9_]", "_", stem) or "table"
     return f"table_{word}" if word[0].isdigit() or word[0] == "_" else word
 

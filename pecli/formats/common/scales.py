@@ -1,4 +1,4 @@
-"""The dimension scales of an HDF5 file: every axis has one, so that netCDF and xarray call it by its name."""
+"""The dimension scales of HDF5 and zarr: every axis has one, so that netCDF and xarray call it by its name."""
 
 from __future__ import annotations
 

@@ -1,0 +1,261 @@
+"""What lies behind a URL, by whatever protocol fsspec opens: ranges of it are read, and it is written whole or not.
+
+Who may read or write is the business of the protocol's own configuration: environment, profiles, key files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, WriteFailed
+from pecli.formats.common.input import HEAD_BYTES, InputFile
+from pecli.formats.common.output import Output
+from pecli.formats.common.safe import Need
+from pecli.numbers.urls import shown
+from pecli.process import notice
+
+TRIES = 5
+PAUSE = 0.5  # seconds before the second try, doubled for each further one
+SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
+PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
+PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
+
+Result = TypeVar("Result")
+
+
+def system_of(url: str) -> tuple[Any, str]:
+    """Return the file system behind a URL, and the path in it.
+
+    Raises
+    ------
+    MissingPackage
+        If fsspec, or what it needs for this protocol, is not installed.
+    BadFile
+        If no such protocol is known.
+    """
+    protocol = url.partition("://")[0].lower()
+    for package in ("fsspec", PACKAGES.get(protocol, "fsspec")):
+        if importlib.util.find_spec(package) is None:
+            raise MissingPackage(package, f"{protocol}:// needs it: pip install 'pecli[remote]' {package}")
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
+    except (ImportError, ValueError) as error:
+        raise BadFile(shown(url), f"cannot be opened: {_brief(error)}") from error
+    return system, path
+
+
+def _patience(protocol: str) -> dict[str, Any]:
+    """Return what makes a protocol's client give up on a silent server, and read nothing ahead or from memory."""
+    match protocol:
+        case "http" | "https":
+            from aiohttp import ClientTimeout
+
+            return {"client_kwargs": {"timeout": ClientTimeout(total=None, sock_connect=10, sock_read=SILENCE)}}
+        case "s3" | "s3a":
+            return {
+                "config_kwargs": {"connect_timeout": 10, "read_timeout": SILENCE, "retries": {"max_attempts": 2}},
+                "use_listings_cache": False,
+            }
+    return {}
+
+
+class RemoteFile:
+    """An object that is read by ranges, by any thread; a connection that is lost is made again.
+
+    Parameters
+    ----------
+    url : str
+    """
+
+    def __init__(self, url: str) -> None:
+        self.name = shown(url)
+        self._system, self._path = system_of(url)
+        self.size = tried(self.name, lambda: self._system.info(self._path))["size"]
+        if self.size is None:
+            raise BadFile(self.name, "comes from a server that does not say its size: download it first")
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes at `offset`."""
+
+        def fetch() -> bytes:
+            data: bytes = self._system.cat_file(self._path, start=offset, end=offset + count)
+            if len(data) > count:
+                raise BadFile(self.name, "comes from a server that gives no ranges: download it first")
+            if len(data) < count:
+                raise EOFError("the answer ended early")
+            return data
+
+        return tried(self.name, fetch) if count else b""
+
+
+@contextlib.contextmanager
+def remote_source(url: str) -> Iterator[InputFile]:
+    """Give what lies behind a URL as a file to read.
+
+    Raises
+    ------
+    BadFile
+        If there is none, or it may not be read, or its server is silent.
+    """
+    file = RemoteFile(url)
+    if not file.size:
+        raise BadFile(file.name, "is empty: make it again")
+    yield InputFile(url, file.name, file.size, file.read(0, min(HEAD_BYTES, file.size)), file)
+
+
+@contextlib.contextmanager
+def remote_output(url: str, *, clobber: bool, need: Need) -> Iterator[Output]:
+    """Open an object for writing; it appears when all of it is there, and a failure leaves no part of an upload."""
+    name = shown(url)
+    with _explained(name):
+        system, path = system_of(url)
+        if not clobber and system.exists(path):
+            raise WouldOverwrite(name)
+        part = max(PART, -(-need.size // PARTS))
+        file = _transaction(system, path, part, name)
+        output = Output(name, -1, regular=False, send=file.write, kept=True)
+        try:
+            yield output
+            file.close()
+            file.commit()
+        except BaseException:
+            output.abandon()
+            file.closed = True  # else it would be uploaded, as far as it goes, when it is collected
+            with contextlib.suppress(Exception):
+                file.discard()
+            raise
+
+
+def _transaction(system: Any, path: str, part: int, name: str) -> Any:
+    """Open a file that appears when it is committed."""
+    from fsspec.spec import AbstractBufferedFile
+
+    try:
+        file = system.open(path, "wb", block_size=part, autocommit=False)
+    except (NotImplementedError, TypeError) as error:
+        raise WriteFailed(name, "cannot be written by this protocol: write a file, and send it") from error
+    if getattr(type(file), "commit", None) in (None, AbstractBufferedFile.commit):
+        file.closed = True
+        raise WriteFailed(name, "lies where nothing can appear all at once: write a file, and send it")
+    return file
+
+
+def check_target(url: str, *, clobber: bool) -> None:
+    """Raise if nothing can be written behind a URL, before a byte is."""
+    with _explained(shown(url)):
+        system, path = system_of(url)
+        if "s3" in system.protocol:
+            with contextlib.suppress(PermissionError):  # who may write need not be allowed to look
+                _find_bucket(system, path.partition("/")[0])
+        if not clobber and system.exists(path):
+            raise WouldOverwrite(shown(url))
+
+
+def _find_bucket(system: Any, bucket: str) -> None:
+    try:
+        system.call_s3("head_bucket", Bucket=bucket)
+    except FileNotFoundError as error:
+        raise FileNotFoundError("the bucket does not exist") from error
+
+
+def check_empty(url: str) -> None:
+    """Raise if anything lies below a URL, where a store of many objects is to be."""
+    check_target(url, clobber=True)
+    with _explained(shown(url)):
+        system, path = system_of(url)
+        if system.exists(path):
+            rule = "exists: a store of many objects is not replaced, so remove it, or name another"
+            raise WriteFailed(shown(url), rule)
+
+
+def delete(url: str) -> None:
+    """Delete all that lies below a URL, as far as its server lets us."""
+    with contextlib.suppress(Exception):
+        system, path = system_of(url)
+        system.invalidate_cache()
+        system.rm(path, recursive=True)
+
+
+def chunk_store(url: str, *, read_only: bool) -> Any:
+    """Return what zarr keeps objects in."""
+    from zarr.storage import FsspecStore
+
+    system_of(url)  # says what is missing
+    options = _patience(url.partition("://")[0].lower())
+    return FsspecStore.from_url(url, storage_options=options, read_only=read_only)
+
+
+def tried(name: str, act: Callable[[], Result]) -> Result:
+    """Do what may fail while a connection is lost, some times; say so each time.
+
+    Raises
+    ------
+    BadFile
+        If it fails for good.
+    """
+    for number in range(1, TRIES + 1):
+        try:
+            return act()
+        except PecliError:
+            raise
+        except Exception as said:
+            error = _cause(said)
+            if _final(error) or number == TRIES:
+                raise BadFile(name, _reason(error)) from error
+            notice(f"{name}: {_brief(error)}: trying again, {number} of {TRIES - 1}")
+            time.sleep(PAUSE * 2 ** (number - 1))
+    raise AssertionError
+
+
+@contextlib.contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except PecliError:
+        raise
+    except Exception as error:
+        raise WriteFailed(name, _reason(error)) from error
+
+
+def _cause(error: Exception) -> BaseException:
+    """Return what really failed: a lost connection is told as a file that is not there, by the client of HTTP."""
+    cause = error.__cause__
+    lost = isinstance(cause, TimeoutError) or type(cause).__module__.startswith("aiohttp")
+    if isinstance(error, FileNotFoundError) and cause is not None and lost:
+        return error if getattr(cause, "status", None) in (404, 410) else cause
+    return error
+
+
+def _final(error: BaseException) -> bool:
+    """Whether trying again is of no use."""
+    if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError):
+        return True
+    status = getattr(error, "status", None)
+    return "redentials" in str(error) or (isinstance(status, int) and 400 <= status < 500 and status not in (408, 429))
+
+
+def _reason(error: BaseException) -> str:
+    said = _brief(error)
+    if "bucket" in said.lower() and "not exist" in said.lower():
+        return "the bucket does not exist: make it first, or check the name"
+    if isinstance(error, FileNotFoundError):
+        return "does not exist: check the name"
+    if isinstance(error, PermissionError) or getattr(error, "status", 0) in (401, 403):
+        return "may not be opened: check the credentials in the protocol's own configuration"
+    if "redentials" in said:
+        return "needs credentials: give them in the protocol's own configuration (AWS_PROFILE, say)"
+    if isinstance(error, TimeoutError) or "timed out" in said.lower() or "timeout" in type(error).__name__.lower():
+        return "its server does not answer: check the address, or try again later"
+    return f"cannot be reached ({said}): check the address, or try again later"
+
+
+def _brief(error: BaseException) -> str:
+    """Return what an error says in one line, without what URLs in it keep secret."""
+    text = " ".join(shown(str(error)).split()) or type(error).__name__
+    return text if len(text) < 200 else f"{text[:200]}..."

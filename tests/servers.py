@@ -1,0 +1,141 @@
+"""Real servers on the loopback address, for the tests of URLs: S3, files by ranges, and a line that is cut."""
+
+import contextlib
+import http.server
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@contextlib.contextmanager
+def s3_server():
+    """The address of a server of S3 in a process of its own."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+class FileServer(http.server.ThreadingHTTPServer):
+    """Files of a folder, by ranges; `cuts` answers end in the middle, `silent` ones never come."""
+
+    daemon_threads = True
+
+    def __init__(self, folder, *, ranges=True):
+        self.folder, self.ranges, self.cuts, self.sent, self.asked = Path(folder), ranges, 0, 0, []
+        super().__init__(("127.0.0.1", 0), _Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_HEAD(self):
+        self.do_GET(body=False)
+
+    def do_GET(self, *, body=True):
+        server, path = self.server, self.server.folder / self.path.partition("?")[0].lstrip("/")
+        if not path.is_file():
+            self.send_error(404)
+            return
+        size = path.stat().st_size
+        first, last, status = 0, size - 1, 200
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if asked and server.ranges:
+            first, last, status = int(asked[1]), min(int(asked[2]), size - 1), 206
+        self.send_response(status)
+        self.send_header("Content-Length", str(last - first + 1))
+        if server.ranges:
+            self.send_header("Accept-Ranges", "bytes")
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        self.end_headers()
+        if not body:
+            return
+        with open(path, "rb") as file:
+            data = os.pread(file.fileno(), last - first + 1, first)
+        server.asked.append(len(data))
+        if server.cuts and len(data) > 1:
+            server.cuts -= 1
+            self.wfile.write(data[: len(data) // 2])
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+            return
+        self.wfile.write(data)
+        server.sent += len(data)
+
+
+class CuttingLine:
+    """A way to a server on which the first `cuts` connections break after so many bytes from the client."""
+
+    def __init__(self, address, cuts, after):
+        self.host, _, port = address.removeprefix("http://").partition(":")
+        self.port, self.cuts, self.after, self.broken = int(port), cuts, after, 0
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def close(self):
+        self._listening.close()
+
+    def _serve(self):
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            server = socket.create_connection((self.host, self.port))
+            ends = client, server
+            threading.Thread(target=self._pass, args=(client, server, ends, True), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, ends, False), daemon=True).start()
+
+    def _pass(self, source, target, ends, upward):
+        passed = 0
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                passed += len(data)
+                if upward and self.cuts and passed > self.after:
+                    self.cuts -= 1
+                    self.broken += 1
+                    break
+                target.sendall(data)
+        for end in ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)

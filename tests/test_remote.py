@@ -1,0 +1,232 @@
+"""URLs as source and target, with real servers on the loopback address and lines that are cut in the middle.
+
+A package that is not installed is skipped with a word; `make reach` installs them.
+"""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from pecli import process, table
+from pecli.errors import BadFile, WouldOverwrite, WriteFailed
+from pecli.formats import open_table, write_table
+from tests.servers import CuttingLine, FileServer, s3_server
+
+ROPE = "rope:dim=64,len=3000"
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of clients' sessions
+EVERY = ("npy", "npz", "h5", "parquet", "arrow", "csv", "json", "safetensors")
+
+
+def need(package):
+    """The package, or a skip that names it."""
+    return pytest.importorskip(package, reason=f"{package} is not installed: make reach installs it")
+
+
+@pytest.fixture(scope="module")
+def server():
+    need("s3fs")
+    need("moto")
+    with s3_server() as url:
+        yield url
+
+
+@pytest.fixture
+def s3(server, monkeypatch):
+    """A client of a server with one empty bucket; pecli finds the server as any client does."""
+    import boto3
+
+    for key, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "word"), ("DEFAULT_REGION", "us-east-1")):
+        monkeypatch.setenv(f"AWS_{key}", value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    fresh()
+    client = boto3.client("s3", endpoint_url=server)
+    client.create_bucket(Bucket="tables")
+    yield client
+    for found in client.list_objects_v2(Bucket="tables").get("Contents", []):
+        client.delete_object(Bucket="tables", Key=found["Key"])
+    client.delete_bucket(Bucket="tables")
+
+
+def fresh():
+    """Forget the connections of an earlier server."""
+    import fsspec
+
+    for kind in ("s3", "http"):
+        fsspec.get_filesystem_class(kind).clear_instance_cache()
+
+
+def keys(client):
+    return [found["Key"] for found in client.list_objects_v2(Bucket="tables").get("Contents", [])]
+
+
+@pytest.fixture
+def files(tmp_path):
+    need("aiohttp")
+    need("fsspec")
+    served = FileServer(tmp_path)
+    yield served
+    served.close()
+
+
+def test_every_format_goes_to_s3_and_comes_back(s3, tmp_path):
+    made = table(ROPE)
+    for suffix in EVERY:
+        local = tmp_path / f"pe.{suffix}"
+        write_table(made, local)
+        write_table(made, f"s3://tables/pe.{suffix}")
+        sent = s3.get_object(Bucket="tables", Key=f"pe.{suffix}")["Body"].read()
+        if suffix != "npz":  # to a stream, sizes stand behind the members
+            assert sent == local.read_bytes(), suffix
+        with open_table(f"s3://tables/pe.{suffix}") as found, open_table(local) as other:
+            assert [a.shape for a in found.arrays] == [a.shape for a in other.arrays]
+            for name in found:
+                np.testing.assert_array_equal(found.read(name), other.read(name))
+
+
+def test_zarr_goes_to_s3_and_comes_back(s3):
+    need("zarr")
+    made = table("alibi:heads=4,len=300")
+    write_table(made, "s3://tables/b.zarr")
+    with open_table("s3://tables/b.zarr") as found:
+        assert found.recipe == made.recipe
+        np.testing.assert_array_equal(found.read("bias"), made.read("bias"))
+    with pytest.raises(WriteFailed, match="is not replaced"):
+        write_table(made, "s3://tables/b.zarr")
+
+
+class Stopped(Exception):
+    """What ends a run in the middle."""
+
+
+@pytest.mark.parametrize("name", ["pe.npy", "pe.zarr"])
+def test_a_run_that_fails_leaves_nothing_and_no_upload(s3, name):
+    if name.endswith("zarr"):
+        need("zarr")
+    done = []
+
+    def progress(count):
+        done.append(count)
+        if sum(done) > 20 << 20:
+            raise Stopped
+
+    with pytest.raises((Stopped, WriteFailed)):
+        write_table(table("sinusoidal:dim=512,len=16384"), f"s3://tables/{name}", progress=progress, threads=1)
+    assert keys(s3) == []
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket="tables")
+
+
+def test_an_upload_goes_on_over_a_line_that_is_cut(s3, server, monkeypatch):
+    line = CuttingLine(server, cuts=2, after=3 << 20)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", line.url)
+    fresh()
+    made = table("sinusoidal:dim=512,len=10240")  # 20 MiB: three parts
+    write_table(made, "s3://tables/pe.npy")
+    line.close()
+    assert line.broken == 2
+    sent = s3.get_object(Bucket="tables", Key="pe.npy")["Body"].read()
+    assert hashlib.sha256(sent[-20 << 20 :]).digest() == hashlib.sha256(made.read("pe").tobytes()).digest()
+
+
+def test_an_object_that_is_there_stays_with_no_clobber(s3):
+    write_table(table(ROPE), "s3://tables/pe.npy")
+    with pytest.raises(WouldOverwrite):
+        write_table(table("rope:dim=8,len=4"), "s3://tables/pe.npy", clobber=False)
+    write_table(table("rope:dim=8,len=4"), "s3://tables/pe.npy")
+    assert open_table("s3://tables/pe.npy").arrays[0].shape == (2, 4, 4)
+
+
+def test_what_is_wrong_is_one_sentence(s3, server, monkeypatch, tmp_path):
+    with pytest.raises(WriteFailed, match=r"^s3://nowhere/pe.npy: the bucket does not exist"):
+        write_table(table(ROPE), "s3://nowhere/pe.npy")
+    with pytest.raises(BadFile, match=r"^s3://tables/no.npy: does not exist"):
+        open_table("s3://tables/no.npy")
+    with pytest.raises(WriteFailed, match="write a file, and send it"):
+        write_table(table(ROPE), "http://127.0.0.1:9/pe.npy")
+    for word in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(f"AWS_{word}")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    fresh()
+    with pytest.raises(WriteFailed, match="needs credentials"):
+        write_table(table(ROPE), "s3://tables/pe.npy")
+
+
+def test_a_range_is_fetched_and_not_the_whole(files, tmp_path):
+    made = table("sinusoidal:dim=512,len=20000")  # 39 MiB
+    for suffix in ("npy", "h5", "safetensors"):
+        write_table(made, tmp_path / f"pe.{suffix}")
+        files.sent = 0
+        with open_table(f"{files.url}/pe.{suffix}") as found:
+            name = found.arrays[0].name
+            np.testing.assert_array_equal(
+                found.read_rows([name], 700, 710)[name], made.read_rows(["pe"], 700, 710)["pe"]
+            )
+        assert files.sent < 1 << 20, suffix
+
+
+def test_reading_goes_on_over_a_line_that_is_cut_with_a_word(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("pecli.formats.common.remote.PAUSE", 0.01)
+    made = table(ROPE)
+    said = []
+    process.listen(said.append)
+    try:
+        for suffix in EVERY:
+            write_table(made, tmp_path / f"pe.{suffix}")
+            files.cuts = 2
+            with open_table(f"{files.url}/pe.{suffix}") as found, open_table(tmp_path / f"pe.{suffix}") as other:
+                for name in found:
+                    np.testing.assert_array_equal(found.read(name), other.read(name))
+            assert files.cuts == 0
+    finally:
+        process.listen(None)
+    assert len(said) == 2 * len(EVERY)
+    assert said[0].startswith(f"{files.url}/pe.npy: ")
+    assert said[0].endswith("trying again, 1 of 4")
+    files.cuts = 100
+    with pytest.raises(BadFile, match="cannot be reached"):
+        open_table(f"{files.url}/pe.npy")
+
+
+def test_a_server_without_ranges_is_told(tmp_path):
+    need("aiohttp")
+    need("fsspec")
+    write_table(table(ROPE), tmp_path / "pe.npy")
+    served = FileServer(tmp_path, ranges=False)
+    with pytest.raises(BadFile, match="gives no ranges: download it first"):
+        open_table(f"{served.url}/pe.npy")
+    served.close()
+
+
+def test_a_server_that_is_silent_or_gone_is_told(tmp_path, monkeypatch):
+    import socket
+
+    need("aiohttp")
+    need("fsspec")
+    monkeypatch.setattr("pecli.formats.common.remote.PAUSE", 0.01)
+    monkeypatch.setattr("pecli.formats.common.remote.SILENCE", 0.2)
+    silent = socket.create_server(("127.0.0.1", 0))
+    with pytest.raises(BadFile, match="does not answer"):
+        open_table(f"http://127.0.0.1:{silent.getsockname()[1]}/pe.npy")
+    port = silent.getsockname()[1]
+    silent.close()
+    with pytest.raises(BadFile, match="cannot be reached"):
+        open_table(f"http://127.0.0.1:{port}/pe.npy")
+
+
+def test_no_secret_of_a_url_is_printed(pecli, files, tmp_path):
+    write_table(table(ROPE), tmp_path / "pe.npy")
+    secret = files.url.replace("http://", "http://me:hush@") + "/{}?X-Amz-Signature=hush"
+    for name, status in (("pe.npy", 0), ("no.npy", 2)):
+        for more in ((), ("--json",)):
+            found = pecli("inspect", secret.format(name), *more)
+            assert found.returncode == status, found.stderr
+            assert "hush" not in found.stdout + found.stderr
+            assert f"/{name}" in found.stdout + found.stderr
+
+
+def test_without_the_extra_a_sentence_names_it(refuses, monkeypatch):
+    import importlib.util
+
+    if importlib.util.find_spec("fsspec") is None:
+        refuses("inspect", "s3://tables/pe.npy", says="pip install 'pecli[remote]'")
