@@ -6,7 +6,7 @@
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
-REACH := tests/test_exports.py tests/test_zarr.py tests/test_remote.py
+REACH := tests/test_exports.py tests/test_zarr.py tests/test_remote.py tests/test_dask.py
 # Each candidate is run rather than looked up: a version manager's shim exists for pythons that do not.
 FIND_PYTHON = for p in $(PYTHONS); do \
 	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; exit 0; fi; \
@@ -51,7 +51,7 @@ readers: .venv/.dev ## Install other programs' readers and read every format wit
 reach: ## Run, in an environment of its own, the tests of what needs extras
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,zarr,remote]' mpmath pytest --group reach
+	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,zarr,remote,dask]' mpmath pytest --group reach
 	build/reach/bin/python -m pytest -rs -W ignore $(REACH)
 
 lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyproject.toml admits

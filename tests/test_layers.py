@@ -38,6 +38,7 @@ ROOMS = (
     "torch",
     "keras",
     "jax",
+    "dask",
     "cli",
     "manual",
     "__main__",
@@ -59,9 +60,11 @@ PACKAGES = {
     "onnx": ("formats.exports.onnx",),
     "zarr": ("formats.zarr", "formats.common.remote"),
     "fsspec": ("formats.common.remote",),
+    "dask": ("dask",),
+    "distributed": ("dask",),
     "aiohttp": ("formats.common.remote",),
 }
-LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx", "zarr", "fsspec", "aiohttp")
+LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx", "zarr", "fsspec", "aiohttp", "dask", "distributed")
 
 
 def name_of(path):

@@ -126,6 +126,12 @@ class TableOptions(Writing):
     compress: Compress = False
     wide: Wide = False
     no_clobber: NoClobber = False
+    workers: Annotated[
+        int | None, Option("Have so many processes of this machine write a .zarr.", "N", OUTPUT, check=whole(1, 1024))
+    ] = None
+    scheduler: Annotated[
+        str | None, Option("Have the workers of a Dask scheduler write it: tcp://HOST:8786.", "ADDRESS", OUTPUT)
+    ] = None
     dry_run: Annotated[bool, Option("Say what would be written, and write nothing.", panel=OUTPUT)] = False
     rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
     columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))] = None

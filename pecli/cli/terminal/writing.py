@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, tell
 from pecli.cli.terminal.screen import progress_for
 from pecli.declare.tabular import Tabular
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, MissingPackage
 from pecli.process import unwinding
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
-    from pecli.formats.common.format import Format
+    from pecli.formats.common.format import Format, Spread
 
 TEXT_FORMATS = ("csv", "json")
 
@@ -32,6 +34,8 @@ class Writing:
     wide: bool = False
     no_clobber: bool = False
     dry_run: bool = False
+    scheduler: str | None = None
+    workers: int | None = None
     json: bool = False
     quiet: bool = False
 
@@ -81,12 +85,31 @@ def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int,
         return None
     size = sum(array.bytes for array in table.arrays)
     started = time.perf_counter()
-    with unwinding(), progress_for(size, quiet=to.quiet) as advance:
+    with unwinding(), _spread(table, form.many, to) as spread, progress_for(size, quiet=to.quiet) as advance:
         size = write_table(
             table, path, format=form.name, threads=to.threads, clobber=clobber, compress=to.compress, wide=to.wide,
-            progress=advance,
+            progress=advance, spread=spread,
         )  # fmt: skip
     return size, time.perf_counter() - started
+
+
+@contextmanager
+def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
+    """Give who else writes the objects of a store: the workers that were asked for."""
+    for name, value in (("scheduler", to.scheduler), ("workers", to.workers)):
+        if value is not None and not many:
+            raise BadParameter(name, value, "is for a store of many objects: write -o PATH.zarr")
+    if to.scheduler is None and to.workers is None:
+        yield None
+        return
+    if to.scheduler is not None and to.workers is not None:
+        raise BadParameter("workers", to.workers, "starts workers here: leave it out with --scheduler")
+    if find_spec("distributed") is None:
+        raise MissingPackage("distributed", "workers need it: pip install 'pecli[dask]', or leave --workers out")
+    from pecli.dask import cluster, spread
+
+    with cluster(to.scheduler, to.workers) as client:
+        yield spread(table, client)
 
 
 def describe(

@@ -33,6 +33,9 @@ class Objects:
             return
         for folder, _, names in os.walk(self.path):
             for name in names:
+                if name.endswith(".partial"):  # of a worker that was killed
+                    os.unlink(os.path.join(folder, name))
+                    continue
                 file = os.open(os.path.join(folder, name), os.O_RDONLY)
                 try:
                     self.bytes += os.fstat(file).st_size

@@ -1,0 +1,203 @@
+"""Tables as lazy arrays of Dask, and stores that a cluster writes: the scheduler, retries and dashboard are Dask's.
+
+>>> from pecli.dask import array  # doctest: +SKIP
+>>> array("alibi:heads=32,len=131072").to_zarr("bias.zarr")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.errors import BadParameter, PecliError, WriteFailed
+from pecli.formats.common.format import Shard, Spread, WriteOptions
+from pecli.numbers.types import storage
+from pecli.tables.table import Table
+
+if TYPE_CHECKING:
+    import dask.array
+    import distributed
+
+__all__ = ["array", "cluster", "spread"]
+
+CHUNK_BYTES = 64 << 20  # of a lazy array's chunk, where nobody says another
+AHEAD = 2  # shards that a worker's thread is given at a time
+PATIENCE = 15  # seconds that a scheduler has to answer, and a first worker to come
+RETRIES = 3
+
+
+def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> dask.array.Array:
+    """Return an array of a table, whose chunks are computed where they are needed.
+
+    Parameters
+    ----------
+    text : str or Table
+        A recipe with its length, such as "alibi:heads=32,len=131072".
+    name : str, optional
+        Which array, where there are several.
+    chunks : optional
+        As Dask takes them; by default whole rows, 64 MiB of them.
+
+    Raises
+    ------
+    BadParameter
+        If no name is given where there are several arrays, or the values are bfloat16, which Dask has not.
+
+    Examples
+    --------
+    >>> array("rope:dim=64,len=1024", "cos", chunks=(256, 32)).numblocks  # doctest: +SKIP
+    (4, 1)
+    """
+    import dask.array as da
+    from dask.base import tokenize
+
+    made = text if isinstance(text, Table) else Table.parse(text)
+    recipe = _recipe(made)
+    if name is None and len(made.arrays) != 1:
+        raise BadParameter("name", None, f"is needed: one of {', '.join(made)}")
+    found = made.array(name or made.arrays[0].name)
+    if found.dtype == "bfloat16":
+        raise BadParameter("dtype", found.dtype, "is no type of Dask's: give float32")
+    dtype = storage(found.dtype)
+    sizes = da.core.normalize_chunks(_chunks(found) if chunks is None else chunks, found.shape, dtype=dtype)
+    return da.map_blocks(
+        partial(_block, recipe, found.name), chunks=sizes, dtype=dtype, meta=np.empty((0,) * len(found.shape), dtype),
+        name=f"pecli-{tokenize(recipe, found.name, sizes)}",
+    )  # fmt: skip
+
+
+def spread(table: Tabular, client: distributed.Client) -> Spread:
+    """Return what has the shards of a store written by the workers of a cluster, for :func:`pecli.write_table`.
+
+    A shard whose worker dies is written again by another: it is the same bytes.
+
+    Raises
+    ------
+    BadParameter
+        If the table is not what its recipe says, so that no worker could compute it.
+    """
+    recipe = _recipe(table)
+
+    def run(path: str, shards: Sequence[Shard], options: WriteOptions) -> None:
+        from distributed import as_completed
+
+        left = iter(shards)
+        width = AHEAD * max(1, sum(client.nthreads().values()))
+        submit = partial(client.submit, _write, recipe, path, pure=False, retries=RETRIES)
+        futures = [submit(shard) for shard in itertools.islice(left, width)]
+        waiting = as_completed(futures)
+        try:
+            for future in waiting:
+                options.progress(future.result())
+                del future  # and the scheduler forgets it
+                for shard in itertools.islice(left, 1):
+                    waiting.add(submit(shard))
+        except PecliError:
+            raise
+        except Exception as error:
+            raise WriteFailed(path, f"a worker could not write its part ({error}): see its log") from error
+        finally:
+            _settle(client, waiting)
+
+    return run
+
+
+@contextlib.contextmanager
+def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.Client]:
+    """Give the client of a scheduler, or of so many processes of this machine.
+
+    Raises
+    ------
+    BadParameter
+        If no scheduler answers, or it has no worker.
+    """
+    import distributed
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # that a worker died is mended, and no news
+    with contextlib.ExitStack() as stack:
+        if scheduler is None:
+            local = distributed.LocalCluster(
+                n_workers=workers or 1, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            )
+            client = stack.enter_context(distributed.Client(stack.enter_context(local)))
+        else:
+            try:
+                client = stack.enter_context(distributed.Client(scheduler, timeout=PATIENCE))
+            except (OSError, ValueError, TimeoutError) as error:
+                rule = "does not answer: check the address, or start one (dask scheduler, dask worker)"
+                raise BadParameter("scheduler", scheduler, rule) from error
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError as error:
+                raise BadParameter("scheduler", scheduler, "has no worker: start some (dask worker)") from error
+        yield client
+
+
+def _settle(client: distributed.Client, waiting: Any) -> None:
+    """Wait until no worker writes any more: what a failed run wrote is deleted next."""
+    from distributed import wait
+
+    left = [future for future in waiting.futures if not future.done()]
+    if left:
+        with contextlib.suppress(Exception):
+            wait(left, timeout=PATIENCE)
+        client.cancel(left)
+
+
+def _recipe(table: Tabular) -> str:
+    if not isinstance(table, Table) or table.recipe is None or "positions=@" in table.recipe:
+        rule = "has no recipe from which workers could compute it: write a recipe's table, by one process"
+        raise BadParameter("source", table.title, rule)
+    return table.recipe
+
+
+def _chunks(found: Array) -> tuple[int, ...]:
+    """Return chunks of whole rows."""
+    left, sizes = max(1, CHUNK_BYTES // max(1, found.row_bytes)), []
+    for size in reversed(found.shape[: found.lead]):
+        taken = min(size, left)
+        left = max(1, left // taken) if taken == size else 1
+        sizes.append(taken)
+    return (*reversed(sizes), *found.row_shape)
+
+
+@lru_cache(maxsize=4)
+def _table(recipe: str) -> Table:
+    return Table.parse(recipe)
+
+
+def _block(recipe: str, name: str, *, block_info: Any) -> NDArray[Any]:
+    """Compute one chunk."""
+    table = _table(recipe)
+    found = table.array(name)
+    place = [slice(first, last) for first, last in block_info[None]["array-location"]]
+    *outer, rows = place[: found.lead] or [slice(0, 1)]
+    out = np.empty([part.stop - part.start for part in place], storage(found.dtype))
+    inner = found.shape[found.lead - 1] if found.lead else 1
+    targets = out.reshape(-1, rows.stop - rows.start, *out.shape[found.lead :])
+    for target, corner in zip(targets, itertools.product(*(range(p.start, p.stop) for p in outer)), strict=True):
+        first = 0
+        for size, at in zip(found.shape, corner, strict=False):
+            first = first * size + at
+        whole = out.shape[found.lead :] == found.row_shape
+        values = target if whole else np.empty((len(target), *found.row_shape), out.dtype)
+        table.fill(first * inner + rows.start, first * inner + rows.stop, {name: values})
+        if not whole:
+            target[...] = values[(slice(None), *place[found.lead :])]
+    return out
+
+
+def _write(recipe: str, path: str, shard: Shard) -> int:
+    """Compute a shard and write it; the work of a worker."""
+    from pecli.formats.common.pump import Buffer
+    from pecli.formats.zarr.write import opened, write_shard
+
+    return write_shard(_table(recipe), shard, opened(path, shard.array), Buffer())
