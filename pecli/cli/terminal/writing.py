@@ -20,6 +20,7 @@ from pecli.records import dataclass
 if TYPE_CHECKING:
     from pecli.formats.common.format import Format, Spread
 
+PLANNED = 256 << 20  # bytes of values from which --dry-run says what they take
 TEXT_FORMATS = ("csv", "json")
 
 
@@ -72,6 +73,8 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
         if error.name != "format" or to.format is not None:
             raise
         raise BadParameter("output", path, f"is {form.name}, which {error.rule}") from None
+    if written is None:
+        return _outlook(table, label, to, path, form)
     return describe(table, label, to, path, form.name, written, more)
 
 
@@ -110,6 +113,35 @@ def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
 
     with cluster(to.scheduler, to.workers) as client:
         yield spread(table, client)
+
+
+def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format) -> int:
+    """Say what would be written, and of work worth planning what it takes."""
+    from dataclasses import asdict
+
+    size = sum(array.bytes for array in table.arrays)
+    if size < PLANNED and to.workers is None and not to.json:
+        return describe(table, label, to, path, form.name)
+    from pecli.engine import default_threads
+    from pecli.formats.common.outlook import outlook
+
+    found = outlook(table, form, to.workers or to.threads or default_threads())
+    describe(table, label, to, path, form.name, more={"outlook": lambda: asdict(found)})
+    if not to.json and not to.silent:
+        parts = "one file" if found.parts == 1 else f"{found.parts:,} objects"
+        speed = f"{size_text(int(found.rate))}/s each"
+        by = f"{found.workers} {'workers' if to.workers else 'threads'}"
+        tell(f"  {parts}; to compute it takes about {_duration(found.seconds)} on {by} of {speed},")
+        tell(f"  unless the disk or the store is slower; about {size_text(found.memory)} of memory a process")
+    return 0
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 else "less than a second"
 
 
 def describe(
