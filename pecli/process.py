@@ -75,6 +75,15 @@ def unwinding() -> Iterator[None]:
             signal.signal(number, before[number])
 
 
+def keep_connections() -> None:
+    """Let a connection that its server has closed be an error from now on, and no reason to die of."""
+    for number in _existing("PIPE") if _is_command else ():
+        with contextlib.suppress(
+            ValueError
+        ):  # in another thread than the main one, where work goes on under `unwinding`
+            signal.signal(number, signal.SIG_IGN)
+
+
 def was_interrupted() -> bool:
     """Whether a signal came that ends the process, though a library may have caught what it raised."""
     return bool(_received)

@@ -188,6 +188,16 @@ def test_reading_goes_on_over_a_line_that_is_cut_with_a_word(files, tmp_path, mo
         open_table(f"{files.url}/pe.npy")
 
 
+def test_the_command_says_that_it_tries_again_and_is_silent_with_q(pecli, files, tmp_path):
+    write_table(table(ROPE), tmp_path / "pe.npz")
+    for more, lines in (((), 1), (("-q",), 0)):
+        files.cuts = 1
+        found = pecli("inspect", f"{files.url}/pe.npz", "--verify", *more)
+        assert found.returncode == 0, found.stderr
+        assert found.stderr.count("trying again, 1 of 4") == len(found.stderr.splitlines()) == lines
+    assert "verified, 192,000 values" in found.stdout
+
+
 def test_a_server_without_ranges_is_told(tmp_path):
     need("aiohttp")
     need("fsspec")

@@ -16,7 +16,7 @@ from pecli.formats.common.input import HEAD_BYTES, InputFile
 from pecli.formats.common.output import Output
 from pecli.formats.common.safe import Need
 from pecli.numbers.urls import shown
-from pecli.process import notice
+from pecli.process import keep_connections, notice
 
 TRIES = 5
 PAUSE = 0.5  # seconds before the second try, doubled for each further one
@@ -43,6 +43,7 @@ def system_of(url: str) -> tuple[Any, str]:
             raise MissingPackage(package, f"{protocol}:// needs it: pip install 'pecli[remote]' {package}")
     import fsspec
 
+    keep_connections()
     try:
         system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
     except (ImportError, ValueError) as error:
