@@ -82,7 +82,8 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     """Yield the parameters that one explanation stands for."""
     layout = rotary_layout(wave)
     spectrum, m = wave.spectrum, len(wave.lines.resting)
-    if layout is None or wave.reading.tail or "shift" in spectrum.keys:
+    padded = wave.reading.blank and wave.reading.family == "absolute"
+    if layout is None or padded or wave.reading.tail or "shift" in spectrum.keys:
         return
     keys = {"dim": str(2 * m), **spectrum.keys}
     turning = int((~wave.lines.resting).sum())
