@@ -100,8 +100,11 @@ def some_rows(rng: Rng) -> Fault:
     some = mine[name][low:high]
     kind = int(rng.integers(4))
     some[...] = [np.nan, 9.0, rng.standard_normal(some.shape) + 3, some[::-1] + some.dtype.type(2)][kind]
-    rows = f"rows {low} to {high - 1} differ" if high - low > 1 else f"one row differs, {low}"
-    return f"some rows {kind}", recipe, mine, right, f"{name}: {rows}", ()
+    rows = f"rows {low} to {high - 1}" if high - low > 1 else f"row {low}"
+    rows = f"rows {low} and up" if high == n else rows
+    whole = [f": every value is {'NaN' if kind == 0 else 9}"] if kind < 2 else []
+    said = [f"{name}: {rows} differ", f"{name}: one row differs, {low}", *(f"({name}, )?{rows}{one}" for one in whole)]
+    return f"some rows {kind}", recipe, mine, right, "|".join(said), ()
 
 
 def one_column(rng: Rng) -> Fault:

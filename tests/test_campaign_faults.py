@@ -1,8 +1,14 @@
-"""The campaign of faults: the true one is named first, and nothing false is said beside it."""
+"""The campaign of faults: the true one is named first, and nothing false is said beside it.
+
+``python -m tests.test_campaign_faults 614 9001:12`` shows single pairs by their numbers, of another seed too.
+"""
 
 import json
+import sys
 import warnings
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -14,7 +20,7 @@ from pecli.inspection.verification import verify
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
 
-from .campaign_faults import Pair, draw, score
+from .campaign_faults import SEED, Pair, draw, score
 
 QUICK, EXHAUSTIVE = 200, 2000
 LEAST = 0.98  # of the pairs are named first
@@ -71,3 +77,17 @@ def test_faults_are_named(tmp_path):
 @pytest.mark.exhaustive
 def test_many_faults_are_named(tmp_path):
     check(EXHAUSTIVE, tmp_path)
+
+
+def show(words: list[str]) -> None:
+    """Print what is said of single pairs."""
+    for word in words:
+        seed, _, number = word.rpartition(":")
+        pair = draw(int(number), int(seed or SEED))
+        with TemporaryDirectory() as folder:
+            print(word, judged(pair, Path(folder)), pair.fault, pair.expected, pair.way, f"says {pair.says}", sep="  ")
+            print(*(f"  {finding.kind}: {finding.text}" for finding in said_of(pair, Path(folder))), sep="\n")
+
+
+if __name__ == "__main__":
+    show(sys.argv[1:])

@@ -56,6 +56,34 @@ def halves_of(p, factor):
     return np.concatenate([p[:, :8] * np.float32(factor), p[:, 8:]], 1)
 
 
+def divided(by):
+    """SINES at positions over a number."""
+    angle = np.outer(np.arange(120) / by, 10000.0 ** (-np.arange(16) / 16))
+    return {"pe": np.stack([np.sin(angle), np.cos(angle)], 2).reshape(120, 32).astype("f4")}
+
+
+def next_frequencies():
+    angle = np.outer(np.arange(120), 10000.0 ** (-np.arange(1, 17) / 16))
+    return {"pe": np.stack([np.sin(angle), np.cos(angle)], 2).reshape(120, 32).astype("f4")}
+
+
+def of_base(base):
+    return arrays(f"{SINES},base={base:.15g}")
+
+
+def mixed_bases(p):
+    return np.concatenate([p[:60], of_base(500000)["pe"][60:]])
+
+
+def every_3rd(p):
+    p[::3] *= 2
+    return p
+
+
+def slopes_of(slopes):
+    return {"bias": (-np.array(slopes)[:, None, None] * abs(np.subtract.outer(range(9), range(9)))).astype("f4")}
+
+
 CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items()} | {
     "a file with a recipe": (SINES, {**arrays(f"{SINES},base=500000")}, {"as": "file"}),
     "within a tolerance": (SINES, changed(SINES, pe=lambda p: p + np.float32(1e-6)), {"atol": 1e-5}),
@@ -72,8 +100,8 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
         {},
     ),
     "a column": (SINES, changed(SINES, pe=put((slice(None), 5), 9)), {}),
-    "a row": (SINES, changed(SINES, pe=put(7, 9)), {}),
-    "some rows": (SINES, changed(SINES, pe=put(slice(7, 11), 9)), {}),
+    "a row": (SINES, changed(SINES, pe=put(7, np.arange(32))), {}),
+    "some rows": (SINES, changed(SINES, pe=put(slice(7, 11), np.arange(32))), {}),
     "one NaN": (SINES, changed(SINES, pe=put((7, 3), np.nan)), {}),
     "columns exchanged": (SINES, changed(SINES, pe=lambda p: p[:, [0, 3, 2, 1, *range(4, 32)]]), {}),
     "columns permuted": (SINES, changed(SINES, pe=lambda p: p[:, np.random.default_rng(1).permutation(32)]), {}),
@@ -115,12 +143,12 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "shifted left": (SINES, changed(SINES, pe=lambda p: np.roll(p, -1, 1)), {}),
     "rows up": (
         "learned:dim=8,max-len=50,len=50",
-        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: np.roll(p, -1, 0)),
+        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: put(-1, 7)(np.roll(p, -1, 0))),
         {},
     ),
     "rows down": (
         "learned:dim=8,max-len=50,len=50",
-        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: np.roll(p, 1, 0)),
+        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: put(0, 7)(np.roll(p, 1, 0))),
         {},
     ),
     "bytes": (SINES, changed(SINES, pe=lambda p: p.byteswap()), {}),
@@ -171,6 +199,33 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "in bfloat16": (ROPE, arrays(f"{ROPE},arithmetic=bfloat16"), {}),
     "another base in float32": ("rope:dim=16,len=300,base=500000", framework(300), {}),
     "base and bfloat16": (ROPE, {k: bf16(v) for k, v in arrays(f"{ROPE},base=500000").items()}, {}),
+    "frequencies beside": (f"{ROPE},with=inv_freq", changed(f"{ROPE},with=inv_freq", inv_freq=lambda w: 2 * w), {}),
+    "rows exchanged": (SINES, changed(SINES, pe=lambda p: p[[*range(9), 40, *range(10, 40), 9, *range(41, 120)]]), {}),
+    "rows turned": (SINES, changed(SINES, pe=lambda p: np.concatenate([p[:20], p[20:40][::-1], p[40:]])), {}),
+    "rows twice each": (SINES, changed(SINES, pe=lambda p: p[np.arange(120) // 2]), {}),
+    "rows doubled": (SINES, changed(SINES, pe=lambda p: np.concatenate([p[:30], p[20:110]])), {}),
+    "rows swapped": (SINES, changed(SINES, pe=lambda p: np.concatenate([p[60:], p[:60]])), {}),
+    "without signs": (SINES, changed(SINES, pe=np.abs), {}),
+    "all NaN": (ROPE, {k: v * np.nan for k, v in arrays(ROPE).items()}, {}),
+    "cut off": (SINES, changed(SINES, pe=lambda p: np.clip(p, -0.75, 0.75)), {}),
+    "of 127": (SINES, changed(SINES, pe=lambda p: np.round(p * 127) / np.float32(127)), {}),
+    "fewer bits": (SINES, changed(SINES, pe=lambda p: ((p.view("u4") + 0x800) & 0xFFFFF000).view("f4")), {}),
+    "masked": (
+        f"{ALIBI},mask=causal",
+        changed(f"{ALIBI},mask=causal", bias=lambda p: np.where(np.isinf(p), np.float32(-1e9), p)),
+        {},
+    ),
+    "every 3rd row": (SINES, changed(SINES, pe=every_3rd), {}),
+    "base from a row on": (SINES, changed(SINES, pe=mixed_bases), {}),
+    "log10": (SINES, of_base(10000 ** (1 / np.log(10))), {}),
+    "log2": (SINES, of_base(10000 ** (1 / np.log(2))), {}),
+    "powers of 2": (SINES, of_base(10000 ** np.log(2)), {}),
+    "growing": (SINES, of_base(1e-4), {}),
+    "counted from 1": (SINES, next_frequencies(), {}),
+    "over the count": (SINES, divided(120), {}),
+    "over the last": (SINES, divided(119), {}),
+    "powers of e": (ALIBI, slopes_of(np.exp(-np.arange(1, 9))), {}),
+    "of more heads": ("alibi:heads=6,len=9", slopes_of(2.0 ** -np.arange(1, 7)), {}),
     "no recipe, another base": (SINES, arrays(f"{SINES},base=500000"), {"as": "plain"}),
 }
 
@@ -203,6 +258,20 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "cosine of rows: smallest {}, mean {}": ("one value", "equal"),
     "degrees instead of radians: cos and sin were taken of the angle times 180/pi": ("degrees", "degrees back"),
     "degrees instead of radians: cos and sin were taken of the angle times pi/180": ("degrees back", "degrees"),
+    "every value has lost its sign": ("without signs", "sign of all"),
+    "every value is {}": ("all NaN", "sum"),
+    "every {} is there {} times: {} {} holds what was expected at {} 1": ("rows twice each", "rows doubled"),
+    "every {}{} {} from {} {} on{}": ("every 3rd row", "rows swapped"),
+    "exponent 2i/d where -2i/d was expected": ("growing", "exponent"),
+    "log10 taken of the base where its natural logarithm was expected": ("log10", "log2"),
+    "log2 taken of the base where its natural logarithm was expected": ("log2", "log10"),
+    "pairs are counted from 1 where 0 was expected: every frequency is the next one of the series":
+        ("counted from 1", "shifted left"),
+    "positions are divided by {}, {}": ("over the count", "base"),
+    "powers of 2 taken where powers of e were expected": ("powers of 2", "log2"),
+    "powers of e taken where powers of 2 were expected": ("powers of e", "of more heads"),
+    "the last one": ("over the last", "over the count"),
+    "the slopes are the first {} of those of {} heads": ("of more heads", "sorted"),
     "turns instead of radians: cos and sin were taken of the angle over 2 pi": ("turns back", "turns"),
     "turns instead of radians: cos and sin were taken of the angle times 2 pi": ("turns", "turns back"),
     "different: what both have is the same in {} values": ("fewer rows", "missing row"),
@@ -264,6 +333,8 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "type {} against {}, compared as numbers": ("another type", "float32"),
     "ulp of {}: {}": ("one value", "equal"),
     "up to {}": ("one value", "equal"),
+    "values {} were cut off": ("cut off", "size"),
+    "what differs stands beside the table, whose own values are equal": ("frequencies beside", "one value"),
     "where {} was expected": ("base", "exchanged"),
     "yarn with ramp=rotations": ("another ramp", "no magnitude"),
     "yarn with truncate=false": ("not truncated", "no magnitude"),
@@ -286,8 +357,15 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} rounded to float16": ("float16", "bfloat16"),
     "{} rounded to float16, then to bfloat16": ("float16, bfloat16", "bfloat16"),
     "{} rounded to float32": ("float32", "float16"),
+    "{} rounded to multiples of 1/{}": ("of 127", "decimals"),
     "{} rounded to {} decimals": ("decimals", "float16"),
+    "{} rounded to {} significant bits": ("fewer bits", "float16"),
+    "{} stands where {} was expected": ("masked", "sign under a mask"),
     "{} where {} was expected": ("encoding", "exchanged"),
+    "{} {} and {} are exchanged": ("rows exchanged", "columns permuted"),
+    "{} {} there twice": ("rows doubled", "rows swapped"),
+    "{} {} to {} run backwards": ("rows turned", "reversed"),
+    "{} {} what was expected at {}": ("rows swapped", "rows turned"),
     "{} {} where {} was expected": ("base", "exchanged"),
     "{}, that of infinity is not": ("sign under a mask", "sign of all"),
     "{}: as {} {} where {} was expected": ("exponent", "base"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +15,7 @@ from pecli.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.declare.plan import Waves
+    from pecli.declare.plan import Band, Waves
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
 """Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""
@@ -101,6 +101,9 @@ def other_bases(*usual: str) -> Mistaken:
     def others(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
         yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
         yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
+        yield other_exponent(option, value, Fraction(-1), "exponent 2i/d where -2i/d was expected")
+        for said, number, power_of_it in LOGARITHMS:
+            yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, said)
         yield from other_values(*usual)(option, value, choices)
 
     return others
@@ -112,6 +115,13 @@ def other_exponent(option: str, base: str, times: Fraction, said: str) -> Change
     text = f"{said}: as {option} {float(other):.6g} where {base} was expected"
     return Change("exponent", text, {option: number_text(other)})
 
+
+LOGARITHMS = (
+    ("log10 taken of the base where its natural logarithm was expected", 10, -1),
+    ("log2 taken of the base where its natural logarithm was expected", 2, -1),
+    ("powers of 2 taken where powers of e were expected", 2, 1),
+)
+"""What exp(-i log(base) / d) is with another logarithm or power: its exponents times this number's ln, or over it."""
 
 UNITS = (
     ("degrees instead of radians: cos and sin were taken of the angle times 180/pi", CONTEXT.divide(Decimal(180), PI)),
@@ -127,17 +137,26 @@ def other_units() -> Iterator[Change]:
     for said, factor in UNITS:
         yield Change("unit", said, waves=_turned(factor))
 
+    said = "pairs are counted from 1 where 0 was expected: every frequency is the next one of the series"
+    yield Change("exponent", said, waves=_counted_from_one)
+
 
 def _turned(factor: Decimal) -> Callable[[Waves], Waves]:
-    def turn(waves: Waves) -> Waves:
-        bands = (
-            replace(band, frequencies=tuple(_product(w, factor) for w in band.frequencies)) for band in waves.bands
-        )
-        return replace(waves, bands=tuple(bands))
-
-    return turn
+    return lambda waves: _multiplied(waves, lambda _frequencies: factor)
 
 
-def _product(w: Decimal | Fraction, factor: Decimal) -> Decimal:
-    exact = w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))
-    return CONTEXT.multiply(exact, factor)
+def _counted_from_one(waves: Waves) -> Waves:
+    """Return waves whose frequencies are the next ones, which are so many times as large as the first is the 2nd."""
+    return _multiplied(waves, lambda w: CONTEXT.divide(_exact(w[1]), _exact(w[0])) if len(w) > 1 else Decimal(1))
+
+
+def _multiplied(waves: Waves, factor: Callable[[Sequence[Decimal | Fraction]], Decimal]) -> Waves:
+    def band_of(band: Band) -> Band:
+        times = factor(band.frequencies)
+        return replace(band, frequencies=tuple(CONTEXT.multiply(_exact(w), times) for w in band.frequencies))
+
+    return replace(waves, bands=tuple(map(band_of, waves.bands)))
+
+
+def _exact(w: Decimal | Fraction) -> Decimal:
+    return w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))

@@ -47,6 +47,8 @@ class Candidate:
         Rows and columns of the window that it can speak of.
     beside : sequence of Finding
         What is said with it.
+    after : int, optional
+        The row from which on it must explain all.
     """
 
     kind: str
@@ -56,6 +58,7 @@ class Candidate:
     rows: slice = field(default_factory=lambda: slice(None))
     columns: slice = field(default_factory=lambda: slice(None))
     beside: Sequence[Finding] = ()
+    after: int | None = None
 
     def silent(self, planes: Sequence[Floats]) -> int:
         """Return how many values of some rows it cannot speak of."""
@@ -76,6 +79,8 @@ class Case:
         The first row that differs.
     exact : sequence of Lane
         The expected ones before they were rounded to their type, where they are computed.
+    part : (row, step), optional
+        First of the rows of the whole tables that these are, and the distance of two; left out, they are all.
     """
 
     table: Tabular
@@ -83,6 +88,7 @@ class Case:
     expected: Lanes
     first: int
     exact: Lanes = ()
+    part: tuple[int, int] | None = None
 
     @cached_property
     def names(self) -> list[str]:
@@ -130,8 +136,13 @@ class Case:
 
     @cached_property
     def scale(self) -> float:
-        """Size of the values."""
-        return max((float(np.abs(p[np.isfinite(p)]).max(initial=0.0)) for p in self.there), default=0.0) or 1.0
+        """Size of the expected values."""
+        return _size(self.there) or 1.0
+
+    @cached_property
+    def size(self) -> float:
+        """Size of the values at hand."""
+        return _size(self.here) or self.scale
 
     @property
     def rounding(self) -> float:
@@ -148,7 +159,7 @@ class Case:
         found = [gaps(p[part], q[part])[~np.isnan(p[part])] for p, q in zip(self.here, planes, strict=True)]
         every = np.concatenate(found)
         last = int(share * (every.size - 1))
-        return float(every.max(initial=0.0) if share == 1 or last < 0 else np.partition(every, last)[last])
+        return float(every.max(initial=0.0) if share == 1 or last <= 0 else np.partition(every, last)[last])
 
     def tried(self, candidate: Candidate, enough: float, share: float = 1.0) -> float:
         """Return the largest difference that a candidate leaves in the window; infinite where some rows leave more."""
@@ -200,6 +211,10 @@ def gaps(p: Floats, q: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         apart = np.where((p == q) | (np.isnan(p) & np.isnan(q)), 0.0, np.abs(p - q))
     return np.nan_to_num(apart, nan=np.inf, posinf=np.inf)
+
+
+def _size(planes: Sequence[Floats]) -> float:
+    return max((float(np.abs(p[np.isfinite(p)]).max(initial=0.0)) for p in planes), default=0.0)
 
 
 def _grain(planes: Sequence[Floats], dtype: str) -> str:

@@ -8,26 +8,29 @@ Where no fault is found, the place of the differences is said, and what the tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pecli.comparison.compare import Progress, compare_tables
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Comparison, Finding, Tolerance
-from pecli.declare.changes import Change
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.diagnosis.arithmetic import arithmetic
 from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
-from pecli.diagnosis.mistakes import changed, recipe_candidates
-from pecli.diagnosis.places import few_rows, places, rest
+from pecli.diagnosis.identity import identified, otherwise
+from pecli.diagnosis.mistakes import recipe_candidates
+from pecli.diagnosis.order import reordered
+from pecli.diagnosis.part import parts_of
+from pecli.diagnosis.places import few_rows, rest
 from pecli.diagnosis.reworked import roughened
-from pecli.diagnosis.structure import roundings, structural
+from pecli.diagnosis.roundings import roundings
+from pecli.diagnosis.structure import structural
 from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
 from pecli.errors import PecliError
@@ -36,18 +39,10 @@ from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 
-if TYPE_CHECKING:
-    from pecli.identification.verdict import Identification
-
 NEAR = 0.02  # of the difference that may be left where a fault explains the rest
-NO_FAULT = ("len", "dtype", "seq-len", "arithmetic", "name", "lead", "with")  # keys that are said otherwise, or not
 SOME = 0.1  # of the values that differ may still do so, by more than that
-HALF = 0.5  # of the values that were left, at most, after what may have been done as well
+HALF = 0.5  # of what there was, at most, after what may have been done: of values, of the largest difference
 NEARLY_ALL = 0.99  # of the values that a fault explains where some others are wrong for a reason of their own
-
-UNKNOWN = Finding(
-    "unknown", "no fault that is known explains the difference, and no formula was found that gives these values"
-)
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -89,13 +84,13 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     if turned:
         return turned
     first, table = min(firsts, default=0), expected_table(expected)
-    said = _faults(case_of(mine, expected, first), table, found.total)
+    said = _explained(case_of(mine, expected, first), table, found)
     if table is None and (said is None or said.left) and not all(map(few_rows, found.arrays)):
-        table = _identified(expected)
-        again = None if table is None else _faults(case_of(mine, table, first), table, found.total)
+        table = identified(expected)
+        again = None if table is None else _explained(case_of(mine, table, first), table, found)
         if table is not None and again is not None and (said is None or again.left < said.left):
             return [*again.findings, Finding("expected", f"the expected values are those of {table.recipe}")]
-    return _otherwise(mine, table, found) if said is None else said.findings
+    return otherwise(mine, table, found) if said is None else said.findings
 
 
 def _undisguised(mine: Tabular, expected: Table) -> list[Finding]:
@@ -108,22 +103,35 @@ def _undisguised(mine: Tabular, expected: Table) -> list[Finding]:
     return said or [Finding("beside", "what differs stands beside the table, whose own values are equal")]
 
 
-def _faults(case: Case | None, table: Table | None, whole: Figures) -> Explained | None:
-    """Say which fault explains most: one that leaves nothing, the simplest first, else the one that leaves least."""
+def _explained(case: Case | None, table: Table | None, found: Comparison) -> Explained | None:
+    """Say which fault explains the whole, or else, and better, the part of it in which all differences lie."""
     if case is None:
         return None
+    said = _faults(case, table, found.total)
+    for part in parts_of(case, table, found) if said is None or said.left else ():
+        less = _faults(part.case, part.table, part.case.compared(part.case.expected))
+        if less is not None and (said is None or not less.left):
+            first, *others = less.findings
+            return Explained(less.left, [replace(first, text=f"{part.text}: {first.text}"), *others])
+    return said
+
+
+def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None:
+    """Say which fault explains most: one that leaves nothing, the simplest first, else the one that leaves least."""
     tried = (_applied(case, candidate, whole) for candidate in followings(case))
     said = next((one for one in tried if one is not None), None)
     if said is not None:
-        return said
+        return said if not said.left else _least(_applied(case, one, whole) for one in reordered(case)) or said
     rounding = _least(_applied(case, candidate, whole) for candidate in roundings(case))
     if rounding is not None and not rounding.left:
         return rounding
     magnitude = None if table is None else _magnitude(table)
     faults = [*(recipe_candidates(case, table) if table is not None else ()), *structural(case, magnitude)]
     said = _least((rounding, _best(case, faults, whole)))
+    if said is None or said.left:
+        said = _least(_applied(case, one, whole) for one in reordered(case)) or said
     if said is None and table is not None:
-        found = arithmetic(case, case.table, table, whole.unequal)
+        found = None if case.part else arithmetic(case, case.table, table, whole.unequal)
         if found is not None:
             return Explained(*found)
     return said or _best(case, faults, whole, NEARLY_ALL) or _two(case, table, whole)
@@ -151,7 +159,7 @@ def _least(found: Iterable[Explained | None]) -> Explained | None:
 def _best(case: Case, candidates: Iterable[Candidate], whole: Figures, share: float = 1.0) -> Explained | None:
     """Try every candidate in the window; return the one that leaves least of that share and explains the whole."""
     most = case.off(case.there, share=share)
-    least = max(case.rounding, NEAR * min(most, case.scale))
+    least = max(case.rounding, NEAR * min(most, case.scale, case.size))
     fits: list[tuple[float, Candidate]] = []
     for candidate in candidates if most else ():
         left = case.tried(candidate, least, share)
@@ -171,8 +179,11 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
         return None
     left = case.compared(lanes)
     said = [Finding(candidate.kind, candidate.text), *candidate.beside]
-    near = math.isfinite(left.max_abs) and left.max_abs <= max(case.rounding, NEAR * whole.max_abs)
+    small = NEAR * min(whole.max_abs, case.size)
+    near = left.max_abs <= max(min(case.rounding, HALF * whole.max_abs), small) < math.inf
     if left.unequal and not near and left.unequal > max(SOME * whole.unequal, candidate.silent(case.here)):
+        return None
+    if candidate.after is not None and left.last is not None and left.last.index[0] >= candidate.after:
         return None
     if left.unequal >= whole.unequal and not left.max_abs < HALF * whole.max_abs:
         return None  # what changes nothing here, as a base with one pair, explains nothing
@@ -181,9 +192,13 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
         less = None if lanes is None else case.compared(lanes)
         if less is not None and less.unequal <= HALF * left.unequal:
             said, left = [*said[: 1 + len(candidate.beside)], Finding(further.kind, further.text)], less
-    if case.narrowed and candidate.kind != "rounding" and roughened(lanes or (), case.grain, *case.window):
+    if (
+        case.narrowed
+        and candidate.kind not in ("rounding", "constant")
+        and roughened(lanes or (), case.grain, *case.window)
+    ):
         said.append(Finding("rounding", f"and the values are rounded to {case.grain}"))
-    return Explained(left.unequal, [*said, rest(left)] if left.unequal else said)
+    return Explained(left.unequal, [*said, rest(left, case.part)] if left.unequal else said)
 
 
 def expected_table(expected: Tabular) -> Table | None:
@@ -198,89 +213,7 @@ def expected_table(expected: Tabular) -> Table | None:
         return None
 
 
-def _identified(expected: Tabular) -> Table | None:
-    """Return a computed table that has all values of a file, where one is known; rather one with its arrays' names."""
-    from pecli.identification.identification import identify
-
-    found, names = identify(expected), {array.name for array in expected.arrays}
-    if found.recipe is None or _far_fetched(found):
-        return None
-    tables = [Table.parse(recipe) for recipe in (found.recipe, *found.aliases)]
-    tables.sort(key=lambda table: ({array.name for array in table.arrays} != names, len(table.recipe or "")))
-    return next((table for table in tables if compare_tables(expected, table).equal), None)
-
-
-def _far_fetched(found: Identification) -> bool:
-    """Whether a recipe has numbers that no one would choose."""
-    return found.guess is not None and found.guess.listed
-
-
 def _magnitude(table: Table) -> float | None:
     if table.source.encoding.family is not Family.ROTARY:
         return None
     return float(table.plan.magnitude) if isinstance(table.plan, Waves) else 1.0
-
-
-def _otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Finding]:
-    """Say what the table at hand is for itself, or else where it differs from the expected one."""
-    from pecli.identification.identification import identify
-
-    where = places(found.arrays)
-    unsaid = where or ([UNKNOWN] if found.arrays else [])
-    identity = identify(mine)
-    if identity.recipe is None or _far_fetched(identity):
-        return unsaid
-    recipes = [Table.parse(recipe) for recipe in (identity.recipe, *identity.aliases)]
-    own = [one for one in recipes if table is not None and one.source.encoding is table.source.encoding]
-    for made in (*own, *recipes):
-        again = compare_tables(mine, made)
-        left = again.total
-        if again.complete and not (left.unequal and where):  # a recipe of some arrays explains nothing in the others
-            break
-    else:
-        return unsaid
-    placed = made.positions.keys()
-    if where and "positions" in placed:  # of rows in another order, the place says more
-        return unsaid
-    against = [] if table is None else _against(made, table)
-    if (
-        table is not None and not against and found.complete and left.unequal
-    ):  # the expected recipe, which these are not
-        return unsaid
-    said = [*against, Finding("identity", f"these values are {made.recipe} ({identity.confidence})")]
-    return [*said, rest(left)] if left.unequal else said
-
-
-def _against(other: Table, table: Table) -> list[Finding]:
-    """Return the parameters in which a computed table differs from the expected one."""
-    if other.source.encoding is not table.source.encoding:
-        names = other.source.encoding.name, table.source.encoding.name
-        return [Finding("encoding", f"{names[0]} where {names[1]} was expected")]
-    mine, theirs = ({**t.source.keys(), **t.positions.keys(), **t.request.keys()} for t in (other, table))
-    differ = [k for k in dict.fromkeys([*mine, *theirs]) if mine.get(k) != theirs.get(k)]
-    said = [
-        Finding(key, f"{key} {_word(mine, key, 'not given')} where {_word(theirs, key, 'none')} was expected")
-        for key in differ
-        if key not in NO_FAULT and (key in mine or not _dependent(table, key))
-        if not _idle(table, key, mine.get(key))
-    ]
-    if "arithmetic" in differ:
-        said.append(Finding("arithmetic", f"phases were computed in {mine.get('arithmetic', 'exact')} arithmetic"))
-    return said
-
-
-def _word(keys: Mapping[str, str], key: str, otherwise: str) -> str:
-    return keys.get(key) or {"start": "0", "step": "1"}.get(key, otherwise)
-
-
-def _idle(table: Table, key: str, value: str | None) -> bool:
-    """Whether another value of a parameter leaves all values as they are."""
-    own = key in {parameter.option for parameter in table.source.encoding.parameters.values()}
-    made = changed(table, Change(key, "", {key: value})) if own else None
-    return made is not None and compare_tables(made, table).equal
-
-
-def _dependent(table: Table, key: str) -> bool:
-    """Whether a parameter has an effect only beside another one, which then differs too."""
-    found = table.source.encoding.parameters.get(key.replace("-", "_"))
-    return found is not None and found.param.when is not None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from pecli.diagnosis.bounds import constant
 from pecli.diagnosis.case import Candidate, Case, Lanes, gaps, read_rows
-from pecli.diagnosis.reworked import Indices, Rows, Work, reworked
+from pecli.diagnosis.reworked import Indices, candidate
 from pecli.measures.samples import Floats
 
 RUN = 4  # rows that show what repeats
@@ -20,6 +22,9 @@ LENGTHS = (*(1 << k for k in range(4, 31)), *(1000 * k for k in (1, 2, 4, 8, 10,
 
 def followings(case: Case) -> Iterator[Candidate]:
     """Yield what all arrays may hold from a row on that was not expected."""
+    yield from constant(case)
+    if case.part is not None or any(lane.lead != 1 for lane in case.expected):
+        return
     yield from _displaced(case)
     for start in _suspects(case):
         stop = min(start + RUN, case.rows)
@@ -29,14 +34,17 @@ def followings(case: Case) -> Iterator[Candidate]:
             continue
         said = f"rows {start} and up"
         if all(np.isnan(p).all() for p in here):
-            yield _filled(case, start, f"{said} are NaN", np.nan)
+            found = _filled(case, start, f"{said} are NaN", np.nan)
         elif not any(p.any() for p in here):
-            yield _filled(case, start, f"{said} are zero", 0.0)
+            found = _filled(case, start, f"{said} are zero", 0.0)
         elif all((p == q).all() for p, q in zip(here, before, strict=True)):
-            yield _candidate(case, f"{said} repeat row {start - 1}", rows=partial(np.minimum, start - 1))
+            found = candidate(case, "rows", f"{said} repeat row {start - 1}", rows=partial(np.minimum, start - 1))
         elif all(np.array_equal(p, q) for p, q in zip(here, head, strict=True)):
             text = f"{said} repeat: row {start} is row 0 again"
-            yield _candidate(case, text, rows=partial(_again, start))
+            found = candidate(case, "rows", text, rows=partial(_again, start))
+        else:
+            continue
+        yield replace(found, after=start)
 
 
 def _displaced(case: Case) -> Iterator[Candidate]:
@@ -47,7 +55,7 @@ def _displaced(case: Case) -> Iterator[Candidate]:
         if start + by >= 0 and stop + by <= count and 0 < start < stop - 1:
             moved = _read(case.expected, start + by, stop + by)
             if _near(case, _read(case.mine, start, stop), moved):
-                yield _candidate(case, text, rows=partial(_moved, start, by, count))
+                yield candidate(case, "rows", text, rows=partial(_moved, start, by, count))
 
 
 def _moved(start: int, by: int, count: int, rows: Indices) -> Indices:
@@ -82,12 +90,8 @@ def _filled(case: Case, start: int, text: str, value: float) -> Candidate:
         values[max(0, start - first) :] = value
         return values
 
-    return _candidate(case, text, work)
+    return candidate(case, "rows", text, work)
 
 
 def _again(period: int, rows: Indices) -> Indices:
     return rows % period
-
-
-def _candidate(case: Case, text: str, work: Work | None = None, rows: Rows | None = None) -> Candidate:
-    return Candidate("rows", text, partial(reworked, case.expected, case.grain, work, rows))

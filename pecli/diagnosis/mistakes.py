@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -90,6 +91,15 @@ def mistakes(table: Table) -> Iterator[Change]:
         yield from encoding.hook("mistakes")(keys)
     if isinstance(table.plan, Waves):
         yield from other_units()
+        yield from _divided(table)
+
+
+def _divided(table: Table) -> Iterator[Change]:
+    """Yield positions that were brought to 0 .. 1, with the last one or the one after it as 1."""
+    positions = table.part
+    if positions.start == 0 and positions.step == 1 and positions.count > 2:
+        for by, what in ((positions.count, "their count"), (positions.count - 1, "the last one")):
+            yield Change("step", f"positions are divided by {what}, {by}", step=Fraction(1, by))
 
 
 def _starts(table: Table) -> Iterator[Change]:

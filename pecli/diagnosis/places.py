@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from pecli.comparison.figures import Figures, Place
 from pecli.comparison.results import ArrayComparison, Finding
@@ -44,7 +45,7 @@ def _where(array: ArrayComparison) -> str | None:
         return f"column {columns[0]} differs, in {rows:,} of {of_rows:,} rows"
     if rows > SOME * of_rows and len(columns) > SOME * wide:
         return None
-    count = f"{figures.unequal:,} values" if len(columns) == wide else _in_columns(figures, len(columns))
+    count = f"{figures.unequal:,} values" + ("" if len(columns) == wide else _in_columns(columns))
     if rows == 1:
         return f"one row differs, {first.index[0]}, in {count}"
     if array.shape[0] == of_rows and last.index[0] - first.index[0] + 1 == rows:
@@ -52,8 +53,12 @@ def _where(array: ArrayComparison) -> str | None:
     return f"{rows:,} of {of_rows:,} rows differ, in {count}, the first at {at(first)}, the last at {at(last)}"
 
 
-def _in_columns(figures: Figures, columns: int) -> str:
-    return f"{figures.unequal:,} values" + (f" of {columns:,} columns" if columns else "")
+def _in_columns(columns: list[int]) -> str:
+    """Say how many columns, and which if they are neighbours; empty where they are not known."""
+    if not columns:
+        return ""
+    together = columns[-1] - columns[0] + 1 == len(columns) > 1
+    return f" of {len(columns):,} columns" + (f", {columns[0]} to {columns[-1]}" if together else "")
 
 
 def at(place: Place) -> str:
@@ -61,9 +66,14 @@ def at(place: Place) -> str:
     return f"{place.array}[{', '.join(map(str, place.index))}]"
 
 
-def rest(left: Figures) -> Finding:
-    """Return what a finding leaves unexplained: how many values, by how much, and where the first is."""
+def rest(left: Figures, part: tuple[int, int] | None = None) -> Finding:
+    """Return what a finding leaves unexplained: how many values, by how much, and where the first is.
+
+    Of a part of the rows, `part` is the first of them and the distance of two.
+    """
     assert left.first is not None
+    first, (row, step) = left.first, part or (0, 1)
+    first = replace(first, index=(row + step * first.index[0], *first.index[1:])) if part else first
     count = f"{left.unequal:,} of {left.compared:,} values"
     most = f", by at most {left.max_abs:.2g}" if math.isfinite(left.max_abs) else ""
-    return Finding("rest", f"that leaves {count} unexplained{most}, the first at {at(left.first)}")
+    return Finding("rest", f"that leaves {count} unexplained{most}, the first at {at(first)}")

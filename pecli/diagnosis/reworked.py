@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.diagnosis.case import Lanes, read_rows
+from pecli.diagnosis.case import Candidate, Case, Lanes, read_rows
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.samples import Floats, holds, rounded
 
@@ -71,6 +72,13 @@ def reworked(lanes: Lanes, grain: str, work: Work | None = None, rows: Rows | No
     """Return lanes with other rows and values; see :class:`Reworked`."""
     table = Reworked(lanes, grain, work, rows)
     return [lane_of(table, array) for array in table.arrays]
+
+
+def candidate(
+    case: Case, kind: str, text: str, work: Work | None = None, rows: Rows | None = None, *, grain: str | None = None
+) -> Candidate:
+    """Return what says that the expected values were changed so."""
+    return Candidate(kind, text, partial(reworked, case.expected, grain or case.grain, work, rows))
 
 
 def roughened(lanes: Lanes, grain: str, start: int, stop: int) -> bool:

@@ -8,15 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from pecli.diagnosis.case import Candidate, Case, gaps, read_rows
+from pecli.diagnosis.bounds import bounded
+from pecli.diagnosis.case import Candidate, Case
 from pecli.diagnosis.halves import alone, halves, moved, multiplied
-from pecli.diagnosis.reworked import Indices, Rows, Work, backwards, each, reworked, shifted
+from pecli.diagnosis.reworked import Indices, Work, backwards, candidate, each, reworked, shifted
 from pecli.diagnosis.turned import turnable, turned, words
 from pecli.measures.lanes import Lane
-from pecli.measures.samples import Floats, holds, rounded
+from pecli.measures.samples import Floats, rounded
 
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 8, -8)
-MOST_DECIMALS = 7  # float32 has no more to lose
 LISTED = 4  # columns of a permutation that are named
 SAME_FACTOR = 16  # roundings within which a factor is 1, or a shorter number
 SWAP = "equal after swapping interleaved for halves"
@@ -35,6 +35,7 @@ def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     yield from _signs(case)
     yield from _sizes(case, magnitude)
     yield from _sums(case)
+    yield from bounded(case)
     yield from _bytes(case)
     yield from _column_shifts(case, widths)
     yield from _row_changes(case)
@@ -47,22 +48,16 @@ def simple(case: Case) -> Iterator[Candidate]:
     widths = [p.shape[1] for p in case.there]
     yield from _swaps(case, widths)
     for half in alone(case):
-        yield _changed(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
+        yield candidate(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
     factor = _factor(case, list(zip(case.here, case.there, strict=True))) or 1.0
-    yield _changed(case, "size", _size_text(factor, None), each(partial(np.multiply, factor)))
-
-
-def _changed(
-    case: Case, kind: str, text: str, work: Work | None = None, rows: Rows | None = None, *, grain: str | None = None
-) -> Candidate:
-    return Candidate(kind, text, partial(reworked, case.expected, grain or case.grain, work, rows))
+    yield candidate(case, "size", _size_text(factor, None), each(partial(np.multiply, factor)))
 
 
 def _sized(case: Case, kind: str, text: str, work: Work) -> Iterator[Candidate]:
     """Yield the values so changed before they were rounded, and after."""
     if case.exact:
         yield Candidate(kind, text, partial(reworked, case.exact, case.grain, work))
-    yield _changed(case, kind, text, work)
+    yield candidate(case, kind, text, work)
 
 
 def _exchanges(case: Case) -> Iterator[Candidate]:
@@ -81,15 +76,15 @@ def _exchanges(case: Case) -> Iterator[Candidate]:
 def _swaps(case: Case, widths: list[int]) -> Iterator[Candidate]:
     if all(width % 2 == 0 and width >= 4 for width in widths):
         halves = f"{SWAP}: two halves stand where neighbours were expected"
-        yield _changed(case, "layout", halves, each(to_halves))
+        yield candidate(case, "layout", halves, each(to_halves))
         neighbours = f"{SWAP}: neighbours stand where two halves were expected"
-        yield _changed(case, "layout", neighbours, each(to_neighbours))
+        yield candidate(case, "layout", neighbours, each(to_neighbours))
 
 
 def _orders(case: Case, widths: list[int]) -> Iterator[Candidate]:
     yield from _swaps(case, widths)
     if max(widths) > 1:
-        yield _changed(case, "reversed", "the columns run backwards", each(lambda p: p[:, ::-1]))
+        yield candidate(case, "reversed", "the columns run backwards", each(lambda p: p[:, ::-1]))
     square = [turnable(lane) and lane.shape[-1] == lane.shape[-2] for lane in case.expected]
     if any(square):
         said = words(case.expected[square.index(True)])
@@ -113,12 +108,12 @@ def to_neighbours(p: Floats) -> Floats:
 
 def _signs(case: Case) -> Iterator[Candidate]:
     said = f"the sign of {case.names[0] if len(case.names) == 1 else 'every value'} is changed"
-    yield _changed(case, "sign", said, each(np.negative))
+    yield candidate(case, "sign", said, each(np.negative))
     if any(np.isinf(p).any() for p in case.there):
         masked = each(lambda p: np.where(np.isinf(p), p, -p))
-        yield _changed(case, "sign", f"{said}, that of infinity is not", masked)
+        yield candidate(case, "sign", f"{said}, that of infinity is not", masked)
     for half in alone(case):
-        yield _changed(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
+        yield candidate(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
 
 
 def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
@@ -180,7 +175,7 @@ def _moved_columns(case: Case) -> Iterator[Candidate]:
     some = ", ".join(f"{k} holds {order[k]}" for k in off[:LISTED]) + (", .." if len(off) > LISTED else "")
     text = f"columns {off[0]} and {off[1]}{of} are exchanged" if len(off) == 2 else f"permuted columns{of}: {some}"
     places = np.add.outer(np.array(order) * max(parts), np.arange(max(parts))).ravel()
-    yield _changed(case, "columns", text, lambda name, p, _start: p[:, places] if name in others else p)
+    yield candidate(case, "columns", text, lambda name, p, _start: p[:, places] if name in others else p)
 
 
 def _order(here: Floats, there: Floats, parts: int) -> list[int] | None:
@@ -212,18 +207,18 @@ def _column_shifts(case: Case, widths: list[int]) -> Iterator[Candidate]:
         word = "one column" if abs(k) == 1 else f"{abs(k)} columns"
         text = f"shifted by {word} to the {'right' if k > 0 else 'left'}"
         spoken = slice(k, None) if k > 0 else slice(0, k)
-        yield replace(_changed(case, "columns", text, each(partial(np.roll, shift=k, axis=1))), columns=spoken)
+        yield replace(candidate(case, "columns", text, each(partial(np.roll, shift=k, axis=1))), columns=spoken)
 
 
 def _row_changes(case: Case) -> Iterator[Candidate]:
-    if any(lane.rows != case.rows for lane in (*case.mine, *case.expected)):
+    if case.part is not None or any(lane.rows != case.rows for lane in (*case.mine, *case.expected)):
         return
     n, lane = case.rows, case.expected[0]
     if n > 1:
         what = "heads" if lane.lead == 1 and lane.array.axes[0] == "head" else "rows"
-        yield _changed(case, "reversed", f"the {what} run backwards", rows=backwards(n))
+        yield candidate(case, "reversed", f"the {what} run backwards", rows=backwards(n))
     if lane.array.axes[0] == "head" and lane.lead == 2 and lane.shape[0] > 1:
-        yield _changed(
+        yield candidate(
             case, "heads", "the heads run backwards", rows=partial(_other_heads, lane.shape[0], lane.shape[1])
         )
     for k in SHIFTS:
@@ -232,7 +227,7 @@ def _row_changes(case: Case) -> Iterator[Candidate]:
             down = f"shifted down by {word}"
             text = f"shifted by {word}: row 0 holds what was expected at row {k}" if k > 0 else down
             spoken = slice(0, -k) if k > 0 else slice(-k, None)
-            yield replace(_changed(case, "rows", text, rows=shifted(-k, n)), rows=spoken)
+            yield replace(candidate(case, "rows", text, rows=shifted(-k, n)), rows=spoken)
 
 
 def _other_heads(heads: int, queries: int, rows: Indices) -> Indices:
@@ -243,44 +238,4 @@ def _bytes(case: Case) -> Iterator[Candidate]:
     kind = case.mine[0].dtype
     if kind in BYTES:
         text = f"the {BYTES[kind]} bytes of every value stand the other way round"
-        yield _changed(case, "bytes", text, each(lambda p: p.astype(kind).byteswap().astype(np.float64)), grain=kind)
-
-
-def _cut(p: Floats) -> Floats:
-    """Return values cut to bfloat16: the first half of the bits of a float32."""
-    return (p.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
-
-
-def roundings(case: Case) -> list[Candidate]:
-    """Return what is coarser than the expected values and those may have been brought to, the likeliest first."""
-    said = "the expected values"
-    works: list[tuple[str, str, Work | None]] = [
-        (f"{said} rounded to bfloat16", "bfloat16", None),
-        (f"{said} cut, not rounded, to bfloat16", "bfloat16", each(_cut)),
-        (f"{said} rounded to float16", "float16", None),
-        (f"{said} rounded to float16, then to bfloat16", "bfloat16", each(partial(rounded, kind="float16"))),
-        (f"{said} rounded to float32", "float32", None),
-    ]
-    works = [one for one in works if all(holds(p, one[1]) for p in case.here)]
-    works = [one for one in works if not all(holds(p, one[1]) for p in case.there)]
-    digits = _decimals(case)
-    if digits is not None:
-        works.append((f"{said} rounded to {digits} decimals", case.grain, each(lambda p: np.round(p, digits))))
-    found = []
-    for text, kind, work in works:
-        made = [read_rows(lane, *case.window) for lane in reworked(case.expected, kind, work)]
-        unlike = sum(int(np.count_nonzero(gaps(p, q))) for p, q in zip(case.here, made, strict=True))
-        found.append((unlike, _changed(case, "rounding", text, work, grain=kind)))
-    return [candidate for _, candidate in sorted(found, key=lambda item: item[0])]
-
-
-def _decimals(case: Case) -> int | None:
-    """Return the decimals that all values at hand were rounded to, where the expected ones have more."""
-    for digits in range(1, MOST_DECIMALS):
-        mine, expected = (
-            all(np.array_equal(rounded(np.round(p, digits), case.grain), p, equal_nan=True) for p in planes)
-            for planes in (case.here, case.there)
-        )
-        if mine:
-            return None if expected else digits
-    return None
+        yield candidate(case, "bytes", text, each(lambda p: p.astype(kind).byteswap().astype(np.float64)), grain=kind)

@@ -8,7 +8,7 @@ equations 17 to 20 print it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import partial
@@ -170,22 +170,42 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield the ends of the ramp exchanged, which turns it round, and others."""
     fast, slow = "beta-fast", "beta-slow"
     if keys["ramp"] == "index" and "partial" not in keys:
-        yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_ends_exchanged, keys))
+        turned = "the ramp runs the other way: fast pairs are slowed, slow ones are not"
+        yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_other_ramp, keys, _ends_exchanged))
+        yield Change("scaling", turned, waves=partial(_other_ramp, keys, _turned))
     yield from other_values("32", "16", "64", "8", "128")(fast, keys[fast], ())
     yield from other_values("1", "2", "4", "0.5")(slow, keys[slow], ())
 
 
-def _ends_exchanged(keys: Mapping[str, str], waves: Waves) -> Waves:
+RampOf = Callable[[Decimal, Decimal], list[Decimal]]
+"""Of the rotations at the fast and at the slow end, the share of interpolation per pair."""
+
+
+def _ends_exchanged(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
+    return ramp(slow, fast)
+
+
+def _turned(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
+    return [1 - r for r in ramp(fast, slow)]
+
+
+def _other_ramp(
+    keys: Mapping[str, str], other: Callable[[RampOf, Decimal, Decimal], list[Decimal]], waves: Waves
+) -> Waves:
+    """Return waves with the frequencies of another ramp."""
     series = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"]))
     fast, slow, factor = (Decimal(keys[key]) for key in ("beta-fast", "beta-slow", "factor"))
-    original, truncate = int(keys["original-max"]), keys["truncate"] == "true"
+
+    def ramp(high: Decimal, low: Decimal) -> list[Decimal]:
+        return _index_ramp(series, int(keys["original-max"]), high, low, keys["truncate"] == "true")
+
     with localcontext(CONTEXT):
         meant, made = (
             [w * (1 - r) + w / factor * r for w, r in zip(series.frequencies, ramps, strict=True)]
-            for ramps in (_index_ramp(series, original, *ends, truncate) for ends in ((fast, slow), (slow, fast)))
+            for ramps in (ramp(fast, slow), other(ramp, fast, slow))
         )
-    other: dict[object, Decimal] = dict(zip(meant, made, strict=True))
-    bands = (replace(band, frequencies=tuple(other[w] for w in band.frequencies)) for band in waves.bands)
+    found: dict[object, Decimal] = dict(zip(meant, made, strict=True))
+    bands = (replace(band, frequencies=tuple(found[w] for w in band.frequencies)) for band in waves.bands)
     return replace(waves, bands=tuple(bands))
 
 

@@ -1,0 +1,57 @@
+"""Values that are all one number, that lost their sign, were cut off at bounds, or stand where a mask was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from pecli.diagnosis.case import Candidate, Case
+from pecli.diagnosis.reworked import candidate, each
+from pecli.measures.samples import Floats
+
+LEAST = 3  # values at a bound that show it: a single one may have been typed
+
+
+def bounded(case: Case) -> Iterator[Candidate]:
+    """Yield expected values without their sign, within the bounds of those at hand, with a number for infinity."""
+    here, there = (np.concatenate([p.ravel() for p in planes]) for planes in (case.here, case.there))
+    if here.size != there.size:
+        return
+    masked = np.isinf(there) & ~np.isinf(here)
+    for infinite in (np.inf, -np.inf):
+        values = np.unique(here[masked & (there == infinite)])
+        if len(values) == 1:
+            text = f"{number_word(float(values[0]))} stands where {number_word(infinite)} was expected"
+            yield candidate(case, "mask", text, each(partial(_unmasked, infinite=infinite, value=float(values[0]))))
+    mine, expected = here[np.isfinite(here)], there[np.isfinite(there)]
+    if not mine.size or not expected.size:
+        return
+    if mine.min() >= 0 > expected.min():
+        yield candidate(case, "sign", "every value has lost its sign", each(np.abs))
+    low, high = float(mine.min()), float(mine.max())
+    below = low > expected.min() and np.count_nonzero(mine == low) >= LEAST
+    above = high < expected.max() and np.count_nonzero(mine == high) >= LEAST
+    if below or above:
+        said = [text for text, one in ((f"below {low:.6g}", below), (f"above {high:.6g}", above)) if one]
+        work = partial(np.clip, a_min=low if below else -np.inf, a_max=high if above else np.inf)
+        yield candidate(case, "bounds", f"values {' and '.join(said)} were cut off", each(work))
+
+
+def constant(case: Case) -> Iterator[Candidate]:
+    """Yield one number in the place of all values."""
+    value = float(case.here[0][0, 0]) if case.here[0].size else 0.0
+    if all(((p == value) | (np.isnan(p) & np.isnan(value))).all() for p in case.here):
+        yield candidate(
+            case, "constant", f"every value is {number_word(value)}", each(partial(np.full_like, fill_value=value))
+        )
+
+
+def number_word(value: float) -> str:
+    """Return a number as it is said."""
+    return {"nan": "NaN", "inf": "infinity", "-inf": "-infinity"}.get(f"{value:.6g}", f"{value:.6g}")
+
+
+def _unmasked(p: Floats, infinite: float, value: float) -> Floats:
+    return np.where(p == infinite, value, p)
