@@ -48,7 +48,7 @@ class Candidate:
     beside : sequence of Finding
         What is said with it.
     after : int, optional
-        The row from which on it must explain all.
+        The row from which on it must explain all, but for what roundings leave.
     """
 
     kind: str

@@ -183,7 +183,8 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
     near = left.max_abs <= max(min(case.rounding, HALF * whole.max_abs), small) < math.inf
     if left.unequal and not near and left.unequal > max(SOME * whole.unequal, candidate.silent(case.here)):
         return None
-    if candidate.after is not None and left.last is not None and left.last.index[0] >= candidate.after:
+    later = candidate.after is not None and left.last is not None and left.last.index[0] >= candidate.after
+    if later and not left.max_abs <= NEAR * case.scale:
         return None
     if left.unequal >= whole.unequal and not left.max_abs < HALF * whole.max_abs:
         return None  # what changes nothing here, as a base with one pair, explains nothing
