@@ -29,7 +29,7 @@ from pecli.diagnosis.order import reordered
 from pecli.diagnosis.part import parts_of
 from pecli.diagnosis.places import few_rows, rest
 from pecli.diagnosis.reworked import roughened
-from pecli.diagnosis.roundings import roundings
+from pecli.diagnosis.roundings import coarser, roundings
 from pecli.diagnosis.structure import structural
 from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
@@ -126,7 +126,11 @@ def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None
     if rounding is not None and not rounding.left:
         return rounding
     magnitude = None if table is None else _magnitude(table)
-    faults = [*(recipe_candidates(case, table) if table is not None else ()), *structural(case, magnitude)]
+    faults = [
+        *(recipe_candidates(case, table) if table is not None else ()),
+        *structural(case, magnitude),
+        *coarser(case),
+    ]
     said = _least((rounding, _best(case, faults, whole)))
     if said is None or said.left:
         said = _least(_applied(case, one, whole) for one in reordered(case)) or said

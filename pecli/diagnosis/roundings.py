@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -37,8 +37,6 @@ def roundings(case: Case) -> list[Candidate]:
     digits = _decimals(case)
     if digits is not None:
         works.append((f"{said} rounded to {digits} decimals", case.grain, each(partial(_multiples, parts=10**digits))))
-    elif not works:
-        works += _coarser(case, said)
     found = []
     for text, kind, work in works:
         made = [read_rows(lane, *case.window) for lane in reworked(case.expected, kind, work)]
@@ -54,17 +52,18 @@ def _decimals(case: Case) -> int | None:
     )
 
 
-def _coarser(case: Case, said: str) -> list[tuple[str, str, Work | None]]:
-    """Return the multiples of a step, or the number of bits, that all values at hand and not the expected ones have."""
-    for parts in STEPS:
-        multiple = partial(_multiples, parts=parts)
-        if _kept(case, multiple):
-            return [(f"{said} rounded to multiples of 1/{parts}", case.grain, each(multiple))]
+def coarser(case: Case) -> Iterator[Candidate]:
+    """Yield the multiples of a step, or the number of bits, that all values at hand and not the expected ones have."""
+    if case.grain in ("bfloat16", "float16"):
+        return
+    works = {f"multiples of 1/{parts}": partial(_multiples, parts=parts) for parts in STEPS}
     bits = max(map(_bits, case.here))
-    short = partial(_shortened, bits=bits)
-    if bits < MOST_BITS and _kept(case, short):
-        return [(f"{said} rounded to {bits} significant bits", case.grain, each(short))]
-    return []
+    if bits < MOST_BITS:
+        works[f"{bits} significant bits"] = partial(_shortened, bits=bits)
+    for text, work in works.items():
+        if _kept(case, work):
+            yield candidate(case, "rounding", f"the expected values rounded to {text}", each(work))
+            return
 
 
 def _kept(case: Case, work: Callable[[Floats], Floats]) -> bool:
