@@ -270,6 +270,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "positions are divided by {}, {}": ("over the count", "base"),
     "powers of 2 taken where powers of e were expected": ("powers of 2", "log2"),
     "powers of e taken where powers of 2 were expected": ("powers of e", "of more heads"),
+    "the expected values rounded to {}": ("of 127", "cut off"),
     "the last one": ("over the last", "over the count"),
     "the slopes are the first {} of those of {} heads": ("of more heads", "sorted"),
     "turns instead of radians: cos and sin were taken of the angle over 2 pi": ("turns back", "turns"),
