@@ -202,7 +202,7 @@ def _order(here: Floats, there: Floats, parts: int) -> list[int] | None:
 
 def _column_shifts(case: Case, widths: list[int]) -> Iterator[Candidate]:
     for k in SHIFTS:
-        if 2 * abs(k) > min(widths):
+        if 2 * abs(k) >= min(widths):  # half of them are two halves that are swapped
             continue
         word = "one column" if abs(k) == 1 else f"{abs(k)} columns"
         text = f"shifted by {word} to the {'right' if k > 0 else 'left'}"
