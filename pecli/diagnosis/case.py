@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -174,12 +174,18 @@ class Case:
                 return float("inf")
         return self.off([read_rows(lane, start, stop) for lane in lanes], (candidate.rows, candidate.columns), share)
 
-    def compared(self, lanes: Lanes, tolerance: Tolerance | None = None) -> Figures:
-        """Compare all values at hand with other lanes; where those have no row, none is compared."""
+    def compared(self, lanes: Lanes, enough: Callable[[Figures], bool] = lambda _: False) -> Figures:
+        """Compare all values at hand with other lanes, or until the figures so far are enough to know.
+
+        Where the other lanes have no row, none is compared.
+        """
         total = Figures()
         for mine, other in zip(self.mine, lanes, strict=True):
             parts = list(strips(mine, other) or ())
-            total += compare_lanes(mine, other, parts, tolerance or Tolerance()).figures
+            known = partial(_together, enough, total)
+            total += compare_lanes(mine, other, parts, Tolerance(), enough=known).figures
+            if enough(total):
+                break
         return total
 
     def beside(self, table: Tabular) -> Lanes | None:
@@ -211,6 +217,10 @@ def gaps(p: Floats, q: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         apart = np.where((p == q) | (np.isnan(p) & np.isnan(q)), 0.0, np.abs(p - q))
     return np.nan_to_num(apart, nan=np.inf, posinf=np.inf)
+
+
+def _together(enough: Callable[[Figures], bool], before: Figures, further: Figures) -> bool:
+    return enough(before + further)
 
 
 def _size(planes: Sequence[Floats]) -> float:

@@ -181,12 +181,16 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
     lanes = candidate.lanes()
     if lanes is None:
         return None
-    left = case.compared(lanes)
-    said = [Finding(candidate.kind, candidate.text), *candidate.beside]
-    small = NEAR * min(whole.max_abs, case.size)
-    near = left.max_abs <= max(min(case.rounding, HALF * whole.max_abs), small) < math.inf
-    if left.unequal and not near and left.unequal > max(SOME * whole.unequal, candidate.silent(case.here)):
+    near = max(min(case.rounding, HALF * whole.max_abs), NEAR * min(whole.max_abs, case.size))
+    most = max(SOME * whole.unequal, candidate.silent(case.here))
+
+    def too_little(left: Figures) -> bool:
+        return left.unequal > most and not left.max_abs <= near < math.inf
+
+    left = case.compared(lanes, too_little)  # what is too little for some rows is so for all
+    if too_little(left):
         return None
+    said = [Finding(candidate.kind, candidate.text), *candidate.beside]
     later = candidate.after is not None and left.last is not None and left.last.index[0] >= candidate.after
     if later and not left.max_abs <= NEAR * case.scale:
         return None
