@@ -58,7 +58,7 @@ def test_what_the_readme_links_to_is_there():
         assert link.startswith("http") or (ROOT / link).exists(), link
 
 
-FRAMEWORKS = ("torch", "transformers", "keras", "jax")
+FRAMEWORKS = ("torch", "transformers", "keras", "jax", "dask")
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
@@ -67,13 +67,13 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names, left = {}, set()
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        needs = [name for name in FRAMEWORKS if re.search(rf"^import {name}\b", block, re.MULTILINE)]
+        needs = [n for n in FRAMEWORKS if re.search(rf"^(import {n}|from pecli.{n} import)\b", block, re.MULTILINE)]
         absent = [name for name in needs if importlib.util.find_spec(name) is None]
         if not absent:
             exec(compile(block, page.name, "exec"), names)
         left.update(absent)
     if left:
-        pytest.skip(f"the blocks of {', '.join(sorted(left))}: make frameworks runs them")
+        pytest.skip(f"the blocks of {', '.join(sorted(left))}: make frameworks and make reach run them")
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)

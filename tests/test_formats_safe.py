@@ -599,7 +599,7 @@ def test_a_call_that_fails_at_the_end_leaves_the_old_file(call, unnamed, tmp_pat
 
 def test_the_sentence_of_a_full_disk_contradicts_nothing(tmp_path):
     full = OSError(errno.ENOSPC, "full")
-    free = safe._free(str(tmp_path))
+    free = safe.free_space(str(tmp_path))
     assert re.match(r"the disk is full: [\d,]+ bytes are needed and [\d,]+ are free", reason(full, tmp_path, free * 2))
     assert re.match(r"the disk was full for a while: 5 bytes are needed, and now", reason(full, tmp_path, 5))
 

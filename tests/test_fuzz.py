@@ -1,6 +1,7 @@
 """A small part of the campaign that `make fuzz` runs, the same every time, and what the campaign has found."""
 
 import json
+import shlex
 import subprocess
 import sys
 import tracemalloc
@@ -224,7 +225,7 @@ def test_exponentials_of_many_rates_take_memory_for_the_rows_asked_for(monkeypat
 def test_too_little_memory_for_a_library_is_said(words, kilobytes, tmp_path):
     """It aborted with std::bad_alloc, was an internal error, or advised -o to who reads."""
     assert run(["generate", "rope:dim=4,len=3", "-o", str(tmp_path / "a.arrow"), "-q"]) == 0
-    command = f"ulimit -v {kilobytes}; exec {sys.executable} -m pecli {words}"
+    command = f"ulimit -v {kilobytes}; exec {shlex.quote(sys.executable)} -m pecli {words}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False
     )

@@ -20,8 +20,9 @@ def started(folder, *arguments, before="", **options):
     """The command in a child whose signals are as a shell leaves them; `before` is run in it first."""
 
     def as_a_shell():
+        for name in NAMES:  # nohup, and a shell for what it puts in the background, ignores some of them
+            signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, for whatever it starts
 
     code = f"import sys\n{before}\nsys.argv = ['/usr/bin/pecli', *{list(map(str, arguments))!r}]\n"
     code += "from pecli.__main__ import main\nmain()"

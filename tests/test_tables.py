@@ -132,10 +132,6 @@ def test_who_needs_one_magnitude_is_told_where_they_differ():
         rotation((Decimal(1), Decimal(2)), (Decimal(1),))
 
 
-@pytest.mark.parametrize("arithmetic", ["float32", "bfloat16"])
-@pytest.mark.parametrize("text", ["retnet:dim=4,heads=2,max-len=8", "xpos:dim=4,max-len=8"])
-def test_an_arithmetic_of_cos_and_sin_does_not_touch_what_stands_beside_them(text, arithmetic):
-    with pytest.raises(
-        BadParameter, match=f"arithmetic={arithmetic} is for rotary tables of one position and nothing beside"
-    ):
-        pecli.table(text, length=6, arithmetic=arithmetic)
+def test_an_arithmetic_whose_steps_are_not_known_for_what_stands_beside_is_refused():
+    with pytest.raises(BadParameter, match="is for arrays whose steps are known: those of decay are not"):
+        pecli.table("retnet:dim=4,heads=2,max-len=8", length=6, arithmetic="bfloat16")

@@ -11,7 +11,7 @@ import pytest
 
 from pecli import CATALOGUE, Table, write_table
 from pecli.cli.run import run
-from pecli.drawing.charts import Heat
+from pecli.drawing.charts import Heat, Span
 from pecli.drawing.fields_text import Screen, heat_text
 from pecli.drawing.pictures import draw
 from pecli.drawing.tables import charts_of_table
@@ -147,7 +147,7 @@ def test_a_picture_in_the_terminal_fits(words, colour):
 
 def test_colours_of_256_that_go_from_blue_to_red_pass_no_magenta():
     values = [[x / 200 - 0.5 for x in range(201)]]
-    heat = Heat("t", "x", "y", values, "v", (0, 200), (0, 0))
+    heat = Heat("t", "x", "y", values, "v", [Span(0, 200, 201)], (0, 0))
     text = heat_text(heat, Screen(230, "256"))
     codes = [int(code) for code in re.findall(r"38;5;(\d+)", text)]
     colours = [[(0, 95, 135, 175, 215, 255)[(code - 16) // place % 6] for place in (36, 6, 1)] for code in codes]
