@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from pecli.errors import BadParameter, PecliError
 from pecli.inspection.expectations import expect
 from pecli.inspection.matrices import ShiftMatrix, Similarity
 from pecli.inspection.measured import example_table
+from pecli.inspection.rows import nearest_rows
 from pecli.tables.selection import InMemory
 
 
@@ -147,3 +149,15 @@ def test_matrices_are_written_in_every_format(pecli, tmp_path, suffix):
     assert done.returncode == 0, done.stderr
     held = open_table(tmp_path / f"s.{suffix}")
     np.testing.assert_allclose(held.read(held.arrays[0].name)[0, :2], [math.cos(2), math.sin(2)], rtol=1e-6)
+
+
+def test_the_nearest_rows_of_many_are_found_block_by_block():
+    values = np.random.default_rng(5).normal(size=(5000, 3))
+    values[4321] = values[17] + 1e-6
+    near, i, j = nearest_rows(values)
+    assert (i, j) == (17, 4321)
+    assert near == pytest.approx(np.sqrt(3) * 1e-6, rel=1e-6)
+    tracemalloc.start()
+    nearest_rows(values)
+    assert tracemalloc.get_traced_memory()[1] < 100 << 20  # 200 MB and more, where all distances stood at once
+    tracemalloc.stop()

@@ -19,14 +19,21 @@ from pecli.measures.samples import RESOLUTION, Floats, planes_of, take
 from pecli.records import dataclass
 
 FITTED = 2048  # rows that a matrix is fitted to
+DISTANCES = 1 << 21  # between rows that are held at once, 16 MiB
 
 
 def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
     """Return the smallest distance of two rows, and which they are; the first such pair."""
     square = (values**2).sum(axis=1)
-    distances = square[:, None] + square[None, :] - 2 * values @ values.T
-    distances[np.diag_indices_from(distances)] = np.inf
-    i, j = sorted(divmod(int(distances.argmin()), len(values)))
+    nearest: tuple[float, int, int] = (np.inf, 0, 0)
+    for start in range(0, len(values), step := max(1, DISTANCES // len(values))):
+        block = values[start : start + step]
+        distances = square[start : start + step, None] + square[None, :] - 2 * block @ values.T
+        here = np.arange(len(block))
+        distances[here, here + start] = np.inf
+        k, j = divmod(int(distances.argmin()), len(values))
+        nearest = min(nearest, (float(distances[k, j]), start + k, j), key=lambda found: found[0])
+    i, j = sorted(nearest[1:])
     return float(np.linalg.norm(values[i] - values[j])), i, j  # exactly: the product above cancels
 
 
