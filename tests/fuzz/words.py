@@ -22,6 +22,7 @@ from pecli.declare.parameter import GIVEN, Parameter
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.formats import FORMATS
 
+ENCODINGS = dict(CATALOGUE)  # which itself looks into its folders whenever it is asked
 OPTIONS = {
     "apply": ApplyOptions, "compare": CompareOptions, "convert": ConvertOptions, "extrapolate": ExtrapolateOptions,
     "generate": TableOptions, "inspect": InspectOptions, "list": ListOptions,
@@ -114,7 +115,7 @@ def start(rng: Random, encoding: Encoding) -> dict[str, str]:
 
 def recipe(rng: Random) -> str:
     """Return a recipe, most often one that makes sense."""
-    encoding = CATALOGUE[rng.choice(list(CATALOGUE))]
+    encoding = ENCODINGS[rng.choice(list(ENCODINGS))]
     keys = some(rng, encoding, start(rng, encoding), 2)
     if rng.random() < (0.1 if "grid" in keys else 0.9):
         keys["len"] = rng.choice(("1", "2", "3", "5", "16", "17", "100"))
@@ -161,11 +162,11 @@ def drawn(rng: Random, files: list[str]) -> list[str]:
     """Return a command with what it needs, from the declarations alone."""
     command = rng.choice([*OPTIONS, "generate", "generate", "inspect"])
     if command == "list":
-        return [command, *rng.choice(([], *[[name] for name in CATALOGUE], [rng.choice(HOSTILE)]))]
+        return [command, *rng.choice(([], *[[name] for name in ENCODINGS], [rng.choice(HOSTILE)]))]
     if command == "generate":
         if rng.random() < 0.4:
             return [command, recipe(rng)]
-        encoding = CATALOGUE[rng.choice(list(CATALOGUE))]
+        encoding = ENCODINGS[rng.choice(list(ENCODINGS))]
         words = [command, encoding.name, *own_options(rng, encoding)]
         has_length = "--grid" in words or "--content" in words
         return words + (
@@ -213,14 +214,14 @@ def all_options() -> Iterator[tuple[str, str]]:
     """Yield every option of every command, as command and word; of ``generate`` with the encoding whose own it is."""
     for command, about in OPTIONS.items():
         yield from ((command, word_of(name, o)) for name, (_, o) in declared(about).items() if not o.argument)
-    for encoding in CATALOGUE.values():
+    for encoding in ENCODINGS.values():
         yield from ((f"generate {encoding.name}", f"--{parameter.option}") for parameter in encoding.options)
 
 
 def options_in(words: list[str], known: Mapping[tuple[str, str], object]) -> Iterator[tuple[str, str]]:
     """Yield the options that a command line names, as `all_options` calls them."""
     command = next((word for word in words if word in OPTIONS), "")
-    encoding = next((word for word in words if word in CATALOGUE), "")
+    encoding = next((word for word in words if word in ENCODINGS), "")
     for word in words:
         for key in ((f"generate {encoding}", word), (command, word)):
             if key in known and (command == "generate" or key[0] == command):
