@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick lowest frameworks readers reach exhaustive check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test quick lowest frameworks readers reach exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python

@@ -229,31 +229,14 @@ def apply(
     from pecli.application.apply import apply as applied
     from pecli.application.tensors import tensor_of
     from pecli.application.wishes import Wish
-    from pecli.tables.foreign import table_of
+    from pecli.tables.foreign import positions_of_values, table_of
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
     tensors = [tensor_of(given, name, axes) for name in given]
     scale = parse_number("input-scale", str(input_scale)) if input_scale not in (None, "sqrt") else input_scale
     first = None if start is None else str(start)
-    wish = Wish(pairs, first, _placed(positions), scale, way, dtype, scores, causal, softmax, arithmetic)
+    wish = Wish(pairs, first, positions_of_values(positions), scale, way, dtype, scores, causal, softmax, arithmetic)
     return applied(source_of(subject), tensors, wish)
-
-
-def _placed(positions: Any) -> Any:
-    """Return positions as an application takes them: a list for all rows, or a row for each batch."""
-    if positions is None:
-        return None
-    from pecli.numbers.positions import Positions
-    from pecli.tables.foreign import is_array, to_numpy
-
-    if isinstance(positions, str):
-        return Positions.parse(positions)
-    if is_array(positions):
-        positions = to_numpy(positions)
-        if positions.ndim == 2:
-            return positions.astype("int64")
-        positions = positions.tolist()
-    return Positions.listed(positions)
 
 
 def read_config(config: Any, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import pkgutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -15,9 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Tabular
-from pecli.errors import BadParameter, MissingPackage, UnknownName, WriteFailed
+from pecli.errors import BadParameter, UnknownName, WriteFailed
 from pecli.formats import exports
-from pecli.formats.common.format import Draft, Format, Spread, WriteOptions
+from pecli.formats.common.format import Draft, Format, Spread, WriteOptions, one_at_a_time
 from pecli.numbers.urls import is_url, shown
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def write_table(
         raise BadParameter("threads", threads, "must be 1 or more")
     if getattr(table, "sequential", False):  # a file in which going back is dear
         threads = 1
-    report = _one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
+    report = one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
     form, options = format_for(path, format), WriteOptions(threads, compress, wide, report, spread)
     draft = _checked(table, form, path, options, clobber=clobber)
     if form.many:
@@ -236,7 +235,7 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
     """Open a regular file of this format; with a name, only the array that is called so."""
     from pecli.formats.common.input import undone
 
-    _need(form)
+    form.need()
     table = form.open(source)
     if name is not None:
         with undone(table.close):
@@ -259,7 +258,7 @@ def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, *, 
         if given and not getattr(form, known):
             able = ", ".join(f.name for f in FORMATS.values() if getattr(f, known))
             raise BadParameter(option, "true", f"means nothing for {form.name}: leave it out, or write {able}")
-    _need(form)
+    form.need()
     draft = form.draft(table, options)
     if form.many:
         from pecli.formats.common.objects import check_objects
@@ -278,37 +277,6 @@ def _needed(draft: Draft) -> Need:
     from pecli.formats.common.safe import Need
 
     return Need(draft.least, exact=False) if draft.size is None else Need(draft.size)
-
-
-def _need(form: Format) -> None:
-    """Raise where the package of a format is not there, or has no room to be loaded."""
-    import importlib.util
-    import mmap
-
-    if form.package is None or form.package in sys.modules:
-        return
-    if importlib.util.find_spec(form.package) is None:
-        wanted = f"'pecli[{form.package}]'" if form.extra else form.package
-        raise MissingPackage(form.package, f"{form.name} needs it: pip install {wanted}, or use npy or npz")
-    if form.room:
-        mmap.mmap(-1, form.room).close()  # OSError ENOMEM, where the library would say "std::bad_alloc" and abort
-
-
-def _one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:
-    """Return what tells `progress` of at most `total` bytes, from any thread: positions are written but not counted."""
-    import threading
-
-    lock = threading.Lock()
-    left = total
-
-    def report(count: int) -> None:
-        nonlocal left
-        with lock:
-            count = min(count, left)
-            left -= count
-            progress(count)
-
-    return report
 
 
 def split_path(path: str) -> tuple[str, str | None]:

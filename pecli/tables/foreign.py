@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter
+from pecli.numbers.positions import Positions
 from pecli.numbers.types import TYPES
 from pecli.tables.selection import InMemory
 
@@ -36,6 +37,20 @@ def table_of(values: Any) -> InMemory:
     if isinstance(values, tuple) and len(values) == 2 and all(map(is_array, values)):
         return InMemory(dict(zip(("cos", "sin"), map(to_numpy, values), strict=True)))
     return InMemory({SOLE: to_numpy(values)})
+
+
+def positions_of_values(positions: Any) -> Any:
+    """Return positions as an application takes them: one list for all rows, or (batch, row); None for none."""
+    if positions is None:
+        return None
+    if isinstance(positions, str):
+        return Positions.parse(positions)
+    if is_array(positions):
+        positions = to_numpy(positions)
+        if positions.ndim == 2:
+            return positions.astype("int64")
+        positions = positions.tolist()
+    return Positions.listed(positions)
 
 
 def is_array(value: object) -> bool:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from pecli.declare.encoding import Encoding, Family
 from pecli.encodings import CATALOGUE
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
-from pecli.numbers.text import parse_count
+from pecli.numbers.text import parse_count, parse_number, parse_position, shorten
 from pecli.numbers.types import COMPLEX, DTYPES, dtype_of
 from pecli.records import dataclass
 from pecli.tables.guise import Guise
 from pecli.tables.layouts import check_layout
+
+if TYPE_CHECKING:
+    from pecli.encodings.recipe import Recipe
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
@@ -154,6 +159,31 @@ class Extent:
         """The positions of the rows; of a bias, the queries."""
         whole = (self.first, self.last) == (0, self.positions.count)
         return self.positions if whole else self.positions.part(self.first, self.last)
+
+
+def positions_of(
+    recipe: Recipe, rows: int | None, length: object, start: object, step: object,
+    positions: Positions | str | list[Any] | None,
+) -> Positions:  # fmt: skip
+    """Return the positions asked for of a recipe with so many rows, as a grid has; None where a length decides."""
+    if positions is not None:
+        given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
+        if given:
+            raise BadParameter(given[0], length if given[0] == "len" else start or step, "cannot stand with positions")
+        if isinstance(positions, str):
+            return Positions.parse(positions)
+        return positions if isinstance(positions, Positions) else Positions.listed(positions)
+    first = parse_position("start", start) if start is not None else 0
+    by = parse_number("step", step) if step is not None else 1
+    if length is not None:
+        count = parse_count("len", length)
+        if rows is not None and start is None and step is None and count != rows:
+            raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
+        return Positions.arange(count, first, by)
+    if rows is None:
+        raise BadRecipe(f"{recipe.encoding.name} needs a length: give len=N, or positions=")
+    end = rows - 1 if by > 0 else 0
+    return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)
 
 
 def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
 from pecli.declare.plan import Conditional, Plan
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
-from pecli.errors import BadParameter, BadRecipe
+from pecli.errors import BadParameter
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_count, parse_number, parse_position, shorten
+from pecli.numbers.text import parse_count
 from pecli.tables.guise import Guise, frequencies
-from pecli.tables.request import Extent, Request, take_table_keys
+from pecli.tables.request import Extent, Request, positions_of, take_table_keys
 from pecli.version import __version__
 
 if TYPE_CHECKING:
@@ -123,7 +122,8 @@ class Table(Tabular):
             length = parse_count("keys", keys)
         if form == "slopes" and length is None and positions is None and recipe.rows is None:
             length = 1  # slopes are those of heads, and depend on no position
-        where = _positions(recipe, length, start, step, positions)
+        rows = None if positions is not None else rows_of(recipe)
+        where = positions_of(recipe, rows, length, start, step, positions)
         request = Request.of(recipe.encoding, dtype=dtype, layout=layout, form=form, shard=shard, arithmetic=arithmetic)
         if queries is not None or keys is not None or align is not None:
             request = request.with_queries(recipe.encoding, queries, align)
@@ -285,28 +285,3 @@ def rows_of(recipe: Recipe) -> int | None:
 
         return content_rows(recipe.plan.content, Table.parse)
     return recipe.rows
-
-
-def _positions(
-    recipe: Recipe, length: object, start: object, step: object, positions: Positions | str | list[Any] | None
-) -> Positions:
-    """Return the rows asked for; a grid fixes its own number."""
-    if positions is not None:
-        given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
-        if given:
-            raise BadParameter(given[0], length if given[0] == "len" else start or step, "cannot stand with positions")
-        if isinstance(positions, str):
-            return Positions.parse(positions)
-        return positions if isinstance(positions, Positions) else Positions.listed(positions)
-    first = parse_position("start", start) if start is not None else 0
-    by = parse_number("step", step) if step is not None else 1
-    rows = rows_of(recipe)
-    if length is not None:
-        count = parse_count("len", length)
-        if rows is not None and start is None and step is None and count != rows:
-            raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
-        return Positions.arange(count, first, by)
-    if rows is None:
-        raise BadRecipe(f"{recipe.encoding.name} needs a length: give len=N, or positions=")
-    end = rows - 1 if by > 0 else 0
-    return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)

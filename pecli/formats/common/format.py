@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.hooks import Hook, load
 from pecli.declare.tabular import Tabular
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, MissingPackage
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
@@ -21,6 +22,23 @@ INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int6
 
 def no_progress(_bytes: int) -> None:
     """Report nothing."""
+
+
+def one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:
+    """Return what tells `progress` of at most `total` bytes, from any thread: positions are written but not counted."""
+    import threading
+
+    lock = threading.Lock()
+    left = total
+
+    def report(count: int) -> None:
+        nonlocal left
+        with lock:
+            count = min(count, left)
+            left -= count
+            progress(count)
+
+    return report
 
 
 @dataclass(frozen=True)
@@ -133,6 +151,19 @@ class Format:
     widens: bool = False
     many: bool = False
     home: str = ""
+
+    def need(self) -> None:
+        """Raise where its package is not there, or has no room to be loaded."""
+        import importlib.util
+        import mmap
+
+        if self.package is None or self.package in sys.modules:
+            return
+        if importlib.util.find_spec(self.package) is None:
+            wanted = f"'pecli[{self.package}]'" if self.extra else self.package
+            raise MissingPackage(self.package, f"{self.name} needs it: pip install {wanted}, or use npy or npz")
+        if self.room:
+            mmap.mmap(-1, self.room).close()  # OSError ENOMEM, where the library would say "std::bad_alloc" and abort
 
     def draft(self, table: Tabular, options: WriteOptions) -> Draft:
         """Return how a table is written; nothing is written yet.
