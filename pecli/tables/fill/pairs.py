@@ -152,22 +152,38 @@ class DistanceRows:
         self, filler: PairFiller[Any], heads: int, values: OfDistances, places: OfPlaces | None = None
     ) -> None:
         self.filler, self.values = filler, values
-        self._vectors = Vectors(heads, filler.span, places or self._of_places)
+        self._keys = filler.positions.count
+        pairs = filler.part.count * self._keys
+        if not filler.listed:
+            self._vectors: Vectors | None = Vectors(heads, filler.span, places or self._of_places)
+        else:  # few pairs of many heads are dearer to begin than to compute: their heads are computed together
+            self._vectors = Vectors(heads, pairs, self._of_pairs) if pairs <= PIECE else None
 
     def _of_places(self, low: int, high: int, heads: range) -> NDArray[Any]:
         return self.values(self.filler.distances(low, high), heads)
 
+    def _of_pairs(self, low: int, high: int, heads: range) -> NDArray[Any]:
+        """Give pairs of listed positions, counted row by row."""
+        first = low // self._keys
+        rows, columns = np.divmod(np.arange(low, high), self._keys)
+        keys, queries = self.filler.key_points, self.filler.query_points(first, -(-high // self._keys))
+        return self.values(Points(keys.multiples[columns] - queries.multiples[rows - first], keys.unit), heads)
+
     def fill(self, head: int, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write queries `start` to `stop` of a head: row i is the window of keys values that begins q - 1 - i."""
-        filler = self.filler
-        if filler.listed:
-            keys, queries = filler.key_points, filler.query_points(start, stop).multiples
-            for row, query in zip(out, queries.tolist(), strict=True):
-                row[...] = self.values(Points(keys.multiples - query, keys.unit), range(head, head + 1))[0]
-            return
-        first = filler.part.count - stop
-        windows = np.lib.stride_tricks.sliding_window_view(self._vectors.head(head), filler.positions.count)
-        out[...] = windows[first : first + stop - start][::-1]  # a copy a row
+        filler, keys = self.filler, self._keys
+        if self._vectors is None:
+            step = max(1, PIECE // keys)
+            for low in range(start, stop, step):
+                high = min(stop, low + step)
+                values = self._of_pairs(low * keys, high * keys, range(head, head + 1))
+                out[low - start : high - start] = values.reshape(-1, keys)
+        elif filler.listed:
+            out[...] = self._vectors.head(head).reshape(-1, keys)[start:stop]
+        else:
+            first = filler.part.count - stop
+            windows = np.lib.stride_tricks.sliding_window_view(self._vectors.head(head), keys)
+            out[...] = windows[first : first + stop - start][::-1]  # a copy a row
 
 
 def _points(positions: Positions, start: int, stop: int) -> Points:
