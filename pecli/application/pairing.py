@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, C
     ----------
     pairs : (k + 1,) ndarray
         The pairs of each row of `target` in turn, and one number that is not used.
-    target : (n, m) ndarray
+    target : (.., m) ndarray
         Where to, of the same type.
     given : (columns, columns)
         Where first and second members belong.
@@ -100,10 +101,10 @@ def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, C
     of twice the width, whose lower half is the first member; seen from one number further on, it is the second.
     """
     size = pairs.itemsize
-    shape = len(target), (len(pairs) - 1) // (2 * len(target))
+    shape = *target.shape[:-1], (len(pairs) - 1) // (2 * prod(target.shape[:-1]))
     if size == 8 or sys.byteorder != "little":
-        target[:, given[0]], target[:, given[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
+        target[..., given[0]], target[..., given[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
         return
     bits = target.view(f"u{size}")
     for k in (0, 1):
-        bits[:, given[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)
+        bits[..., given[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)

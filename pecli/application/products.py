@@ -109,11 +109,11 @@ def round_sums(
 
 
 def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[Any], own: Scratch) -> Places:
-    """Round sums (n, m) into `out`, and use up their float64 values.
+    """Round sums into `out`, of their shape, and use up their float64 values.
 
     Parameters
     ----------
-    candidate : (n, m) float64 ndarray
+    candidate : float64 ndarray
         a x + b y, contiguous.
     most : float
         What abs(a x) + abs(b y) is at most; infinite or NaN where an input is.
@@ -163,7 +163,7 @@ def each_by_itself(
     return values, unsure
 
 
-def largest(values: Floats) -> float:
+def largest(values: NDArray[np.floating[Any]]) -> float:
     """Return the largest size of some values; infinite or NaN where one is."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 

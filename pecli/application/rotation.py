@@ -23,8 +23,9 @@ from pecli.application.products import (
     settled,
 )
 from pecli.application.runs import Runs
+from pecli.application.stretches import Stretch, stretches
 from pecli.application.tensors import Tensor
-from pecli.application.turning import Points, Rotation, Turns
+from pecli.application.turning import Points, Rotation, Turns, joined
 from pecli.declare.tabular import Array, Tabular
 from pecli.engine.scratch import Scratch
 from pecli.engine.team import Task, default_threads, share
@@ -33,14 +34,11 @@ from pecli.numbers.doubled import Doubled
 from pecli.numbers.rounding import narrow, widen
 from pecli.numbers.types import storage
 
-AT_ONCE = 1 << 15
-"""Values that are turned at once: their float64 copies stay in a core's cache."""
+AT_ONCE = 1 << 18
+"""Values that are turned at once, and whose cosines are computed together: few calls of NumPy, see `stretches`."""
 
-RUN = 4
-"""Blocks of so many vectors whose cosines are computed together, and kept for the other heads."""
-
-HEADS = 16
-"""Blocks of other heads that are turned in one go."""
+COPIED = 4
+"""By what that is divided for other types than float32, whose rounding makes copies."""
 
 WIDE_AT_ONCE = 1 << 13
 """The same of values that are turned by doubled numbers."""
@@ -49,8 +47,8 @@ FEW = 1 << 12
 """Sums in doubt that wait until all others are done: settling them takes long to begin."""
 
 
-Doubt = tuple[Integers, Integers, Integers, Floats, Floats]
-"""Of some sums: vector, pair, whether it is a second member, and what goes into them: own number and the other."""
+Doubt = tuple[Integers, Integers, Integers, Floats, Floats, Points]
+"""Of some sums: vector, pair, whether it is a second member; and what goes into them: own number, other, c + i s."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,7 @@ class RotatedTensors(Tabular):
         self.taken, self.given = (columns(self.width, way, parts) for way in (pairing.taken, pairing.given))
         every = np.arange(self.width)
         self.places = np.array([[every[c] for c in both] for both in (self.taken, self.given)])
-        self.step = max(1, AT_ONCE // max(one.tensor.width for one in turned))
-        self.run = RUN * self.step
+        self.run = 1 << (max(1, AT_ONCE // max(one.tensor.width for one in turned)).bit_length() - 1)
         self._runs = Runs(self._computed, self.run * self.width * 8)
         self._doubled = Runs(self._computed_doubled, self.run * self.width * 20)
 
@@ -162,69 +159,58 @@ class RotatedTensors(Tabular):
         self, one: Turned, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
     ) -> Iterator[Task]:
         """Yield what is to be done: runs of the table before their vectors, so many that no thread waits for them."""
-        groups = self._groups(one.tensor, start, stop)
-        firsts = np.array([group[0].start for group in groups], np.int64)
+        most = self.run if one.dtype == "float32" else max(1, self.run // COPIED)
+        grids = list(stretches(one.tensor, start, stop, most, self.rows is None))
+        firsts = np.array([grid.first for grid in grids], np.int64)
         runs = (one.tensor.rows(firsts, self.rows) // self.run).tolist()
         ahead = iter(dict.fromkeys(runs) if threads > 1 else ())
         yield from (self._runs.task(number) for number in islice(ahead, threads))
-        for group, number, before in zip(groups, runs, [None, *runs], strict=False):
+        for grid, number, before in zip(grids, runs, [None, *runs], strict=False):
             if number != before and before is not None:
                 yield from (self._runs.task(number) for number in islice(ahead, 1))
-            yield partial(self._turn, one, group, target, start, doubts)
-
-    def _groups(self, tensor: Tensor, start: int, stop: int) -> list[list[range]]:
-        """Return blocks of vectors: where sequences are long, those of several heads at the same positions together."""
-        long = tensor.axes[-2:-1] in ("s", "t") and tensor.side("s") >= self.step and self.rows is None
-        length = tensor.side("s") if long else tensor.vectors
-        found: dict[tuple[int, int], list[range]] = {}
-        while start < stop:
-            inside = start % length
-            end = min(stop, start - inside + length, start - inside % self.step + self.step)
-            found.setdefault((inside, end - start), []).append(range(start, end))
-            start = end
-        return [group[k : k + HEADS] for group in found.values() for k in range(0, len(group), HEADS)]
+            yield partial(self._turn, one, grid, target, start, doubts)
 
     def _turn(
-        self, one: Turned, blocks: list[range], out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
+        self, one: Turned, grid: Stretch, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
     ) -> None:
-        """Turn blocks of vectors that have the same rows of the table; `out` begins with vector `first`."""
-        tensor = one.tensor
-        points, size = self._points(tensor.rows(np.arange(blocks[0].start, blocks[0].stop, dtype=np.int64), self.rows))
-        shape = len(points), tensor.width
-        held = own.get(f"vectors {tensor.dtype}", shape[0] * shape[1], storage(tensor.dtype).type).reshape(shape)
-        z = own.get("pairs", points.size, np.complex128).reshape(points.shape)
+        """Turn vectors; `out` begins with vector `first`."""
+        tensor, count = one.tensor, grid.shape[0] * grid.shape[1]
+        points, size = self._points(tensor, grid)
+        held = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
+        given = grid.read(tensor, held.reshape(*grid.shape, tensor.width))
+        vectors = widen(given, tensor.dtype) if tensor.dtype == "bfloat16" else given
+        z = own.get("pairs", count * self.turns.pairs, np.complex128).reshape(*grid.shape, self.turns.pairs)
         flat = z.view(np.float64)  # x0 y0 x1 y1 ..
+        target = grid.of(out, first)
+        beside = one.dtype != "float64" and self.pairing.given == "interleaved"
         apart = own.get(f"turned {one.dtype}", flat.size + 1, out.dtype.type)
-        for block in blocks:
-            given = tensor.lane.given(block.start, block.stop, held)
-            vectors = widen(given, tensor.dtype) if tensor.dtype == "bfloat16" else given
-            target = out[block.start - first : block.stop - first]
-            halves = self.pairing.given == "half"
-            turned = apart[:-1].reshape(flat.shape) if halves else target[:, : self.width]
-            with np.errstate(all="ignore"):
-                if self.pairing.taken == "half":
-                    z.real, z.imag = vectors[:, self.taken[0]], vectors[:, self.taken[1]]
-                else:
-                    np.copyto(flat, vectors[:, : self.width])
-                most = largest(flat) * size
-                if one.dtype == "float64" and isfinite(most):
-                    places, unsure = np.empty(0, np.int64), self._turn_doubled(block, tensor, z, turned)
-                else:
-                    np.multiply(z, points, out=z)
-                    places = round_candidates(flat, most, one.dtype, turned, own)
-                    unsure = self._doubtful(places, block.start, vectors, points, turned, one.dtype)
-            if halves:
-                put_apart(apart, target, self.given)
-            if tensor.width > self.width:
-                narrow(vectors[:, self.width :].astype(np.float64), None, one.dtype, target[:, self.width :])
-            if len(places) > FEW:
-                self._settle(one, first, out, unsure)
+        turned = target[..., : self.width] if beside else apart[:-1].reshape(flat.shape)
+        with np.errstate(all="ignore"):
+            most = largest(vectors[..., : self.width]) * size
+            if self.pairing.taken == "half":
+                z.real, z.imag = vectors[..., self.taken[0]], vectors[..., self.taken[1]]
             else:
-                doubts += unsure
+                np.copyto(flat, vectors[..., : self.width])
+            if one.dtype == "float64" and isfinite(most):
+                unsure = self._turn_doubled(grid, tensor, z, turned)
+            else:
+                np.multiply(z, points, out=z)
+                places = round_candidates(flat, most, one.dtype, turned, own)
+                unsure = self._doubtful(places, grid, vectors, points)
+        if not beside:
+            put_apart(apart, target, self.given)
+        if tensor.width > self.width:
+            narrow(vectors[..., self.width :].astype(np.float64), None, one.dtype, target[..., self.width :])
+        if sum(len(doubt[0]) for doubt in unsure) > FEW:
+            self._settle(one, first, out, unsure)
+        else:
+            doubts += unsure
 
-    def _turn_doubled(self, block: range, tensor: Tensor, z: Points, turned: NDArray[Any]) -> list[Doubt]:
-        """Turn pairs z (n, pairs) by doubled numbers into `turned`; return what is still in doubt, if any."""
-        rows = tensor.rows(np.arange(block.start, block.stop, dtype=np.int64), self.rows)
+    def _turn_doubled(self, grid: Stretch, tensor: Tensor, z: Points, turned: NDArray[Any]) -> list[Doubt]:
+        """Turn pairs z (*grid, pairs) by doubled numbers into `turned`; return what is still in doubt, if any."""
+        vectors = grid.vectors(*np.indices(grid.shape).reshape(2, -1))
+        rows = tensor.rows(vectors, self.rows)
+        z, turned = z.reshape(len(rows), -1), turned.reshape(len(rows), -1)
         doubts = list[Doubt]()
         for number in np.unique(rows // self.run).tolist():
             mine = np.flatnonzero(rows // self.run == number)
@@ -237,43 +223,43 @@ class RotatedTensors(Tabular):
                     row, pair = unsure.nonzero()
                     if len(row):
                         own, other = given[row, pair], others[row, pair]
-                        doubts.append((part[row] + block.start, pair, np.full(len(row), second), own, other))
+                        point = joined(c.hi[row, pair], s.hi[row, pair])
+                        doubts.append((vectors[part[row]], pair, np.full(len(row), second), own, other, point))
         return doubts
 
-    def _doubtful(
-        self, places: Places, start: int, vectors: NDArray[Any], points: Points, turned: NDArray[Any], dtype: str
-    ) -> list[Doubt]:
-        """Round the sums at some places of a block by themselves; return those that are still in doubt, if any."""
+    def _doubtful(self, places: Places, grid: Stretch, vectors: NDArray[Any], points: Points) -> list[Doubt]:
+        """Return what goes into the sums at some places of a grid."""
         if not len(places):
             return []
-        row, column = np.divmod(places, self.width)
+        line, place, column = np.unravel_index(places, (*grid.shape, self.width))
         pair, second = np.divmod(column, 2)
-        x, y = (vectors[row, self.places[0, member, pair]].astype(np.float64) for member in (second, 1 - second))
-        point = points[row, pair]
-        values, unsure = each_by_itself(
-            x, point.real, y, np.where(second, point.imag, -point.imag), dtype, self.turns.coarse
-        )
-        turned[row, column] = narrow(values, None, dtype)
-        return [(row[unsure] + start, pair[unsure], second[unsure], x[unsure], y[unsure])] if unsure.any() else []
+        x, y = (vectors[line, place, self.places[0, member, pair]] for member in (second, 1 - second))
+        point = np.broadcast_to(points, (*grid.shape, self.turns.pairs))[line, place, pair]
+        return [(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
     def _settle(self, one: Turned, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
-        """Write what is in doubt."""
+        """Round what is in doubt, each sum by itself, and write it."""
         if not doubts:
             return
-        vectors, pairs, second, x, y = map(np.concatenate, zip(*doubts, strict=True))
-        rotation = Rotation(self.turns, one.tensor.rows(vectors, self.rows), pairs, second == 1, self.back)
-        values = settled(x, y, np.arange(len(x)), rotation, one.dtype)
+        vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))
+        turn = np.where(second, points.imag, -points.imag)
+        values, unsure = each_by_itself(x, points.real, y, turn, one.dtype, self.turns.coarse)
+        if unsure.any():
+            left = [part[unsure] for part in (vectors, pairs, second)]
+            rotation = Rotation(self.turns, one.tensor.rows(left[0], self.rows), left[1], left[2] == 1, self.back)
+            values[unsure] = settled(x[unsure], y[unsure], np.arange(len(left[0])), rotation, one.dtype)
         out[vectors - start, self.places[1, second, pairs]] = narrow(values, None, one.dtype)
 
-    def _points(self, rows: Integers) -> tuple[Points, float]:
-        """Return the points of some rows of the table, (n, pairs), and what their abs(c) + abs(s) is at most."""
-        numbers = rows // self.run
-        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
-            points, size = self._runs.get(int(numbers[0]))
-            within = rows - numbers[0] * self.run
-            straight = (np.diff(within) == 1).all()
-            return points[slice(within[0], within[-1] + 1) if straight else within], size
-        found, most = np.empty((len(rows), self.turns.pairs), np.complex128), 0.0
+    def _points(self, tensor: Tensor, grid: Stretch) -> tuple[Points, float]:
+        """Return the points of a grid's rows of the table, which broadcast to (*grid, pairs), and see `_computed`."""
+        if grid.positions is not None and self.rows is None:
+            at = grid.positions.start // self.run * self.run
+            points, size = self._runs.get(at // self.run)
+            points = points[grid.positions.start - at : grid.positions.stop - at]
+            return (points[:, None] if grid.heads else points), size
+        rows = tensor.rows(np.arange(grid.first, grid.first + grid.shape[1], dtype=np.int64), self.rows)
+        numbers, most = rows // self.run, 0.0
+        found = np.empty((len(rows), self.turns.pairs), np.complex128)
         for number in np.unique(numbers).tolist():
             mine = np.flatnonzero(numbers == number)
             points, size = self._runs.get(number)

@@ -51,13 +51,9 @@ class Lane(Array):
         """Read rows `start` to `stop` into `out`, (stop - start, *row_shape) of the storage type."""
         self.table.fill(self.first + start, self.first + stop, {self.array.name: out})
 
-    def given(self, start: int, stop: int, out: NDArray[Any]) -> NDArray[Any]:
-        """Return rows `start` to `stop` where they stand in memory, to be read only, or read into `out`."""
-        held = self.table.held(self.array.name, self.first + start, self.first + stop)
-        if held is not None:
-            return held
-        self.fill(start, stop, out)
-        return out
+    def held(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return rows `start` to `stop` where they stand in memory, to be read only; None where they do not."""
+        return self.table.held(self.array.name, self.first + start, self.first + stop)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows `start` to `stop`."""
