@@ -60,9 +60,8 @@ class StoredRows:
         self.table, self.name = table, name or table.arrays[0].name
         array = table.array(self.name)
         if len(array.shape) != 2 or array.lead != 1:
-            raise BadParameter(
-                "SOURCE", self.name, f"has the shape {array.shape}: rows of a width are needed, (n, dim)"
-            )
+            rule = "is added as rows, (n, dim): of a bias, give the recipe, or a file that holds it (npz, HDF5)"
+            raise BadParameter("SOURCE", self.name, f"has the shape {array.shape} and says no recipe, so it {rule}")
         self.count, self.width = array.shape
         self.dtype = array.dtype
 

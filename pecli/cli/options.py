@@ -214,7 +214,10 @@ def _precise(name: str, given: str) -> int:
 
 def _limiting(name: str, given: str) -> int:
     unit = {"k": 10, "m": 20, "g": 30}.get(given[-1:].lower(), 0)
-    size = whole(1)(name, given[:-1] if unit else given) << unit
+    try:
+        size = whole(1)(name, given[:-1] if unit else given) << unit
+    except BadParameter as error:
+        raise BadParameter(name, given, error.rule) from None
     raise_limits(size)
     return size
 

@@ -28,16 +28,16 @@ def brief(found: ConfigReport) -> list[Item]:
         items += _layer(layer)
         if layer.frequencies:
             items.append(Fact("frequencies", _range(layer.frequencies)))
-    if len(found.layers) > MOST_LAYERS:
-        items.append(f"and {len(found.layers) - MOST_LAYERS} more kinds of layers, with --all")
+    if (more := len(found.layers) - MOST_LAYERS) > 0:
+        items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
     for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
         if keys:
             shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MOST_KEYS])
             items.append(Fact(title, shown + (f" and {len(keys) - MOST_KEYS} more" * (len(keys) > MOST_KEYS))))
     said = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
     items += said[:MOST_LAYERS]
-    if len(said) > MOST_LAYERS:
-        items.append(f"and {len(said) - MOST_LAYERS} more warnings, with --all")
+    if (more := len(said) - MOST_LAYERS) > 0:
+        items.append(f"and {more} more {'warning' if more == 1 else 'warnings'}, with --all")
     for inner in found.parts:
         items += ["", *(item for layer in inner.layers[:1] for item in [_title(inner), *_layer(layer)])]
     return items
