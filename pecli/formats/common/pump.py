@@ -8,8 +8,9 @@ it is written.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -99,21 +100,75 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
     """
     block = min(BLOCK_BYTES, BUFFER_BYTES // options.threads)
     work = (task for group in table.groups(offsets) for task in tasks(group, block))
-    lock = threading.Lock()
+    lock, desk = threading.Lock(), _Desk(output, offsets, options)
 
     def run(errors: Sequence[BaseException]) -> None:
-        buffer = Buffer()
         while not errors:
             with lock:
                 task = next(work, None)
             if task is None:
                 return
-            for name, values in fill(table, task, buffer).items():
-                output.put(raw_bytes(values), offsets[name] + task.start * table.array(name).row_bytes)
-                with lock:
-                    options.progress(values.nbytes)
+            buffer = desk.buffer()
+            desk.hand_in(_Filled(task, fill(table, task, buffer), buffer))
 
     together(run, options.threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """Rows that wait to be written, in a buffer."""
+
+    task: Task
+    values: Mapping[str, NDArray[Any]]
+    buffer: Buffer
+
+
+class _Desk:
+    """Where threads leave what they have computed: one of them writes for all.
+
+    A file lets one thread write at a time.  Threads that queued for it would not compute meanwhile, all the less
+    where a task has several arrays: each would let another's piece between two of its own.
+    """
+
+    def __init__(self, output: Output, offsets: Mapping[str, int], options: WriteOptions) -> None:
+        self._output, self._offsets, self._progress = output, offsets, options.progress
+        self._waiting = deque[_Filled]()
+        self._free = [Buffer() for _ in range(options.threads + 1)]  # one waits while each thread works on another
+        self._writing, self._counting = threading.Lock(), threading.Lock()
+
+    def buffer(self) -> Buffer:
+        """Return one that is free, made so by writing where none is."""
+        while True:
+            with suppress(IndexError):
+                return self._free.pop()
+            if (filled := self._next()) is not None:
+                return self._written(filled)
+
+    def hand_in(self, filled: _Filled) -> None:
+        """Leave rows to whoever writes already, or else write all that wait."""
+        self._waiting.append(filled)
+        # Looked at again after each release: what came before it found the lock taken.
+        while self._waiting and self._writing.acquire(blocking=False):
+            try:
+                while (other := self._next()) is not None:
+                    self._free.append(self._written(other))
+            finally:
+                self._writing.release()
+
+    def _next(self) -> _Filled | None:
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return None
+
+    def _written(self, filled: _Filled) -> Buffer:
+        """Write rows where they belong; return the buffer that held them."""
+        for array in filled.task.arrays:
+            values = filled.values[array.name]
+            self._output.put(raw_bytes(values), self._offsets[array.name] + filled.task.start * array.row_bytes)
+            with self._counting:
+                self._progress(values.nbytes)
+        return filled.buffer
 
 
 @contextmanager
