@@ -5,8 +5,10 @@ import math
 import shlex
 
 import mpmath
+import numpy as np
 import pytest
 
+import pecli
 from pecli import CATALOGUE, Recipe
 from pecli.cli.run import run
 from pecli.encodings.shared.reasons import reasons
@@ -119,6 +121,36 @@ def test_the_numbers_in_answers_are_right():
         assert "393,216" in said("learned", "cost")
         assert "0.5 to 0.00390625" in said("alibi", "slope")
         assert "e^-8 " in said("alibi", "slope")
+        assert f"{mpmath.nstr(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2) / 128), 3)} positions" in said(
+            "sandwich", "fall for ever"
+        )
+        assert f"{mpmath.nstr(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2) / 8), 3)} at width 8" in said(
+            "sandwich", "fall for ever"
+        )
+        assert mpmath.nstr((mpmath.mpf(2) / 7) ** (mpmath.mpf(10000) / 512), 2) in said("xpos", "centre")
+        assert "2,401 pairs share 169 numbers" in said("window", "entries")
+        assert "254 for rows" in said("decomposed", "each axis")
+        assert "16,129" in said("decomposed", "each axis")
+        weights = [mpmath.e**5 / (mpmath.e**5 + n - 1) for n in (10, 1000)]
+        assert "{} among 10 keys and {} among 1000".format(*(mpmath.nstr(w, 3) for w in weights)) in said(
+            "query-scale", "factor"
+        )
+
+
+def test_sinusoidal_rows_leave_most_directions_free():
+    rows = np.asarray(pecli.table("sinusoidal:dim=512,len=512,dtype=float64"))
+    shares = np.cumsum(np.linalg.svd(rows, compute_uv=False) ** 2) / np.sum(rows**2)
+    assert f"in {np.searchsorted(shares, 0.99) + 1} of the 512 directions" in said("sinusoidal", "Why add it")
+
+
+@pytest.mark.parametrize("name", ["nerf", "bands", "sincos2d", "detr", "rope", "alibi"])
+def test_only_what_is_added_to_a_text_is_asked_about_it(name):
+    assert not [r for r in reasons(CATALOGUE[name]) if "mask of padding" in r.question or "sqrt(dim)" in r.question]
+
+
+def test_what_is_no_pure_rotation_says_what_it_does_to_a_length():
+    assert said("xpos", "how long a vector is").startswith("Turning does not, the scale does")
+    assert said("query-scale", "beforehand").startswith("Yes")
 
 
 @pytest.mark.parametrize(

@@ -87,14 +87,14 @@ _LINE: Question = (
                 ),
             ),
         ),
-        ("yes, a little, and positions are added to embeddings", _rest, None),
+        ("yes, a little, and positions go with the embeddings", _rest, None),
     ),
 )
 _QUESTION: Question = (
     "What has a position?",
     (
         ("nothing: a causal mask is enough", _family(Family.NONE), None),
-        ("tokens whose content decides", _family(Family.CONDITIONAL), None),
+        ("tokens, together with their content", _family(Family.CONDITIONAL), None),
         (
             "patches of an image or video",
             _has("grid"),
@@ -103,7 +103,7 @@ _QUESTION: Question = (
                 (
                     ("queries and keys are turned", _family(Family.ROTARY), None),
                     ("attention, by offsets", _family(Family.BIAS, Family.RELATIVE), None),
-                    ("added to embeddings", _rest, None),
+                    ("with the input: added to embeddings, or beside it", _rest, None),
                 ),
             ),
         ),

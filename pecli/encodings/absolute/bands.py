@@ -11,6 +11,7 @@ from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.guess import Guess, combinations
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Frequency, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -51,7 +52,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     use_when="for coordinates of a fixed box with frequencies up to a known resolution",
     not_when="for token positions, which have no box",
     place=8,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
 )
 def bands(
     *,
@@ -128,3 +129,19 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         keys = {"bands": str(rest // (2 * axes)), "include-input": inputs, **where}
         for own in combinations("bands", "order", "spacing"):
             yield Guess("bands", {**keys, **own}, {} if axes > 1 else evidence.length, 4.0)
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why frequencies up to R/2?",
+            "R samples across the box show at most R/2 waves. From 1 to that the bands are spaced evenly, so each "
+            "tells details of another size.",
+            "inspect bands --steps",
+        ),
+        Reason(
+            "Is it added to the input?",
+            "No: Perceiver writes it beside the channels of each pixel, the coordinate itself first.",
+        ),
+    ]

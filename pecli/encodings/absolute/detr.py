@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence, Integers
@@ -54,7 +55,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for detection, where coordinates are normalised to the image",
     not_when="where patches count and not their place in the image",
     place=7,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(Preset("Normalisation, centre and temperature as this model has them.", CONVENTIONS),),
 )
 def detr(
@@ -160,3 +161,25 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
                 for more in combinations("detr", "center", coordinate_scale=("", "1")):
                     scale = {"coordinate-scale": "1"} if more.pop("coordinate-scale") else {}
                     yield Guess("detr", {**dim, **own, "normalize": "true", **more, **scale}, {}, 5.0 + len(scale))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why does it count from 1?",
+            "Its code takes a running sum over the mask of real pixels, which is 1 at the first of them and leaves "
+            "padding out of the count.",
+            "inspect detr --steps",
+        ),
+        Reason(
+            "Why divide by the last row and column?",
+            "Then a coordinate is a share of the image, 2 pi at its end, and images of any size span the same angles.",
+            "inspect detr:dim=8,grid=6x8,normalize=yes --steps",
+        ),
+        Reason(
+            "Where is it added?",
+            "To the queries and keys of each layer's attention, and not to the values: what is looked up stays "
+            "content.",
+        ),
+    ]

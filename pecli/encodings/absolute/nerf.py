@@ -11,6 +11,7 @@ from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.guess import Guess, combinations
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -56,7 +57,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for coordinates of a scene that a network must resolve finely",
     not_when="for token positions: rows repeat with the period",
     place=9,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
 )
 def nerf(
@@ -127,3 +128,26 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         keys = {"bands": str(rest // (2 * axes)), "include-input": inputs, **where}
         for own in combinations("nerf", "order", "pi"):
             yield Guess("nerf", {**keys, **own}, {} if axes > 1 else evidence.length, 3.0)
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Is it added to something?",
+            "No: it is the input. A network that is given bare coordinates learns what is smooth and blurs the rest; "
+            "given their sines and cosines, it can make fine detail.",
+        ),
+        Reason(
+            "Why frequencies that double?",
+            "Each band has waves half as long as the one before: four of them 2, 1, 1/2 and 1/4, in a box that is 2 "
+            "wide, at two numbers for a band and a coordinate.",
+            "inspect nerf --steps",
+        ),
+        Reason(
+            "With pi or without?",
+            "The paper's equation has it, the authors' code does not (--no-pi). With it, -1 and 1 are one turn apart "
+            "and have the same row.",
+            "inspect nerf:bands=4,grid=64,pi=no --steps",
+        ),
+    ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence
@@ -52,7 +53,7 @@ CONVENTIONS = {
     use_when="for images cut in patches, without trained positions",
     not_when="where attention should depend on offsets alone",
     place=5,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset("Order of axes and columns, and spacing, as this framework has them.", CONVENTIONS),
         SPACING,
@@ -119,3 +120,27 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             shifts = ("0", "1")
             for own in combinations("sincos2d", "axis_order", "order", shift=shifts, base=evidence.side_bases(sides)):
                 yield Guess("sincos2d", {**dim, **own}, {}, 3.0, free=("base",))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why half of the width for each axis?",
+            "Row and column get a sinusoid each, so a step along one axis acts the same wherever it begins. Counted "
+            "in one line, the patch below would lie a whole row of patches away.",
+            "inspect sincos2d --steps",
+        ),
+        Reason(
+            "Which axis comes first?",
+            "MAE and diffusers put the column first, RT-DETR and AIMv2 the row, and timm the sines of both before the "
+            "cosines. Weights trained with one order read the others wrongly, and nothing raises.",
+            "compare sincos2d:dim=8,grid=6x8 sincos2d:dim=8,grid=6x8,axis-order=yx --values",
+        ),
+        Reason(
+            "What of an image of another size?",
+            "Its patches have other coordinates, up to values that training never had. grid-scale divides them, as "
+            "diffusers does, so that a larger image stays within the trained range.",
+            "inspect sincos2d:dim=8,grid=12x16,grid-scale=2 --steps",
+        ),
+    ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import Guess, combinations
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Evidence
@@ -48,7 +49,7 @@ CONVENTIONS = {
     use_when="for video cut in patches, without trained positions",
     not_when="where attention should depend on offsets alone",
     place=6,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
     presets=(
         Preset("Widths and order of the axes as this framework has them.", CONVENTIONS),
         SPACING,
@@ -114,3 +115,16 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
             for own in combinations("sincos3d", "split", shift=("0", "1"), base=evidence.side_bases(sides)):
                 yield Guess("sincos3d", {**dim, **own}, {}, 3.0, free=("base",))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why do the axes have different widths?",
+            "By choice of who trained the model: diffusers gives the frame a quarter of the width and row and column "
+            "three eighths each, V-JEPA gives the frame half, or each axis a third. A table is right only for the "
+            "split that the weights were trained with.",
+            "inspect sincos3d --steps",
+        ),
+    ]

@@ -11,6 +11,7 @@ from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.guess import Guess
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -56,6 +57,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for plain attention",
     place=5,
     hooks={
+        "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
         "emulate": ":emulate",
@@ -277,3 +279,15 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             rest = {"heads": str(len(decay)), "decay": "distance" if decay.ndim == 2 else "dense"}
             rest |= {"max-len": str(decay.shape[-1]), "apply": "log" if decay.max() <= 0 else "multiply"}
         yield Guess("retnet", {**keys, **rest}, table, wave.cost + 1, wave.level, free=wave.free)
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why is there no softmax?",
+            "Scores are multiplied by gamma^(i - j) and summed. So a state that fades by gamma at each token gives the "
+            "same output, one token at a time.",
+            "inspect retnet --steps",
+        ),
+    ]

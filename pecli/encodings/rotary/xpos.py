@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.guess import Guess
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -51,6 +52,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="without a causal mask: later keys grow instead",
     place=4,
     hooks={
+        "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
         "emulate": ":emulate",
@@ -185,3 +187,25 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         for centre in dict.fromkeys([*(["floor"] if middle == rows // 2 else []), str(middle)]):
             own = {"scale-base": number_text(base), "centre": centre}
             yield Guess("xpos", {**keys, **own}, table, 4.0 + (centre != "floor"), wave.level, free=("scale-base",))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Does turning change how long a vector is?",
+            "Turning does not, the scale does: a query at m is multiplied by z^((m - c)/512) and a key at n divided by "
+            "z^((n - c)/512). Their product keeps z^((m - n)/512), whatever the centre c is.",
+            "inspect xpos:dim=4,max-len=8 --steps",
+        ),
+        Reason(
+            "Why a centre, if it drops out?",
+            f"So that both factors stay near 1. The fastest pair has z = {0.4 / 1.4:.4f}: ten thousand positions away "
+            f"the factor is {(0.4 / 1.4) ** (10000 / 512):.2g}, which float16 takes for 0.",
+        ),
+        Reason(
+            "Why only under a causal mask?",
+            "z is below 1, so scores fall with m - n as long as the key comes first; of a key after its query the "
+            "same factor grows.",
+        ),
+    ]

@@ -24,7 +24,7 @@ from pecli.numbers.decimals import CONTEXT, powers_of_ratios
         with scales a: pe(p, i) = p / (L - 1) (i / (dim - 1))^a
         with raw: pe(p, i) = p
     """,
-    source=Source("a baseline of the guides", "the position itself, normalised"),
+    source=Source("a baseline of teaching texts", "the position itself, normalised"),
     facts=Facts(multi_scale=False, bounded=False),
     users="a baseline; scalar position features",
     example="integer:dim=1,max-len=10",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pecli.declare.guidance import Reason
+from pecli.encodings.shared.reasons import added
 
 
 def why() -> list[Reason]:
@@ -20,4 +21,5 @@ def why() -> list[Reason]:
             f"({2**-8:.3g}), where they are the same number.",
             "inspect integer:dim=1,max-len=4096,len=4096,dtype=bfloat16 --properties",
         ),
+        *added(),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pecli.declare.guidance import Reason
+from pecli.encodings.shared.reasons import added
 
 
 def why() -> list[Reason]:
@@ -25,4 +26,5 @@ def why() -> list[Reason]:
             f"{768**-0.5:.4g} at dim 768; BERT and ViT take 0.02, GPT-2's first code 0.01.",
             "inspect learned:dim=768,max-len=64,init=normal --properties",
         ),
+        *added(),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from pecli.declare.guidance import Reason
+from pecli.encodings.shared.reasons import added
 
 
 def why() -> list[Reason]:
@@ -57,4 +58,5 @@ def why() -> list[Reason]:
             "No. The same distance is the same matrix, not the same difference.",
             "inspect sinusoidal:dim=4 --steps",
         ),
+        *added(scaled=True),
     ]

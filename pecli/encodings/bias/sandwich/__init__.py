@@ -38,7 +38,7 @@ MOST_BASES = 8
     use_when="as ALiBi, with a bias that grows slowly with the distance",
     not_when="where far tokens must be found",
     place=4,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases},
+    hooks={"why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases},
 )
 def sandwich(
     *,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
@@ -15,6 +16,7 @@ from pecli.encodings.shared.content import Channels, Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Dim
+from pecli.encodings.shared.reasons import of_content
 from pecli.errors import BadParameter
 
 
@@ -37,7 +39,7 @@ def effect(recipe: Recipe) -> Effect:
         pe(p) = f(x) P(p), P the absolute table `position`
         gate scalar: f(x) = sigmoid(x w + b); gate vector: one such number for each column
     """,
-    source=Source("a form of the guides", "P_cond(i, x) = f(x) P(i)", "with a sigmoid gate for f"),
+    source=Source("a form of teaching texts", "P_cond(i, x) = f(x) P(i)", "with a sigmoid gate for f"),
     facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
     work=Work(additions="n * (channels + dim)", products="n * (channels + dim)"),
     users="research; gated positions",
@@ -45,7 +47,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="in research, where content decides how much position counts",
     not_when="where one table must serve every input",
     place=1,
-    hooks={"lesson": ".lesson:steps", "extend": reach, "apply": effect},
+    hooks={"why": ":why", "lesson": ".lesson:steps", "extend": reach, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(
@@ -112,3 +114,8 @@ def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:
     for channel in range(rows.shape[1]):
         total += rows[:, channel, None] * weight[:, channel]
     return total + bias
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [of_content()]

@@ -8,6 +8,7 @@ from typing import Annotated
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Conditional
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -15,6 +16,7 @@ from pecli.encodings.shared.content import Channels, Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.lattice import sides
+from pecli.encodings.shared.reasons import of_content
 from pecli.errors import BadParameter
 
 
@@ -42,12 +44,12 @@ def effect(recipe: Recipe) -> Effect:
         additions="n * channels * ((grid and kernel * kernel or kernel) + 1)",
         products="n * channels * (grid and kernel * kernel or kernel)",
     ),
-    users="CPVT, Twins, Conformer-like stems",
+    users="CPVT, Twins",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
     use_when="for images of any size: a convolution sees where the border is",
     not_when="for sequences without a border, or tables made beforehand",
     place=2,
-    hooks={"lesson": ".lesson:steps", "extend": reaches.content, "apply": effect},
+    hooks={"why": ":why", "lesson": ".lesson:steps", "extend": reaches.content, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(
@@ -141,3 +143,16 @@ def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, 
     if len(file.arrays) == 1:
         return weight, np.zeros(channels)
     return weight, file.values((channels,), f"content with {channels} channels", "bias")
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "How does a convolution know a place?",
+            "By the zeros beyond the border. Inside, equal neighbours give equal rows; what touches the border "
+            "differs, and further layers carry that inwards.",
+            "inspect cpe --steps",
+        ),
+        of_content(),
+    ]

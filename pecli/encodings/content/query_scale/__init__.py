@@ -41,7 +41,13 @@ def effect(recipe: Recipe) -> Effect:
     use_when="beside a rotary encoding, against attention that spreads over long contexts",
     not_when="as the only encoding: it gives no order",
     place=3,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.values, "apply": effect},
+    hooks={
+        "why": ".why:why",
+        "lesson": ".lesson:steps",
+        "recognise": ":recognise",
+        "extend": reaches.values,
+        "apply": effect,
+    },
 )
 def query_scale(
     *,

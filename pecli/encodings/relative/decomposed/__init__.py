@@ -64,7 +64,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for images of high resolution, one table for each axis",
     not_when="for sequences",
     place=4,
-    hooks={"lesson": ".lesson:steps", "extend": reaches.grid, "apply": effect},
+    hooks={"why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.grid, "apply": effect},
     unrecognised="its vectors are drawn, and then trained: their statistics are all that can be told",
 )  # fmt: skip
 def decomposed(

@@ -229,6 +229,7 @@ mrope = encoding(
     not_when="for plain text, where it is rope",
     place=6,
     hooks={
+        "why": ".why:why",
         "recognise": ":recognise",
         "mistakes": "..rope.mistakes:mistakes",
         "lesson": ".lesson:steps",

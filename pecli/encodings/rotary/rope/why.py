@@ -46,4 +46,15 @@ def why() -> list[Reason]:
             "are permuted.",
             "compare rope:dim=8,len=16,layout=half rope:dim=8,len=16,layout=interleaved --values",
         ),
+        of_magnitude(),
     ]
+
+
+def of_magnitude() -> Reason:
+    """Return what turning, and a scaling's magnitude, do to the length of a vector."""
+    return Reason(
+        "Does turning change how long a vector is?",
+        "No: a rotation keeps the norm. A magnitude (YaRN, LongRoPE) multiplies it on purpose; logits grow with "
+        "its square.",
+        "inspect rope:dim=8,len=16 --properties",
+    )

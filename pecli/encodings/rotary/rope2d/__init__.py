@@ -8,10 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
+from pecli.encodings.shared.reasons import norm_kept
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
@@ -66,7 +68,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for vision transformers whose images vary in size",
     not_when="for plain text",
     place=2,
-    hooks={"lesson": ":lesson", "recognise": ".recognise:recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "recognise": ".recognise:recognise", "extend": reaches.phases},
     presets=(Preset("Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),),
 )
 def rope2d(
@@ -197,3 +199,23 @@ def _coordinate(
     height, width = lattice.sides[-2:]
     divisor = {"separate": length, "max": max(height, width), "min": min(height, width)}[word]
     return linear_axis(lattice, number, Fraction(1, divisor) - 1, Fraction(2, divisor))
+
+
+def why() -> list[Reason]:
+    """Return the answers that belong to this encoding alone."""
+    return [
+        Reason(
+            "Why half of the pairs for each axis?",
+            "A rotation takes one angle. Half of the pairs turn by the row and half by the column, so the score sees "
+            "both offsets, and a shift of both tokens changes nothing.",
+            "inspect rope2d --steps",
+        ),
+        Reason(
+            "Why do models differ?",
+            "In which frequencies an axis has, which axis comes first and what a coordinate is: Pixtral gives rows the "
+            "even and columns the odd frequencies of one series, Llama 4 puts the column first, DINOv3 takes shares of "
+            "the image and base 100. convention names them.",
+            "compare rope2d:dim=8,grid=4x4 rope2d:dim=8,grid=4x4,convention=pixtral --values",
+        ),
+        norm_kept(),
+    ]
