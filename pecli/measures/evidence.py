@@ -143,9 +143,11 @@ class Evidence:
 
     @cached_property
     def lone(self) -> tuple[Lone, ...]:
-        """Cosines or sines alone."""
+        """Cosines or sines alone; none where columns turn in pairs."""
         values = self.matrix
-        return () if values is None or self.integral else tuple(lone_parts(values, self.resolution))
+        if values is None or self.integral or self.series:
+            return ()
+        return tuple(lone_parts(values, self.resolution))
 
     @cached_property
     def frequencies(self) -> Measured | None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 COHERENT = 0.97  # mean of e^(i error): below it a longer lag no longer tells whole turns apart
 TURN = 2 * np.pi
+AT_ONCE = 1 << 15  # pairs: their products stay in a core's cache
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,26 @@ def measure(turning: NDArray[np.complex128], resolution: float, sizes: NDArray[n
         Relative precision of the values (2^-24 for float32).
     """
     n, m = turning.shape
-    steps = np.angle(_mean(turning[1:] * turning[:-1].conj()))
-    lag, active = 2, np.ones(m, bool)
-    while lag < n and active.any():
-        ahead = turning[lag:, active] * turning[:-lag, active].conj()
-        ahead *= np.exp(-1j * lag * steps[active])
-        mean = _mean(ahead)
+    back, places, active = turning.conj(), np.arange(m), turning  # of the pairs that are still coherent
+    steps, lag = np.angle(_ahead(active, back, 1)), 2
+    while lag < n and len(places):
+        mean = _ahead(active, back, lag) * np.exp(-1j * lag * steps[places])
         good = np.abs(mean) > COHERENT
-        places = np.flatnonzero(active)
-        steps[places[good]] += np.angle(mean[good]) / lag
-        active[places[~good]] = False
+        if not good.all():
+            places, mean, active, back = places[good], mean[good], active[:, good], back[:, good]
+        steps[places] += np.angle(mean) / lag
         lag = lag * 2 if lag * 2 < n or lag == n - 1 else n - 1
     return _line(turning, steps, resolution)
+
+
+def _ahead(turning: NDArray[np.complex128], back: NDArray[np.complex128], lag: int) -> NDArray[np.complex128]:
+    """Return the mean turn of each pair over so many rows; `back` holds the conjugates."""
+    total = np.zeros(turning.shape[1], np.complex128)
+    rows = max(1, AT_ONCE // max(1, turning.shape[1]))
+    for at in range(0, len(turning) - lag, rows):
+        end = min(at + rows, len(turning) - lag)
+        total += (turning[at + lag : end + lag] * back[at:end]).sum(axis=0)
+    return total / (len(turning) - lag)
 
 
 def _mean(values: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -12,6 +12,8 @@ from pecli.measures.samples import Floats
 
 LEAST = 0.15  # share of the columns that must follow each side of a grid
 MOST = 3
+FOLLOWED = 0.9  # and one of the sides, more than this
+PARTS = 16  # in which the columns are looked at, until too many follow neither
 RIGHT = 0.55  # share of the points that must follow a side
 UNCHANGED = 1e-6  # change of a value that is no change
 
@@ -62,12 +64,24 @@ def _sides(body: Floats) -> Iterator[Sides]:
     scale = 1e-6 * np.abs(columns).max()
     for width in (w for w in range(2, n) if n % w == 0):
         rows = columns.reshape(n // width, width, -1)
-        along = alike(rows, 0, scale)  # the same in every row: the column counts
-        down = alike(rows, 1, scale)  # the same along a row: the row counts
-        share = float(min(along.mean(), down.mean()))
-        if share >= LEAST and float((along | down).mean()) > 0.9:
+        followed = _followed(rows, scale)
+        share = min(followed, default=0.0)
+        if share >= LEAST:
             yield Sides((n // width, width), shares=share)
-            yield from _frames(columns, n, width, float(along.mean()))
+            yield from _frames(columns, n, width, followed[0])
+
+
+def _followed(rows: Floats, scale: float) -> tuple[float, ...]:
+    """Return the shares of columns that count the places in a row, and that count rows; nothing if many do neither."""
+    along = down = np.empty(0, np.bool_)
+    count = rows.shape[-1]
+    for at in range(0, count, max(1, count // PARTS)):
+        part = np.ascontiguousarray(rows[..., at : at + max(1, count // PARTS)])
+        along = np.append(along, alike(part, 0, scale))  # the same in every row: the place counts
+        down = np.append(down, alike(part, 1, scale))  # the same along a row: the row counts
+        if 1 - np.count_nonzero(~(along | down)) / count <= FOLLOWED:
+            return ()
+    return float(along.mean()), float(down.mean())
 
 
 def alike(rows: Floats, axis: int, scale: float) -> NDArray[np.bool_]:
