@@ -11,12 +11,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
+
 import pecli
-from pecli import CATALOGUE, Recipe
-from pecli.cli.advice import why_text
+from pecli import CATALOGUE, Recipe, Table
 from pecli.cli.generate.options import option_help
 from pecli.cli.inspect.lesson_view import text_of
-from pecli.declare.encoding import Encoding
+from pecli.declare.encoding import Encoding, Family
 from pecli.declare.words import PICTURES
 from pecli.drawing.page import page_of
 from pecli.drawing.pictures import Picture
@@ -38,22 +39,31 @@ KINDS = {
 
 
 def drawn_recipe(encoding: Encoding) -> str:
-    """Return the example of an encoding with rows enough for a picture, where it can have them."""
+    """Return the example of an encoding with rows and columns enough for a picture, where it can fill them."""
     long = re.sub(r"(?<=[:,])max-len=\d+", f"max-len={ROWS}", encoding.example)
     wide = re.sub(r"(?<=[:,])dim=\d+", f"dim={WIDE}", long)
-    for text in (f"{wide},len={ROWS}", wide, f"{long},len={ROWS}"):
+    made = list(_made(f"{wide},len={ROWS}", wide, f"{long},len={ROWS}"))
+    return next((text for text, table in made if _moves(table)), made[0][0] if made else encoding.example)
+
+
+def _made(*texts: str) -> Iterator[tuple[str, Table]]:
+    for text in texts:
         try:
-            pecli.table(text)
-        except PecliError:
+            yield text, pecli.table(text)
+        except PecliError:  # it has no such length or width
             continue
-        return text
-    return encoding.example
+
+
+def _moves(table: Table) -> bool:
+    """Whether most columns of a table are more than one number again and again."""
+    first = np.asarray(table[table.arrays[0].name])
+    return bool((first != first[:1]).any(axis=0).mean() > 0.5)
 
 
 def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, Picture]]:
-    """Yield the kinds of picture that an encoding has, each with its command and what it draws."""
+    """Yield the kinds of picture that an encoding has, each with its command and what it draws; of zeros none."""
     recipe = drawn_recipe(encoding)
-    for kind in PICTURES:
+    for kind in PICTURES if encoding.family is not Family.NONE else ():
         try:
             picture = pecli.plot(recipe, kind)
         except PecliError:  # it has no such picture
@@ -64,16 +74,16 @@ def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, Picture]]:
 def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
     """Return the page of an encoding; `kinds` are its pictures and their commands."""
     name = encoding.name
-    lines = [f"# {encoding.title}", "", f"`{name}`. {encoding.description}", ""]
+    lines = [f"# {encoding.title}", "", f"`{name}`. {_plain(encoding.description)}", ""]
     if encoding.guidance:
-        lines += [f"Use it {encoding.guidance.when}; not {encoding.guidance.unless}.", ""]
+        lines += [f"Use it {_plain(encoding.guidance.when)}; not {_plain(encoding.guidance.unless)}.", ""]
     lines += ["## Formula", "", "```text", *(part for line in encoding.formula for part in _wrapped(line)), "```", ""]
     lines += ["From " + "; ".join(map(str, encoding.source)) + ".", ""]
     lines += [f"Used by {encoding.users}.", ""] if encoding.users else []
     if kinds:
         kind, command = next(iter(kinds.items()))
         lines += ["## Picture", "", f"![{kind} of {name}]({name}-{kind}.svg)", "", "```sh", command, "```", ""]
-        others = ", ".join(f"[{other}](gallery.md#{other})" for other in list(kinds)[1:])
+        others = ", ".join(f"[{other}](gallery.md#{name}-{other})" for other in list(kinds)[1:])
         lines += [f"Also {others}, in the gallery.", ""] if others else []
     lines += [
         "## Worked example",
@@ -85,7 +95,19 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
     ]
     lines += ["## Options", "", "| option | what it is |", "|---|---|"]
     lines += [f"| `--{p.option}` | {option_help(p).replace('|', '/')} |" for p in encoding.options]
-    return "\n".join([*lines, "", "## Why", "", "```text", why_text(name, reasons(encoding)), "```", ""])
+    return "\n".join([*lines, "", "## Why", "", *_answers(encoding)])
+
+
+def _answers(encoding: Encoding) -> Iterator[str]:
+    """Yield each question as a heading, its answer as prose, and the command that shows it."""
+    for reason in reasons(encoding):
+        yield from (f"### {_plain(reason.question)}", "", _plain(reason.answer), "")
+        yield from ("```sh", f"pecli {reason.see}", "```", "") if reason.see else ()
+
+
+def _plain(text: str) -> str:
+    """Return text of which Markdown takes no sign for its own."""
+    return re.sub(r"([\\`*_\[\]<>|$^~#])", r"\\\1", text)
 
 
 def _wrapped(line: str) -> list[str]:

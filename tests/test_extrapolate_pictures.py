@@ -125,3 +125,14 @@ def test_a_report_is_drawn_by_what_it_has(recipe, titles):
     for chart in charts:
         if isinstance(chart, LineChart):
             assert len(chart.series) <= 8
+
+
+@pytest.mark.parametrize(
+    ("recipe", "label"),
+    [
+        ("rope:dim=16", "mean cosine of the pairs"),
+        ("rope:dim=16,scaling=yarn,factor=4,original-max=100", "mean cosine of the pairs x magnitude^2"),
+    ],
+)
+def test_a_mean_cosine_above_one_names_its_magnitude(recipe, label):
+    assert charts_of([extrapolate(recipe, Recipe.parse(recipe), 100, 400)])[1].y.label == label

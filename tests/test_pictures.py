@@ -391,3 +391,20 @@ def test_one_value_of_each_head_is_no_slope(recipe):
 def test_a_logarithmic_axis_without_positive_values_has_a_scale():
     scale = scale_of(Axis("x", log=True), [0.0, -1.0])
     assert (scale.low, scale.high) == (1.0, 10.0)
+
+
+def test_arrows_of_a_grid_lie_where_both_of_its_axes_move():
+    for recipe, step in (
+        ("rope2d:dim=16,grid=6x8", 9),
+        ("rope-axes:axes=4+4+4,grid=2x4x6", 7),
+        ("rope:dim=16,len=40", 1),
+    ):
+        (chart,) = charts(recipe, "rotation")
+        assert [a.name for a in chart.circles[0][1]] == [f"position {k * step}" for k in range(5)]
+        assert all(len({round(a.angle, 9) for a in arrows}) > 1 for _, arrows in chart.circles)
+
+
+def test_weights_of_one_sign_are_not_drawn_about_zero():
+    first, _ = charts("gaussian:heads=2,sigma=1+4,len=64", "bias")
+    assert not first.centred
+    assert first.ends() == (0.0, 1.0)

@@ -130,6 +130,8 @@ COMMANDS = {
     "extended grid": "inspect grid.h5 --all",
     "extend smooth": "extrapolate trained.npy --extend cubic --grid 4x4 --to-grid 2x3 --antialias -o smooth.h5",
     "extended smooth": "inspect smooth.h5 --all",
+    "extend small": "extrapolate trained.npy --extend linear --grid 4x4 --to-grid 2x3 --antialias -o small.h5",
+    "extended small": "inspect small.h5 --all",
     "too far": "extrapolate trained.npy --test-len 4000 --extend hierarchical",
     "alike": "extrapolate trained.npy --test-len 40 --extend hierarchical --alpha 0.5",
     "prefix too long": "extrapolate trained.npy --test-len 40 --extend linear --prefix 16",
@@ -203,8 +205,6 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     ", {} of them NaN": ("NaN", "rows"),
     "--test-len {}": ("extended linear", "extended grid"),
     "3 dim multiplications and additions": ("facts", "facts of sines"),
-    "; antialiased: the filter is as wide as n/m, normalised, cubic with a = -0.5 (align_corners false)":
-        ("extended smooth", "extended cubic"),
     "A model of width {}, {} heads, {} layers; {}": ("cost", "facts of sines"),
     "All {} stacks that are known to make this table agree.": ("stacks llama", "stacks yarn"),
     "Beltagy et al. 2020, arXiv:2004.05150, section 5": ("extended tile", "extended nearest"),
@@ -285,8 +285,13 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "past its length": ("facts", "cost"),
     "queries and keys": ("facts", "facts of sines"),
     "rounded to {}, then to": ("twice", "cut"),
-    "row i lies at (i + 1/2) n/m - 1/2 of the old rows, linear between neighbours, clamped at the ends":
-        ("extended linear", "extended nearest"),
+    "row i lies at (i + 1/2) n/m - 1/2 of the old rows": ("extended linear", "extended nearest"),
+    "{}, a triangle, where rows shrink n/m as wide, its weights divided by their sum":
+        ("extended small", "extended smooth"),
+    "{}, cubic convolution of 4 rows with a = -0.75, clamped at the ends": ("extended cubic", "extended smooth"),
+    "{}, cubic convolution with a = -0.5, where rows shrink n/m as wide, weights divided by their sum":
+        ("extended smooth", "extended cubic"),
+    "{}, linear between neighbours, clamped at the ends": ("extended linear", "extended small"),
     "row {} is all zeros, as padding is": ("padded", "normal"),
     "row {} is row {} again, {} rows are there twice or more": ("expect odd", "expect"),
     "rows and columns are exchanged": ("turned", "right"),
@@ -301,8 +306,6 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "tells all positions apart": ("for vision", "for language-modelling"),
     "the config's, within {}, the rounding of {}": ("folder right", "folder llama3"),
     "the first half of the rows": ("expect", "expect bias"),
-    "the same place, cubic convolution of 4 rows with a = -0.75, clamped at the ends":
-        ("extended cubic", "extended linear"),
     "the values leave room for {} other choices, such as {}": ("one pair", "right"),
     "this is the array '{}'": ("two", "right"),
     "trained values now": ("facts of many", "cost"),

@@ -63,7 +63,7 @@ def _bias_map(values: Floats, name: str, part: str, does: str) -> Heat:
         value,
         [keys],
         queries,
-        centred=bool(np.nanmax(hidden) > 0),
+        centred=bool(np.nanmin(hidden) < 0 < np.nanmax(hidden)),
         square=True,
     )
 

@@ -76,7 +76,7 @@ def _axes(heat: Heat, right: int, bottom: int) -> list[Shape]:
             x = start + place * wide
             shapes += [Stroke([[(x, bottom), (x, bottom + 5)]]), Words(x, bottom + 19, tick_text(value), "middle")]
         if number:
-            shapes.append(Stroke([[(start, TOP), (start, bottom + 5)]]))
+            shapes.append(Stroke([[(start, TOP), (start, bottom)]]))
         if span.name:
             shapes.append(Words(start + wide / 2, TOP - 5, span.name, "middle"))
         start += wide

@@ -43,14 +43,15 @@ def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
             BarLayer(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
         ),
     )
-    score = _score(f"Score against distance of {report.source}", report, [(report.source, reach.score)])
+    score = _score(f"Score against distance of {report.source}", report, [(report.source, reach)])
     return [coverage, score]
 
 
-def _score(title: str, report: Extrapolation, curves: Sequence[tuple[str, Curve]]) -> LineChart:
-    series = [Trace(name, curve.distances[1:], curve.values[1:]) for name, curve in curves]
+def _score(title: str, report: Extrapolation, made: Sequence[tuple[str, WaveReach]]) -> LineChart:
+    series = [Trace(name, reach.score.distances[1:], reach.score.values[1:]) for name, reach in made]
     where = Axis(DISTANCE, log=True, low=1.0)
-    return LineChart(title, where, Axis("mean cosine of the pairs"), series, (_trained(report),))
+    squared = " x magnitude^2" if any(reach.magnitude != 1 for _, reach in made) else ""
+    return LineChart(title, where, Axis(f"mean cosine of the pairs{squared}"), series, (_trained(report),))
 
 
 def _trained(report: Extrapolation) -> Mark:
@@ -87,7 +88,7 @@ def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Char
     return [
         by_pair(title, seen, lambda p: 1 - p.outside / new),
         by_pair("How much slower a scaling makes a pair", ratio, lambda p: p.frequency / p.trained if p.trained else 1),
-        _score("Score against distance by scaling", report, [(name, reach.score) for name, reach in made]),
+        _score("Score against distance by scaling", report, made),
     ]
 
 

@@ -106,7 +106,7 @@ def _similarity(sample: Sample, name: str) -> list[Chart]:
     cells = np.clip(unit @ unit.T, -1, 1)
     low = float(np.nanmin(cells))
     low = low if low < 1 - 1e-6 else 0.0  # rows that all point one way differ by rounding alone
-    title = f"Similarity of positions in {name}{part}"
+    title = f"Similarity of {'positions' if where == 'position' else 'rows'} in {name}{part}"
     value = "cosine of two rows" + (" (grey: a row of zeros)" if (norms == 0).any() else "")
     span: dict[str, Any] = {"centred": True} if low < -0.2 else {"centred": False, "low": low}
     return [

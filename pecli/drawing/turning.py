@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.drawing.charts import Arc, Arrow, Axis, Chart, Circles, LineChart, Trace
 from pecli.drawing.views import column_parts, frame, reading_of, side_by_side
@@ -81,22 +82,30 @@ def _pairs(sample: Sample) -> tuple[Floats, Floats, float] | None:
 
 
 def rotation(sample: Sample, name: str) -> list[Chart]:
-    """Return the first positions of a few pairs as arrows."""
+    """Return the first positions of a few pairs as arrows; of a grid, positions that lie in several rows of it."""
     found = _pairs(sample)
     if found is None:
         return []
     cos, sin, size = found
     m = cos.shape[1]
     chosen = sorted({0, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, TURNS))))
-    rows = min(ARROWS, len(cos))
-    at = _places(sample, len(cos), rows)
+    rows = _moving(cos[:, chosen] + 1j * sin[:, chosen])
+    at = _places(sample, len(cos), rows[-1] + 1)
 
     def arrow(k: int, pair: int) -> Arrow:
         x, y = cos[k, pair], sin[k, pair]
         return Arrow(f"position {at[k]:g}", math.atan2(y, x), math.hypot(y, x) / size)
 
-    circles = [(f"pair {pair}", [arrow(k, pair) for k in range(rows)]) for pair in chosen]
+    circles = [(f"pair {pair}", [arrow(k, pair) for k in rows]) for pair in chosen]
     return [Circles(f"Rotation of pairs in {name}", circles, "direction (cos, sin) at")]
+
+
+def _moving(turns: NDArray[np.complex128]) -> range:
+    """Return the first rows, or, of a grid, the closest evenly spaced ones at which pairs point most ways."""
+    count = min(ARROWS, len(turns))
+    steps = range(1, (len(turns) - 1) // max(1, count - 1) + 1)
+    runs = [range(0, count * step, step) for step in steps] or [range(count)]
+    return max(runs, key=lambda run: sum(len(set(column)) for column in turns[run].T.tolist()))
 
 
 def _places(sample: Sample, count: int, rows: int) -> Floats:

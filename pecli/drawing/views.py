@@ -8,6 +8,7 @@ from pecli.errors import BadRecipe
 from pecli.measures.readings import Reading, readings, squeezed
 from pecli.measures.samples import Floats, Sample
 
+PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values
 CELLS = 256  # along each side of a map; more are averaged
 
 
@@ -49,7 +50,7 @@ def side_by_side(sample: Sample) -> list[tuple[str, Floats]]:
     """Return the first array by its name, (n, columns), and those with its rows; whole numbers point into others."""
     whole = {array.name for array in sample.table.arrays[1:] if "int" in array.dtype}
     arrays = [(plane.name, squeezed(plane.values)) for plane in sample.planes if plane.name not in whole]
-    return [(name, v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
+    return [(PARTS.get(name, name), v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
 
 
 def reading_of(sample: Sample) -> Reading | None:

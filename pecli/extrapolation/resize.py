@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
 SMOOTH = ("linear", "cubic")
+PLACE = "row i lies at (i + 1/2) n/m - 1/2 of the old rows"
 FORMULAS = {
-    "linear": "row i lies at (i + 1/2) n/m - 1/2 of the old rows, linear between neighbours, clamped at the ends",
-    "cubic": "the same place, cubic convolution of 4 rows with a = -0.75, clamped at the ends",
+    "linear": f"{PLACE}, linear between neighbours, clamped at the ends",
+    "cubic": f"{PLACE}, cubic convolution of 4 rows with a = -0.75, clamped at the ends",
     "nearest": "q(i) = p(floor(i n/m))",
     "tile": "q(i) = p(i mod n)",
     "hierarchical": "q(i n + j) = a u(i) + (1-a) u(j), u(k) = (p(k) - a p(0)) / (1-a)",
 }
-SMOOTHED = "; antialiased: the filter is as wide as n/m, normalised, cubic with a = -0.5 (align_corners false)"
+SMOOTHED = {  # antialiased (align_corners false); a filter that is cut at the ends
+    "linear": f"{PLACE}, a triangle, where rows shrink n/m as wide, its weights divided by their sum",
+    "cubic": f"{PLACE}, cubic convolution with a = -0.5, where rows shrink n/m as wide, weights divided by their sum",
+}
 SOURCES = {
     "linear": "interpolate of PyTorch, mode linear or bilinear",
     "cubic": "Keys 1981; interpolate of PyTorch, mode bicubic",
@@ -171,7 +175,7 @@ class Resized(Tabular):
         self.recipe = None
         way = extension.way
         self.metadata: Mapping[str, str] = {
-            "formula": FORMULAS[way] + (SMOOTHED if extension.antialias else ""),
+            "formula": (SMOOTHED if extension.antialias else FORMULAS)[way],
             "source": f"{SOURCES[way]}; rows of {source}",
             "extension": _words(extension, new),
             "pecli_version": __version__,
