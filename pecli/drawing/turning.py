@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.drawing.charts import Arc, Arrow, Axis, Chart, Circles, LineChart, Trace
+from pecli.drawing.charts import Arc, Arrow, Axis, Chart, Circles, LineChart, Trace, some_of
 from pecli.drawing.views import column_parts, frame, reading_of, side_by_side
 from pecli.errors import BadParameter
 from pecli.measures.phase_lines import phase_lines
@@ -88,7 +88,7 @@ def rotation(sample: Sample, name: str) -> list[Chart]:
         return []
     cos, sin, size = found
     m = cos.shape[1]
-    chosen = sorted({0, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, TURNS))))
+    chosen = sorted({0, m // 8, m // 4, m // 2}) if m >= 8 else some_of(m, TURNS)
     rows = _moving(cos[:, chosen] + 1j * sin[:, chosen])
     at = _places(sample, len(cos), rows[-1] + 1)
 
@@ -101,11 +101,16 @@ def rotation(sample: Sample, name: str) -> list[Chart]:
 
 
 def _moving(turns: NDArray[np.complex128]) -> range:
-    """Return the first rows, or, of a grid, the closest evenly spaced ones at which pairs point most ways."""
+    """Return the first rows, or, of a grid, the closest evenly spaced ones at which most pairs point several ways."""
     count = min(ARROWS, len(turns))
     steps = range(1, (len(turns) - 1) // max(1, count - 1) + 1)
     runs = [range(0, count * step, step) for step in steps] or [range(count)]
-    return max(runs, key=lambda run: sum(len(set(column)) for column in turns[run].T.tolist()))
+
+    def ways(run: range) -> tuple[int, int]:
+        found = [len(set(column)) for column in turns[run].T.tolist()]
+        return sum(f > 1 for f in found), sum(found)
+
+    return max(runs, key=ways)
 
 
 def _places(sample: Sample, count: int, rows: int) -> Floats:

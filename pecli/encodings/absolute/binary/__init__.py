@@ -28,7 +28,7 @@ def reach(recipe: Recipe) -> Reach:
     """,
     source=Source("Gray 1953", "US patent 2,632,058", "for the Gray code"),
     facts=Facts(longest="2 ** dim", beyond="ends"),
-    users="teaching; the discrete picture of what sinusoids do continuously",
+    users="teaching",
     example="binary:dim=8",
     use_when="to show what sinusoids do continuously",
     not_when="in a model: neighbours jump, and positions end with the last bit",

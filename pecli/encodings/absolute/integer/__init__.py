@@ -26,7 +26,7 @@ from pecli.numbers.decimals import CONTEXT, powers_of_ratios
     """,
     source=Source("a baseline of teaching texts", "the position itself, normalised"),
     facts=Facts(multi_scale=False, bounded=False),
-    users="a baseline; scalar position features",
+    users="baselines, scalar features",
     example="integer:dim=1,max-len=10",
     use_when="as a baseline, or where the position itself is a feature",
     not_when="where neighbours must stay apart in long sequences, or lengths grow",

@@ -41,7 +41,7 @@ def effect(recipe: Recipe) -> Effect:
     source=Source("Chi et al. 2022", "arXiv:2205.09921", "the power kernel with exponent 2; a radial basis function"),
     facts=Facts(relative="distance", cost="heads * n * n"),
     work=Work(kernel="heads", additions="0", products="heads * n * n"),
-    users="teaching; local attention with a soft window",
+    users="teaching",
     example="gaussian:heads=2,sigma=1+4",
     use_when="for attention to a window with soft edges",
     not_when="for far tokens: nothing beyond a few sigma is reached",

@@ -42,7 +42,7 @@ def effect(recipe: Recipe) -> Effect:
     source=Source("a form of teaching texts", "P_cond(i, x) = f(x) P(i)", "with a sigmoid gate for f"),
     facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
     work=Work(additions="n * (channels + dim)", products="n * (channels + dim)"),
-    users="research; gated positions",
+    users="research",
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
     use_when="in research, where content decides how much position counts",
     not_when="where one table must serve every input",
