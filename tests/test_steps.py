@@ -6,6 +6,7 @@ import math
 import re
 from itertools import pairwise
 
+import mpmath
 import pytest
 
 import pecli
@@ -436,3 +437,22 @@ def test_steps_are_numbered_from_1_and_once(encoding):
 def test_one_position_is_worked_out_or_refused_in_a_sentence(encoding):
     with contextlib.suppress(PecliError):  # anything else is a bug
         assert "Step 1: " in board(encoding.example, "1")
+
+
+def test_the_score_of_xpos_has_its_scale():
+    """Of (1, 2, -1, 1) at 1 and (2, 1, 1, -1) at 3, from the paper's formula: R_m q zeta^m . R_n k zeta^-n."""
+    with mpmath.workdps(30):
+        score = mpmath.mpf(0)
+        for i, (q, k) in enumerate(((1 + 2j, 2 + 1j), (-1 + 1j, 1 - 1j))):
+            fading = (mpmath.mpf(2 * i) / 4 + mpmath.mpf("0.4")) / mpmath.mpf("1.4")
+            turn = mpmath.expj(2 * mpmath.mpf(10000) ** (-mpmath.mpf(2 * i) / 4))
+            score += mpmath.re(mpmath.conj(mpmath.mpc(q)) * k * turn) * fading ** (-mpmath.mpf(2) / 512)
+    rows = next(table.rows for table in items("xpos:dim=4,max-len=8", SmallTable) if "score" in table.columns)
+    assert [row[3] for row in rows[:4]] == pytest.approx([float(score)] * 4, abs=1e-14)
+    assert any("(scale_m R_m q) . (R_n k / scale_n)" in line for line in items("xpos:dim=4,max-len=8", str))
+
+
+def test_each_axis_shows_a_pair_that_is_not_the_first():
+    for recipe in ("sincos3d:dim=16,grid=3x4x4", "rope-axes:axes=4+4+4,grid=2x4x6"):
+        lines = list(items(recipe, str))
+        assert all(any(f"{axis}, w_1: " in line for line in lines) for axis in ("frame", "row", "column"))

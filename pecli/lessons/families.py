@@ -30,13 +30,14 @@ def waves(exercise: Exercise) -> Iterator[Step]:
     plan = exercise.recipe.plan
     assert isinstance(plan, Waves)
     at = exercise.at(wave_lessons.far_apart(plan))
-    pairs = wave_lessons.pairs_of(plan, max(1, PAIRS // max(1, len(plan.bands))))
+    pairs = wave_lessons.pairs_of(plan, max(2, PAIRS // max(1, len(plan.bands))))
     yield wave_lessons.frequency_step(plan, pairs, exercise.frequency)
     on_grid = plan.axes and plan.prefix <= min(at)
     if on_grid:
         yield wave_lessons.places_step(plan, at, exercise.coordinate)
     if on_grid or not plan.axes:
-        yield Step("angles, coordinate times frequency", [wave_lessons.angle_table(plan, pairs, at)])
+        what = "coordinate" if plan.axes else "position"
+        yield Step(f"angles, {what} times frequency", [wave_lessons.angle_table(plan, pairs, at)])
     values = exercise.arrays(at)["pe"]
     if (on_grid or not plan.axes) and plan.magnitude == 1:
         last = len(at) - 1
@@ -49,7 +50,7 @@ def waves(exercise: Exercise) -> Iterator[Step]:
 
 
 def biases(exercise: Exercise) -> Iterator[Step]:
-    """Show the matrices of any other bias, and that they depend on the distance alone where they do."""
+    """Show the matrix of the first head of any other bias, whether it depends on the distance alone, and its index."""
     recipe = exercise.recipe
     if recipe.rows is not None and exercise.asked is None:
         at = [Fraction(i) for i in range(recipe.rows)]
@@ -59,12 +60,11 @@ def biases(exercise: Exercise) -> Iterator[Step]:
         table = Table.make(recipe, positions=Positions.listed(at), dtype="float64")
     plan = table.plan
     assert isinstance(plan, Bias)
-    for array in table.arrays:
+    for array in sorted(table.arrays, key=lambda array: len(array.shape)):  # an index before what it points to
         if len(array.shape) == 3:
-            values = table.read(array.name)
-            for head in range(min(2, len(values))):
-                title = f"{array.name} of head {head}, added to the logits"
-                yield Step(title, [shared.matrix_table(at, values[head]), *_distance_line(plan, values[head], at)])
+            first = table.read(array.name)[0]
+            title = f"{array.name} of head 0, added to the logits"
+            yield Step(title, [shared.matrix_table(at, first), *_distance_line(plan, first, at)])
         elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
             yield Step(f"{array.name}, for each query and key", [shared.matrix_table(at, table.read(array.name))])
     yield from trained_step(table)

@@ -76,13 +76,13 @@ def _default(recipe: Recipe) -> tuple[int, int]:
 
 
 def _shown(plan: Waves) -> list[Pair]:
-    """Return the pairs to work out: the first ones of each axis, at most four."""
+    """Return the pairs to work out: the first four, or, of several axes, the first two of each at least."""
     axes = max(1, len({band.axis for band in plan.bands}))
     found: list[Pair] = []
     for pair in pairs_of(plan):
-        if pair.cos is not None and sum(p.axis == pair.axis for p in found) < max(1, PAIRS // axes):
+        if pair.cos is not None and sum(p.axis == pair.axis for p in found) < max(2, PAIRS // axes):
             found.append(pair)
-    return found[:PAIRS]
+    return found
 
 
 def _spread(plan: Waves) -> list[Pair]:
@@ -200,13 +200,17 @@ def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
     pairs = [(m + s, n + s) for s in SHIFTS] + [(m, n + 1)]
     table = table_at(recipe, [p for pair in pairs for p in pair])
     turning = (table.read("cos") + 1j * table.read("sin"))[:, :count]
+    fading = any(array.name == "scale" for array in table.arrays)
+    scale = table.read("scale")[:, :count] if fading else np.ones((len(turning), 1))
     rows: list[list[str | float]] = []
     for i, (a, b) in enumerate(pairs):
-        score = ((turning[2 * i] * q).conj() * (turning[2 * i + 1] * k)).real.sum()
+        query, key = turning[2 * i] * scale[2 * i] * q, turning[2 * i + 1] / scale[2 * i + 1] * k
+        score = (query.conj() * key).real.sum()
         rows.append([text_of(a), text_of(b), text_of(b - a), float(score)])
     same = [float(r[3]) for r in rows[: len(SHIFTS)]]
     items: list[Item] = [
-        f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = (R_m q) . (R_n k)",
+        f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = "
+        + ("(scale_m R_m q) . (R_n k / scale_n)" if fading else "(R_m q) . (R_n k)"),
         SmallTable(["m", "n", "n - m", "score"], rows, None),
         f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most, another distance differs",
     ]

@@ -157,7 +157,8 @@ def lesson(exercise: Exercise) -> list[Step]:
         for p, row in zip(map(text_of, at), scale.tolist(), strict=True):
             lines.append(f"scale({p}, {i}): {z}^(({p} - {centre}) / {keys['scale-base']}) = {short(row[i])}")
     lines.append("the query is multiplied by scale, the key divided by it: together z^((m - n) / scale-base)")
-    return [*found[:-1], Step("scale, a number for each pair; it is 1 at position " + centre, lines)]
+    scaled = Step("scale, a number for each pair; it is 1 at position " + centre, lines)
+    return [*found[:-2], scaled, found[-2]]  # the scores after what they need; the family's scales are these
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

@@ -41,7 +41,12 @@ def steps(exercise: Exercise) -> list[Step]:
         Step(f"the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(turned)), same]),
         Step(
             "a causal mask breaks it",
-            [rows_table("output", WORDS, causal), rows_table("output", words, other), differs],
+            [
+                f"each token sees itself and those before it; {' '.join(WORDS)}, then {' '.join(words)}",
+                rows_table("output", WORDS, causal),
+                rows_table("output", words, other),
+                differs,
+            ],
         ),
     ]
 

@@ -56,7 +56,10 @@ def _network(exercise: Exercise, at: list[Fraction]) -> list[Step]:
         f"{len(first)} + {len(first)} + {heads} x {len(first)} + {heads} + 2 = {(2 + heads) * len(first) + heads + 2}"
     )
     return [
-        Step("head 0 of the network, W2 max(0, W1 x + b1) + b2", lines),
+        Step(
+            "head 0 of the network, W2 max(0, W1 x + b1) + b2",
+            ["units above 0 add up to a line: (the sum of their W2 W1) x + (the sum of their W2 b1, and b2)", *lines],
+        ),
         Step("the bias of head 0, added to the logits", [matrix_table(at, arrays["bias"][0])]),
         Step("what is trained", [f"W1, b1, W2, b2, c and L: {count} numbers"]),
     ]

@@ -26,7 +26,8 @@ def steps(exercise: Exercise) -> list[Step]:
         entry = int(index[query + first, key + first])
         line = f"({down} + {height - 1}) x {2 * width - 1} + {right} + {width - 1} = {entry}"
         if "bias" in arrays:
-            line += f", bias {short(float(arrays['bias'][0, query + first, key + first]))} in head 0"
+            bias = float(arrays["bias"][0, query + first, key + first])
+            line += f", bias {short(bias)} in head 0, row {entry} of the table"
         lines.append(f"key {key}: dy = {down}, dx = {right}: {line}")
     if values["version"] == "2" and min(height, width) > 1:
         size = math.log2(1 + 8 * y / (height - 1)) / 3

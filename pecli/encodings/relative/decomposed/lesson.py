@@ -8,7 +8,7 @@ from pecli.encodings.shared.products import QUERY, product
 
 
 def steps(exercise: Exercise) -> list[Step]:
-    """Work out the rows of a pair of patches and their products with the query, after the tables themselves."""
+    """Work out the rows of a pair of patches and their products with the query, with the tables between."""
     values = exercise.recipe.values
     arrays = exercise.whole()
     grid = values["grid"]
@@ -31,8 +31,12 @@ def steps(exercise: Exercise) -> list[Step]:
         total += value
     q = QUERY[: arrays["vector_height"].shape[1]]
     scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {three(total)}"]
+    vectors, rest = exercise.of_family()[:2], exercise.of_family()[2:]  # the tables; the rows of them, the count
+    indices, count = rest[:2], rest[2:]
     return [
-        *exercise.of_family(),
         Step("the rows that two patches meet", lines),
+        *indices,
+        *vectors,
         Step("what they add to the score", scores),
+        *count,
     ]

@@ -27,6 +27,10 @@ def steps(exercise: Exercise) -> list[Step]:
     row = int(index[1, 0])
     distance = -1 if exercise.recipe.values["backward"] else 1
     pairs = pairs_of(plan.waves, 4)
+    base, dim = (exercise.recipe.keys()[name] for name in ("base", "dim"))
+    met: list[Item] = [matrix_table(exercise.places(len(index)), index)]
+    if len(index) > 1 and index[0, 1] == index[0, 0]:
+        met.append("a key after its query has no row of its own: it is masked, and stands here with that of distance 0")
     lines: list[Item] = []
     for pair in pairs[:2]:
         for name, column in (("sin", pair.sin), ("cos", pair.cos)):
@@ -34,12 +38,12 @@ def steps(exercise: Exercise) -> list[Step]:
             lines.append(f"column {column}: {name}({angle}) = {three(float(vector[row, column]))}")
     names = [str(number) for number in range(min(ROWS, len(vector)))]
     found = [
-        frequency_step(plan.waves, pairs),
+        frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
         Step(
             f"sines and cosines of the distance query - key; {distance} is row {row} of {len(vector)}",
             [*lines, rows_table("row", names, vector[:ROWS])],
         ),
-        Step("the row of each query and key", [matrix_table(exercise.places(len(index)), index)]),
+        Step("the row of each query and key", met),
     ]
     return [*found, *_scores(arrays, row)] if "u" in arrays else found
 

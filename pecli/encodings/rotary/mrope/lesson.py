@@ -50,4 +50,5 @@ def _turning(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> 
         position = places[token][pair.axis]
         product = f"{short(position)} x {short(pair.frequency)} = {short(position * pair.frequency)}"
         lines.append(f"pair {pair.cos} turns with {names[pair.axis]}, of token {token} by: {product}")
+    lines.append("text, whose streams agree, is turned as by rope: so the positions 1 and 3 of the steps that follow")
     return Step(f"which stream turns which pair, and the angles of token {token}", lines)

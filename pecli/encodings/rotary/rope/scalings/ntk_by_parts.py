@@ -143,8 +143,9 @@ def board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -
             ends.append(cut)
             said = f", {word} {short(whole)}" if given["truncate"] else ""
             said += f", cut to {short(cut)}" if cut != whole else ""
+            times = "once" if beta == 1 else f"{short(beta)} times"
             lines.append(
-                f"the pair that turns {short(beta)} times in {original}: {d} x ln({original} / ({short(beta)} x 2 pi))"
+                f"the pair that turns {times} in {original}: {d} x ln({original} / ({short(beta)} x 2 pi))"
                 f" / (2 x ln({short(base)})) = {short(end)}{said}"
             )
         low, high = ends[0], ends[1] if ends[1] != ends[0] else ends[1] + SINGULARITY
@@ -156,6 +157,7 @@ def board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -
             turns = original * w / (2 * math.pi)
             share = 1 - (turns - slow) / (fast - slow)
             text = f"1 - ({short(turns)} - {short(slow)}) / ({short(fast)} - {short(slow)})"
+            lines.append(f"pair {i} turns {original} x {short(w)} / (2 pi) = {short(turns)} times in {original}")
         r = min(max(share, 0.0), 1.0)
         limited = f", cut to {short(r)}" if r != share else ""
         new = w * (1 - r) + w / factor * r
