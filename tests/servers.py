@@ -2,7 +2,9 @@
 
 import contextlib
 import http.server
+import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -139,3 +141,49 @@ class CuttingLine:
         for end in ends:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def object_store(folder):
+    """A store that keeps objects in the files of a folder; what is given makes a bucket, which it deletes again.
+
+    Of this process and its children it becomes the store that S3 means.
+    """
+    import boto3
+    import botocore.config
+    import botocore.exceptions
+
+    identity = {"name": "test", "credentials": [{"accessKey": "key", "secretKey": "word"}], "actions": ["Admin"]}
+    folder.mkdir()
+    (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
+    port, *ports = random.sample(range(20000, 30000), 4)  # at 10,000 more it listens too
+    words = {"dir": folder, "ip": "127.0.0.1", "s3": "true", "s3.port": port, "s3.config": folder / "s3.json",
+             "master.port": ports[0], "volume.port": ports[1], "filer.port": ports[2], "s3.port.iceberg": 0,
+             "s3.iam": "false", "volume.max": 100, "master.volumeSizeLimitMB": 1024}  # fmt: skip
+    weed = Path(sys.executable).parent / "weed"
+    command = [weed, f"-logdir={folder}", "server", *(f"-{name}={value}" for name, value in words.items())]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    given = {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "word", "DEFAULT_REGION": "us-east-1",
+             "ENDPOINT_URL": f"http://127.0.0.1:{port}"}  # fmt: skip
+    os.environ.update({f"AWS_{name}": value for name, value in given.items()})
+    patience = botocore.config.Config(connect_timeout=5, read_timeout=30, retries={"max_attempts": 0})
+    client = boto3.client("s3", config=patience)
+
+    @contextlib.contextmanager
+    def bucket(name):
+        for left in reversed(range(60)):
+            try:
+                client.create_bucket(Bucket=name)
+                break
+            except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError):
+                if not left:
+                    raise
+            time.sleep(0.5)
+        yield
+        client.delete_bucket(Bucket=name)  # with all that is in it
+
+    try:
+        yield bucket
+    finally:
+        server.terminate()
+        server.wait()

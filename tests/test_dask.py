@@ -19,7 +19,7 @@ from pecli.formats import open_table, write_table
 from pecli.inspection.verification import verify
 from tests.servers import free_port
 
-RECIPE = "sinusoidal:dim=256,len=100000"  # 98 MiB: 13 shards
+RECIPE = "sinusoidal:dim=256,len=100000"  # 98 MiB: 25 shards
 
 
 def need(package):

@@ -4,6 +4,9 @@ A package that is not installed is skipped with a word; `make reach` installs th
 """
 
 import hashlib
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +14,8 @@ import pytest
 from pecli import process, table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
+from pecli.formats.common.ahead import HELD, LONGEST, Ahead
+from pecli.inspection.verification import verify, verify_folder
 from tests.servers import CuttingLine, FileServer, s3_server
 
 ROPE = "rope:dim=64,len=3000"
@@ -163,6 +168,95 @@ def test_a_range_is_fetched_and_not_the_whole(files, tmp_path):
                 found.read_rows([name], 700, 710)[name], made.read_rows(["pe"], 700, 710)["pe"]
             )
         assert files.sent < 1 << 20, suffix
+
+
+@pytest.mark.parametrize("suffix", ["npy", "h5", "csv", "safetensors", "parquet"])
+def test_what_is_read_in_order_is_fetched_in_long_ranges(files, tmp_path, suffix):
+    made = table("rope:dim=512,len=20000" if suffix != "csv" else "rope:dim=64,len=20000")
+    write_table(made, tmp_path / f"pe.{suffix}")
+    size = (tmp_path / f"pe.{suffix}").stat().st_size
+    with open_table(f"{files.url}/pe.{suffix}") as found:
+        assert verify(found, "pe", made.recipe).good
+    if suffix not in ("csv", "parquet"):  # where lines are counted first, and one column is read after the other
+        assert size <= files.sent < 1.1 * size + (1 << 20)
+    assert len(files.asked) < 40 + files.sent / (2 << 20)
+    assert max(files.asked) <= 4 << 20
+
+
+def test_ranges_come_from_any_thread_and_are_held_within_bounds():
+    data = np.random.default_rng(0).bytes(48 << 20)
+    asked, lock = [], threading.Lock()
+
+    def read(offset, count):
+        with lock:
+            asked.append((offset, count))
+        return data[offset : offset + count]
+
+    ahead = Ahead(read, len(data))
+    blocks = iter(range(0, len(data), 300_000))
+
+    def work(_):
+        for offset in iter(lambda: next(blocks, None), None):
+            count = min(300_000, len(data) - offset)
+            assert ahead.read(offset, count) == data[offset : offset + count]
+            assert sum(held.stop - held.start for held in ahead._held) <= HELD + 2 * LONGEST
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert len(asked) < 40
+    asked.clear()
+    for offset in (40_000_000, 1_000, 20_000_000, 5_000_000):
+        assert ahead.read(offset, 10) == data[offset : offset + 10]
+    assert sum(count for _, count in asked) <= 40
+
+
+def test_an_error_of_a_range_is_that_of_who_reads_it_and_the_next_read_tries_again():
+    ways = iter([OSError("lost"), b"abcd"])
+
+    def read(_offset, _count):
+        found = next(ways)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    ahead = Ahead(read, 4)
+    with pytest.raises(OSError, match="lost"):
+        ahead.read(0, 4)
+    assert ahead.read(0, 4) == b"abcd"
+
+
+def test_a_folder_of_parts_behind_a_url_is_a_source(s3, pecli, tmp_path):
+    for k in range(3):
+        write_table(table(f"{ROPE},shard={k}/3"), f"s3://tables/parts/{k}.npz")
+    s3.put_object(Bucket="tables", Key="parts/_log/1.npz", Body=b"nothing")
+    s3.put_object(Bucket="tables", Key="parts/notes.txt", Body=b"nothing")
+    found = pecli("inspect", "s3://tables/parts/", "--verify", "--manifest", "parts.json")
+    assert found.returncode == 0, found.stderr
+    assert "whole and verified, 3 of 3 parts" in found.stdout
+    parts = json.loads((tmp_path / "parts.json").read_text())["parts"]
+    assert [part["path"] for part in parts] == ["0.npz", "1.npz", "2.npz"]
+    sent = s3.get_object(Bucket="tables", Key="parts/1.npz")["Body"].read()
+    assert (parts[1]["bytes"], parts[1]["sha256"]) == (len(sent), hashlib.sha256(sent).hexdigest())
+    assert pecli("convert", "s3://tables/parts/", "-q", "-o", "whole.h5").returncode == 0
+    assert pecli("compare", "whole.h5", ROPE).returncode == 0
+    assert pecli("compare", "s3://tables/parts/", ROPE).returncode == 0
+    s3.delete_object(Bucket="tables", Key="parts/1.npz")
+    lacks = pecli("convert", "s3://tables/parts/", "-o", "other.h5")
+    assert (lacks.returncode, "lacks part 1 of 3" in lacks.stderr) == (2, True), lacks.stderr
+    write_table(table("rope:dim=32,len=3000,shard=1/3"), "s3://tables/parts/1.npz")
+    strange = pecli("convert", "s3://tables/parts/", "-o", "other.h5")
+    assert (strange.returncode, "1.npz, which does not belong" in strange.stderr) == (2, True), strange.stderr
+    none = pecli("inspect", "s3://tables/nothing/", "--verify")
+    assert (none.returncode, none.stderr.count("\n"), "does not exist" in none.stderr) == (2, 1, True), none.stderr
+    assert not (tmp_path / "other.h5").exists()
+
+
+def test_stores_behind_a_url_are_parts_too(s3):
+    need("zarr")
+    for k in range(2):
+        write_table(table(f"alibi:heads=2,len=64,shard={k}/2"), f"s3://tables/parts/{k}.zarr")
+    found = verify_folder("s3://tables/parts/")
+    assert found.good, found.findings
 
 
 def test_reading_goes_on_over_a_line_that_is_cut_with_a_word(files, tmp_path, monkeypatch):

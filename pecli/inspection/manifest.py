@@ -8,8 +8,11 @@ import os
 from typing import Any
 
 from pecli.errors import BadFile
+from pecli.formats import is_store
+from pecli.formats.common.remote import RemoteFile
 from pecli.formats.common.safe import open_output
 from pecli.inspection.verification import Folder
+from pecli.numbers.urls import is_url, shown
 from pecli.sources.parts import shard_of
 from pecli.version import __version__
 
@@ -35,7 +38,7 @@ def write_manifest(found: Folder, path: str) -> None:
     for part in found.parts:
         _, index, _ = shard_of(part.recipe or "")
         size, digest = _hashed(part.path)
-        name = os.path.relpath(part.path, found.path)
+        name = part.path.removeprefix(found.path) if is_url(found.path) else os.path.relpath(part.path, found.path)
         parts.append({"part": index, "path": name, "bytes": size, "sha256": digest, "values": _values(part)})
     parts.sort(key=lambda entry: int(str(entry["part"])))
     facts = {"recipe": found.recipe, "count": found.count, "pecli_version": __version__, "parts": parts}
@@ -50,6 +53,8 @@ def _values(part: Any) -> int | None:
 def _hashed(path: str) -> tuple[int, str]:
     """Return the bytes of a file, or of the files of a store, and their hash."""
     digest = hashlib.sha256()
+    if is_url(path):
+        return _fetched(digest, path), digest.hexdigest()
     if not os.path.isdir(path):
         return _update(digest, path), digest.hexdigest()
     size = 0
@@ -59,6 +64,15 @@ def _hashed(path: str) -> tuple[int, str]:
         digest.update(count.to_bytes(8, "little"))
         size += count
     return size, digest.hexdigest()
+
+
+def _fetched(digest: Any, url: str) -> int:
+    if is_store(url):
+        raise BadFile(shown(url), "is a store behind a URL, of which no manifest is made: name a folder of files")
+    file = RemoteFile(url)
+    for offset in range(0, file.size, PIECE):
+        digest.update(file.read(offset, min(PIECE, file.size - offset)))
+    return file.size
 
 
 def _update(digest: Any, path: str) -> int:

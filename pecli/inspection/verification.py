@@ -16,7 +16,8 @@ from pecli.diagnosis.diagnosis import compare
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.positions import Positions
-from pecli.sources.parts import files_of, shard_of
+from pecli.sources.listing import files_of
+from pecli.sources.parts import shard_of
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 

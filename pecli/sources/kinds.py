@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 
 from pecli.encodings import CATALOGUE
+from pecli.numbers.urls import is_url
 
 LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
 CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}
@@ -27,10 +28,15 @@ def kind_of(text: str) -> Kind:
     """Return what a text names; a file need not exist.
 
     A word that is an encoding's name, before any colon, is a recipe; ``./name``
-    is a file of that name.  A config is a JSON object with keys that models have.
+    is a file of that name.  A config is a JSON object with keys that models have.  Behind a URL a folder is what ends
+    with a slash, and no store: whoever only asks what a word means waits for no server.
     """
     if text.partition(":")[0] in CATALOGUE:
         return Kind.RECIPE
+    if is_url(text):
+        from pecli.formats import is_store
+
+        return Kind.FOLDER if text.endswith("/") and not is_store(text) else Kind.FILE
     path = Path(text)
     if path.is_dir() or is_pattern(text):
         from pecli.formats import is_store

@@ -7,14 +7,12 @@ array of it, ``path::name[100:110]`` some of its rows.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
@@ -22,6 +20,7 @@ from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.text import shorten
 from pecli.sources.kinds import Kind, kind_of
+from pecli.sources.listing import files_of
 from pecli.tables.selection import View
 
 if TYPE_CHECKING:
@@ -31,37 +30,6 @@ if TYPE_CHECKING:
 
 JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)
-
-
-def files_of(text: str) -> list[str]:
-    """Return the files of a folder, its folders and so on, or of a pattern, that may be tables, 2 before 10.
-
-    As in datasets, what begins with a dot or an underscore is none of them.
-
-    Raises
-    ------
-    BadFile
-        If the folder cannot be read.
-    """
-    from pecli.formats import WRITTEN
-
-    known = [form for form in WRITTEN.values() if form.reader is not None]
-    suffixes = {suffix for form in known for suffix in form.suffixes}
-    stores = tuple(suffix for form in known if form.many for suffix in form.suffixes)
-    try:
-        root = Path(text)
-        found = [p for p in root.rglob("*") if not any(part[0] in "._" for part in p.relative_to(root).parts)]
-        found = [p for p in found if not any(part.endswith(stores) for part in p.relative_to(root).parts[:-1])]
-        if not root.is_dir():
-            found = [Path(name) for name in glob.glob(text, recursive=True)]
-    except OSError as error:
-        raise BadFile(text, f"cannot be read: {error.strerror}") from error
-    return [str(p) for p in sorted(found, key=lambda p: _natural(str(p))) if p.suffix.lower() in suffixes]
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return a key that sorts part-2 before part-10."""
-    return [(1, int(word), "") if word.isdigit() else (0, 0, word) for word in re.split(r"(\d+)", name)]
 
 
 def open_path(text: str) -> Tabular:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, WriteFailed
+from pecli.formats.common.ahead import Ahead
 from pecli.formats.common.input import HEAD_BYTES, InputFile
 from pecli.formats.common.output import Output
 from pecli.formats.common.safe import Need
@@ -77,13 +78,17 @@ class RemoteFile:
     def __init__(self, url: str) -> None:
         self.name = shown(url)
         self._system, self._path = system_of(url)
-        self.size = tried(self.name, lambda: self._system.info(self._path))["size"]
-        if self.size is None:
+        size = tried(self.name, lambda: self._system.info(self._path))["size"]
+        if size is None:
             raise BadFile(self.name, "comes from a server that does not say its size: download it first")
+        self.size: int = size
+        self._ahead = Ahead(self._fetch, self.size)
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes at `offset`."""
+        return bytes(self._ahead.read(offset, count))
 
+    def _fetch(self, offset: int, count: int) -> bytes:
         def fetch() -> bytes:
             data: bytes = self._system.cat_file(self._path, start=offset, end=offset + count)
             if len(data) > count:
@@ -92,7 +97,7 @@ class RemoteFile:
                 raise EOFError("the answer ended early")
             return data
 
-        return tried(self.name, fetch) if count else b""
+        return tried(self.name, fetch)
 
 
 @contextlib.contextmanager
@@ -173,6 +178,23 @@ def check_empty(url: str) -> None:
         if system.exists(path):
             rule = "exists: a store of many objects is not replaced, so remove it, or name another"
             raise WriteFailed(shown(url), rule)
+
+
+def names_below(url: str) -> list[str]:
+    """Return the names of all that lies in a folder and its folders, each from the folder on.
+
+    Raises
+    ------
+    BadFile
+        If there is nothing, or its server does not say.
+    """
+    system, path = system_of(url)
+    root = path.rstrip("/") + "/"
+    system.invalidate_cache()
+    found = tried(shown(url), lambda: system.find(path))
+    if not found:
+        raise BadFile(shown(url), "does not exist: check the name")
+    return [name.removeprefix(root) for name in found if name.startswith(root)]
 
 
 def delete(url: str) -> None:

@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array
+from pecli.formats.common.ahead import Ahead
 from pecli.formats.common.facts import plain, texts
 from pecli.formats.common.input import InputFile, reading
 from pecli.formats.common.scales import POSITIONS
 from pecli.formats.common.stored import StoredTable, boxes, dtype_name, safe_shape, stored_array
 from pecli.formats.zarr.stores import store_at
 from pecli.numbers.limits import limit, size_text
+from pecli.numbers.types import raw_bytes, storage
 from pecli.numbers.urls import is_url
 
 if TYPE_CHECKING:
     import zarr
 
 LARGEST_CHUNK = 256 << 20
+LARGEST_PIECE = 16 << 20  # bytes of an object that is fetched whole, where a part of it is wanted
 MOST_DIMENSIONS = 32
 
 
@@ -43,18 +46,49 @@ class ZarrTable(StoredTable):
             root = zarr.open_group(store_at(source.path, read_only=True), mode="r")
             facts = dict(root.attrs)
         self._held: dict[str, zarr.Array[Any]] = {}
+        self._ahead: dict[str, Ahead] = {}
         arrays = []
         for name, held in _arrays(source, root, facts.pop("pecli_arrays", None)):
             array = _described(source, name, held)
             if array is not None:
                 self._held[name] = held
                 arrays.append(array)
+                if is_url(source.path):
+                    self._read_ahead(array, held.shards or held.chunks)
         metadata = {plain(key): plain(value) for key, value in texts(facts).items()}
         super().__init__(source, "zarr", arrays, metadata.pop("pecli_recipe", None), metadata)
         self.take_scales(POSITIONS, [a.name for a in arrays if a.axes == (a.name,)])
 
+    def _read_ahead(self, array: Array, part: tuple[int, ...]) -> None:
+        """Fetch objects whole, where consecutive rows stand in one: their index costs as long a way as they do."""
+        run = _run(array, part)
+        if not run:
+            return
+        rows, period = run
+        width = array.row_bytes
+
+        def span(offset: int) -> tuple[int, int]:
+            outer, row = divmod(offset // width, period)
+            first = row // rows * rows
+            return (outer * period + first) * width, (outer * period + min(first + rows, period)) * width
+
+        def read(offset: int, count: int) -> memoryview:
+            values = np.empty((count // width, *array.row_shape), storage(array.dtype))
+            self._fill(array, offset // width, (offset + count) // width, values)
+            return raw_bytes(values)
+
+        self._ahead[array.name] = Ahead(read, array.bytes, span)
+
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
+        ahead = self._ahead.get(array.name)
+        if ahead is None:
+            self._fill(array, start, stop, out)
+            return
+        data = ahead.read(start * array.row_bytes, (stop - start) * array.row_bytes)
+        out[...] = np.frombuffer(data, storage(array.dtype)).reshape(out.shape)
+
+    def _fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         held, at = self._held[array.name], 0
         rest = tuple(slice(0, size) for size in array.row_shape)
         for box in boxes(array.shape[: array.lead], start, stop):
@@ -72,6 +106,18 @@ class ZarrTable(StoredTable):
         out = np.empty(stop - start, keys.dtype)
         self.fill_array(keys, start, stop, out)
         return out
+
+
+def _run(array: Array, part: tuple[int, ...]) -> tuple[int, int] | None:
+    """Return how many rows follow one another in one object of such a shape, and after how many that begins anew."""
+    lead = array.shape[: array.lead]
+    axis = next((axis for axis, size in enumerate(part[: array.lead]) if size > 1), array.lead - 1)
+    whole = all(size >= of for size, of in zip(part[axis + 1 :], array.shape[axis + 1 :], strict=True))
+    if not lead or not whole or not array.row_bytes:
+        return None
+    inner = math.prod(lead[axis + 1 :])
+    rows = part[axis] * inner
+    return (rows, lead[axis] * inner) if rows * array.row_bytes <= LARGEST_PIECE else None
 
 
 def _arrays(source: InputFile, root: Any, names: object) -> list[tuple[str, Any]]:

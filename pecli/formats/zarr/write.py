@@ -24,7 +24,8 @@ from pecli.numbers.types import storage
 if TYPE_CHECKING:
     import zarr
 
-CHUNKS = 8  # of a shard
+CHUNKS = 4  # of a shard
+WRITERS = 4  # threads at most: the library holds three copies of a shard that it writes to a disk, five to a store
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -123,7 +124,7 @@ def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], optio
             options.progress(write_shard(table, shard, targets[shard.array], buffer))
 
     # within the library an interrupt would leave a write under way behind the deletion
-    apart(lambda: together(run, options.threads), lambda: stopped.append(True))
+    apart(lambda: together(run, min(WRITERS, options.threads)), lambda: stopped.append(True))
 
 
 def _finish(table: Numbered, path: str) -> None:
