@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick lowest frameworks readers reach exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test quick lowest frameworks readers reach scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -53,6 +53,14 @@ reach: ## Run, in an environment of its own, the tests of what needs extras
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,zarr,remote,dask]' mpmath pytest --group reach
 	build/reach/bin/python -m pytest -rs -W ignore $(REACH)
+
+MIB ?= 512
+
+scale: ## Write one table by every way, to a disk and to a store; verify it, and measure (MIB=512)
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
+	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/reach/bin/python -m pip install --quiet --editable '.[zarr,remote,dask]' --group scale
+	build/reach/bin/python -m tests.scale --mib $(MIB)
 
 lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyproject.toml admits
 	@for p in python3.11 $(PYTHONS); do \
