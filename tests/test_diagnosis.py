@@ -314,6 +314,19 @@ def test_a_file_with_a_recipe_is_expected_as_the_recipe_says(tmp_path):
     assert found[0] == "base 10000 where 500000 was expected"
 
 
+def test_powers_of_two_in_a_file_are_no_narrow_type(tmp_path):
+    write_table(Table.parse("alibi:heads=6,mask=causal,len=33"), tmp_path / "b.npz")
+    mine = Table.parse("alibi:heads=6,mask=causal,len=33,bias-max=4").read("bias")
+    assert reasons(tmp_path, {"bias": mine}, str(tmp_path / "b.npz")) == ["bias-max 4 where 8 was expected"]
+
+
+def test_one_bit_is_one_value_and_no_other_row(tmp_path):
+    bits = Table.parse("binary:dim=9,len=200").read("pe")
+    bits[91, 6] = 1 - bits[91, 6]
+    said = f"pe: one value differs, at pe[91, 6]: {bits[91, 6]:g} where {1 - bits[91, 6]:g} was expected"
+    assert reasons(tmp_path, {"pe": bits}, "binary:dim=9,len=200") == [said]
+
+
 def test_what_nobody_knows_is_said_to_be_unknown(tmp_path):
     noise = np.random.default_rng(4).standard_normal((200, 64)).astype(np.float32)
     found = reasons(tmp_path, {"pe": noise}, EXACT)

@@ -9,7 +9,7 @@ from pecli import Table, open_table
 from pecli.identification.identification import identify
 from pecli.measures.samples import take
 
-from . import unknown_tables
+from . import campaign_tables, unknown_tables
 from .golden_cases import values
 
 EVERY = unknown_tables.every()
@@ -270,3 +270,82 @@ def test_spoiled_rows_of_counts_bits_and_grids_are_counted(tmp_path):
     grid = Table.parse("sincos2d:dim=32,grid=6x8").read("pe")
     grid[17, 3] = np.nan
     assert any("one value differs, at [17, 3]" in note for note in identified(tmp_path, array=grid).notes)
+
+
+@pytest.mark.parametrize(
+    ("part", "rows", "start", "base"), [(0, 24, 50, 500000), (0, 385, 0, 54321), (1, 257, 0, 333), (1, 100, 1, 8888)]
+)
+def test_eight_bits_of_one_part_tell_the_base(tmp_path, part, rows, start, base):
+    p = start + np.arange(rows, dtype=np.float64)
+    values = campaign_tables.exact(unknown_tables.powers(base, 32, 32), p)[part]
+    found = identified(tmp_path, array=unknown_tables.bf16(values.astype(np.float32)))
+    assert f"base={base}," in found.recipe
+    assert found.equal == 1.0
+
+
+def in_pairs(w, p, how):
+    cos, sin = campaign_tables.computed(w, p, how)
+    return {"cos": cos, "sin": sin}
+
+
+@pytest.mark.parametrize(
+    ("how", "pairs", "rows", "base"),
+    [("bfloat16 positions", 64, 1024, 10000), ("bfloat16", 2, 257, 2.5e7), ("float16", 4, 1000, 100)],
+)
+def test_roundings_that_show_in_later_rows_are_named(tmp_path, how, pairs, rows, base):
+    """Early positions are exact in any type, and few pairs may follow many rules."""
+    w = unknown_tables.powers(base, max(pairs, 8), pairs)
+    w = np.concatenate([w, np.zeros(8 - pairs if pairs < 8 else 0)])
+    found = identified(tmp_path, **in_pairs(w, np.arange(rows, dtype=np.float64), how))
+    assert found.equal == 1.0
+    assert any(f"rounded to {how.split()[0]}" in note for note in found.notes)
+    low, high = map(float, found.ranges["base"])
+    assert low <= base <= high
+    assert f"base={base:.0f}," in found.recipe
+
+
+def test_frequencies_over_a_factor_are_positions_over_it(tmp_path):
+    w = unknown_tables.powers(1e6, 64, 64) / np.longdouble(2.5)
+    found = identified(tmp_path, **in_pairs(w, 7 + np.arange(48.0), "exponential"))
+    assert "base=1000000," in found.recipe
+    assert found.arithmetic == "float32"
+
+
+@pytest.mark.parametrize(
+    ("base", "start", "rows", "how", "dtype"),
+    [(1278804039.399741, 100, 193, "float32", "bfloat16"), (87745.99837557, 100, 193, "exact", "bfloat16"),
+     (500000.0, 0, 33, "exponential", "float16")],
+)  # fmt: skip
+def test_a_base_of_many_digits_is_one_of_a_range(tmp_path, base, start, rows, how, dtype):
+    """What only eight or eleven bits show may come from float32 angles too, and no long number is sure."""
+    made = in_pairs(unknown_tables.powers(base, 16, 16), start + np.arange(rows, dtype=np.float64), how)
+    found = identified(tmp_path, **{name: unknown_tables.narrow(v, dtype) for name, v in made.items()})
+    low, high = map(float, found.ranges["base"])
+    assert low <= base <= high
+    assert found.confidence == "likely" or base == 500000.0
+    assert "base=500000," in found.recipe or base != 500000.0
+
+
+def test_the_ends_of_a_range_give_the_same_values_and_what_lies_beyond_does_not(tmp_path):
+    p, w = 100 + np.arange(193.0), unknown_tables.powers(87746, 16, 16)
+    made = in_pairs(w, p, "bfloat16 positions")
+    found = identified(tmp_path, **{name: unknown_tables.bf16(v) for name, v in made.items()})
+    low, high = map(float, found.ranges["base"])
+    width = (high - low) / low
+    for base, same in ((low, True), (high, True), (low * (1 - width), False), (high * (1 + width), False)):
+        again = in_pairs(unknown_tables.powers(base, 16, 16), p, "bfloat16 positions")
+        assert all(np.array_equal(unknown_tables.bf16(again[k]), unknown_tables.bf16(made[k])) for k in made) is same
+
+
+def test_half_of_a_short_table_shows_what_the_rest_should_be(tmp_path):
+    table = Table.parse("sinusoidal:dim=32,len=33,base=10007").read("pe")
+    table[25:] = table[:8]
+    found = identified(tmp_path, array=table)
+    assert found.confidence == "likely"
+    assert any("in every row from 25 to 32" in note for note in found.notes)
+
+
+def test_slopes_are_proportions_in_double_precision_too(tmp_path):
+    m = np.array(unknown_tables.alibi_slopes(20))
+    found = identified(tmp_path, bias=-m[:, None] * np.abs(np.arange(-63, 64)))
+    assert found.recipe.startswith("alibi:heads=20,slopes=frameworks,bias-max=8")

@@ -118,9 +118,8 @@ class Case:
 
     @cached_property
     def grain(self) -> str:
-        """The type to which values at hand are rounded; the coarser of the two where the others are no real values."""
-        sides = [(self.here, self.mine), *(() if self.exact else [(self.there, self.expected)])]
-        return min((_grain(planes, lanes[0].dtype) for planes, lanes in sides), key=GRAINS.index)
+        """The type to which values at hand are rounded."""
+        return _grain(self.here, self.mine[0].dtype)
 
     @cached_property
     def narrowed(self) -> bool:

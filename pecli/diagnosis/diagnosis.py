@@ -120,8 +120,9 @@ def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None
     """Say which fault explains most: one that leaves nothing, the simplest first, else the one that leaves least."""
     tried = (_applied(case, candidate, whole) for candidate in followings(case))
     said = next((one for one in tried if one is not None), None)
+    orders = partial(reordered, case) if whole.unequal > 1 else tuple  # of one value, its place says more
     if said is not None:
-        return said if not said.left else _least(_applied(case, one, whole) for one in reordered(case)) or said
+        return said if not said.left else _least(_applied(case, one, whole) for one in orders()) or said
     rounding = _least(_applied(case, candidate, whole) for candidate in roundings(case))
     if rounding is not None and not rounding.left:
         return rounding
@@ -133,7 +134,7 @@ def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None
     ]
     said = _least((rounding, _best(case, faults, whole)))
     if said is None or said.left:
-        said = _least(_applied(case, one, whole) for one in reordered(case)) or said
+        said = _least(_applied(case, one, whole) for one in orders()) or said
     if said is None and table is not None:
         found = None if case.part else arithmetic(case, case.table, table, whole.unequal)
         if found is not None:

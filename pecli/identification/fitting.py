@@ -34,6 +34,7 @@ SETTLED = 1e-15
 ANY = ("base", "temperature")  # numbers that are chosen with many digits
 WIDTHS = (1.0, 4.0)  # standard errors, times three, in which a number is looked for where roundings add up
 TELLING = 5  # digits of a number that somebody would have chosen
+CHANCE = Decimal("0.001")  # of a number of so few digits in a range that says something
 MARGINS = (0.9999, 0.98, 0.5, 0.2)  # of a range, whose ends are computed to some digits
 
 
@@ -238,11 +239,15 @@ def near_ranges(guess: Guess, evidence: Evidence) -> dict[str, tuple[str, str]]:
 
 
 def wide(value: str, ends: tuple[str, str]) -> bool:
-    """Whether a range holds other numbers that somebody may have meant: of as few digits, or of five."""
+    """Whether a range holds other numbers that somebody may have meant: of as few digits, or of five.
+
+    Any range holds some short number: this one must be shorter than chance would have it.
+    """
     chosen = Decimal(value)
     unit = Decimal(1).scaleb(chosen.adjusted() - max(TELLING, digits(chosen) + 1) + 1)
     low, high = map(Decimal, ends)
-    return chosen - unit >= low or chosen + unit <= high
+    by_chance = (high - low) > CHANCE * Decimal(1).scaleb(chosen.adjusted() - digits(chosen) + 1)
+    return chosen - unit >= low or chosen + unit <= high or by_chance
 
 
 def said(ranges: Mapping[str, tuple[str, str]], words: str = "gives these values") -> tuple[str, ...]:

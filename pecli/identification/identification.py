@@ -14,7 +14,7 @@ from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import identify_vector
-from pecli.identification.verdict import DIGIT, UNKNOWN, Identification, long, verdict, verdict_of_arithmetic
+from pecli.identification.verdict import UNKNOWN, Identification, long, verdict, verdict_of_arithmetic, worth
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
@@ -31,6 +31,7 @@ LEVEL = list(LEVELS)
 MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 8  # rows and columns of one
+LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
 BESIDE = 512  # rows of further arrays that an encoding looks at
@@ -73,7 +74,7 @@ def _identified(
 ) -> tuple[Identification, tuple[str, ...]]:
     """Return what a table is as it stands, and its statistics where that is unknown.
 
-    `plainly`: by all its rows together, at equal distance.
+    `plainly`: by all its rows together, or the first ones, at equal distance.
     """
     best = UNKNOWN
     told: tuple[str, ...] = ()
@@ -85,6 +86,9 @@ def _identified(
         known = sample.positions if positions is None else positions
         if plainly:
             found = _by(Evidence(sample, beside))
+            head = slice(0, HEAD) if len(sample.planes[0].values) >= 2 * HEAD else None
+            if found.confidence == "unknown" and head is not None:
+                found = _by(Evidence(sample, beside, window=head))
         elif evenly_spaced(known):
             found = identify_evidence(Evidence(sample, beside))
             if found.confidence == "unknown":
@@ -124,10 +128,15 @@ def identify_evidence(evidence: Evidence) -> Identification:
     best = UNKNOWN
     for sample in _grains(evidence):
         for window in (None, *_windows(evidence)):
-            best = _by(replace(evidence, sample=sample, window=window))
-            if best.confidence != "unknown":
+            best = max((best, _by(replace(evidence, sample=sample, window=window))), key=_rank)
+            if best.confidence != "unknown" and not _far_fetched(best):
                 return best
     return best
+
+
+def _far_fetched(found: Identification) -> bool:
+    """Whether some rows alone may show a shorter base."""
+    return found.equal != 1.0 and found.guess is not None and "base" in found.guess.free and long(found.guess)
 
 
 def _grains(evidence: Evidence) -> Iterator[Sample]:
@@ -151,6 +160,8 @@ def _windows(evidence: Evidence) -> Iterator[slice]:
             yield from (slice(0, HEAD), slice(rows - HEAD, rows))
         if rows >= HEAD // 2:
             yield from (slice(0, HEAD // 4), slice(rows // 2, rows // 2 + HEAD // 4))
+        elif rows >= LEAST_HALVED:
+            yield from (slice(0, rows // 2), slice(rows - rows // 2, rows))
 
 
 def _by(evidence: Evidence) -> Identification:
@@ -166,12 +177,11 @@ def _by(evidence: Evidence) -> Identification:
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
         found = _with_aliases(verdict(exact[0], evidence), exact)
-        if "base" not in exact[0].guess.free or not long(exact[0].guess):
+        all_equal = found.equal is None or found.equal == 1.0
+        if all_equal and not ("base" in exact[0].guess.free and long(exact[0].guess)):
             return found
-        ways = [
-            verdict_of_arithmetic(trial, evidence) for trial in _likely(trials, most)
-        ]  # before numbers that happen to fit
-        return max((found, *ways), key=_rank)
+        ways = (way for trial in _likely(trials, most) for way in _computed(trial, evidence))
+        return max((found, *ways), key=_rank)  # before numbers that happen to fit
     return _best_of(_likely(trials, most), evidence)
 
 
@@ -181,12 +191,17 @@ def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
     for trial in trials:
         if best.equal == 1.0 and best.guess is not None and best.guess.cost <= trial.guess.cost:
             continue  # no other is worth more
-        near, ways = verdict(trial, evidence, ranged=False), [verdict_of_arithmetic(trial, evidence)]
-        if evidence.window is not None:  # what a narrow type does to positions shows in later rows
-            ways.append(verdict_of_arithmetic(trial, replace(evidence, window=None)))
-        found = max((best, near, *ways), key=_rank)
+        near = verdict(trial, evidence, ranged=False)
+        found = max((best, near, *_computed(trial, evidence)), key=_rank)
         best, nearly = found, nearly if found is best else trial if found is near else None
     return best if nearly is None else verdict(nearly, evidence)
+
+
+def _computed(trial: Trial, evidence: Evidence) -> Iterator[Identification]:
+    """Yield what a guess is worth with roundings; by all rows too, whose later ones show those of positions."""
+    yield verdict_of_arithmetic(trial, evidence)
+    if evidence.window is not None:
+        yield verdict_of_arithmetic(trial, replace(evidence, window=None))
 
 
 def _likely(trials: list[Trial], most: int) -> list[Trial]:
@@ -214,7 +229,7 @@ def _rank(found: Identification) -> tuple[bool, float, float, int]:
     """Return what makes one verdict better than another: how many values, how few digits, and how sure."""
     cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
     equal = float(sure == 2) if found.equal is None else found.equal
-    return sure > 0, equal - DIGIT * (equal < 1) * cost, -cost, sure
+    return sure > 0, equal - worth(equal, sure=sure == 2) * cost, -cost, sure
 
 
 def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:

@@ -12,7 +12,7 @@ from pecli.declare.plan import Waves
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.identification.computed import between, exponents_of
+from pecli.identification.bases import between, exponents_of
 from pecli.identification.fitting import said, wide
 from pecli.identification.verdict import UNKNOWN, Identification
 from pecli.measures.arithmetics import spacing

@@ -11,7 +11,8 @@ from pecli.comparison.compare import compare_lanes
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
-from pecli.identification.computed import Workings, ends_of, explained, refined
+from pecli.identification.bases import Bases
+from pecli.identification.computed import Workings, explained
 from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide
 from pecli.identification.places import differences
 from pecli.identification.trial import Trial, make
@@ -26,6 +27,7 @@ INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others
 SPOILED = 8.0  # units by which a spoiled value is off at least; other numbers of a recipe leave less
 NEARLY = 0.9  # share of equal values that rounded parameters leave
 DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
+ROUGH_DIGIT = 5e-3  # the same where few values are equal, and chance moves many
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
 
@@ -179,13 +181,10 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     best = explained(trial.guess, evidence)
     if best is None:
         return UNKNOWN
-    found: list[Explanation] = [(trial.guess, best, *ends_of(trial.guess, best))]
-    tried = {chosen(trial.guess, "base")} if "base" in trial.guess.free else set()
-    for other, span, all_of_it in refined(trial.guess, best):
-        if chosen(other, "base") in tried:  # the narrowest range of it came first
-            continue
-        tried.add(chosen(other, "base"))
-        how = explained(other, evidence)
+    bases = Bases(trial.guess, best)
+    found: list[Explanation] = [(trial.guess, best, *bases.ends())]
+    for other, span, all_of_it in bases.refined():
+        how = explained(other, evidence) if chosen(other, "base") != chosen(trial.guess, "base") else None
         if how is not None:
             found.append((other, how, span, all_of_it))
     guess, best, ends, every = max(found, key=_merit)
@@ -198,7 +197,8 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     name, equal = best.how.name, 1 - wrong / max(count, 1)
     if wrong:
         notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
-    ends = ends if every or wrong else None
+    verified = None if wrong else Bases(guess, best).verified(evidence)
+    ends = verified or (ends if every or wrong else None)
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
@@ -209,7 +209,15 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
 def _merit(found: Explanation) -> tuple[float, float]:
     """Return what makes one explanation better: how many values it gives, a few for each digit, and fewer digits."""
     guess, workings, *_ = found
-    return workings.how.equal - DIGIT * (workings.how.equal < 1) * guess.cost, -guess.cost
+    equal = workings.how.equal
+    return equal - worth(
+        equal, sure=equal == 1 and not ("base" in guess.free and long(guess))
+    ) * guess.cost, -guess.cost
+
+
+def worth(equal: float, *, sure: bool) -> float:
+    """Return the share of the values that a digit must explain where a share is equal: none where all is settled."""
+    return 0.0 if sure else DIGIT if equal > NEARLY else ROUGH_DIGIT
 
 
 def long(guess: Guess) -> bool:

@@ -92,6 +92,17 @@ class Arithmetic:
             said.append(f"values {how} {self.grain}")
         return "; ".join(said) or "computed in float64"
 
+    def in_float32(self) -> Arithmetic:
+        """Return the same with frequencies, positions and angles in float32."""
+        return replace(self, frequencies="float32", positions="float32", angles="float32",
+                       used=rounded(self.exact, "float32"))  # fmt: skip
+
+    def shifted(self, exponents: Floats, log: float) -> Arithmetic:
+        """Return the same of another base, by its logarithm; `exponents` say by which power each frequency falls."""
+        exact = self.exact * np.exp(-exponents * log)
+        single = exact if self.frequencies == "float64" else rounded(exact, "float32")
+        return replace(self, exact=exact, used=rounded(single, self.frequencies))
+
     def angles_at(self, positions: Floats) -> Floats:
         """Return the angles of positions, (n, m), with these roundings."""
         with np.errstate(invalid="ignore", over="ignore"):  # a position may exceed what a narrow type holds

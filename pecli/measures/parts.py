@@ -22,6 +22,8 @@ FAR = 1.2  # radians before a quarter of a turn, up to which an angle is read of
 TELLING = 0.1  # relative error of a step that says something
 SURE = 0.05  # radians a row above which a column's step can be told from its curvature
 QUARTER = np.pi / 2
+LEAST_ROWS = 16  # by which steps are fitted
+FOLLOWED = 0.5  # radians that a column may be off by at the last of some rows to be fitted to them
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Lone:
     pairs : int
     measured : Measured
         The steps of its columns, of the fast ones.
-    phases : (m,) float64, optional
-        Their angles in row 0; None where this is position 0.
+    phases, blurs : (m,) float64, optional
+        Their angles in row 0, and what these may be off by; None where this is position 0.
     """
 
     part: str
@@ -45,17 +47,18 @@ class Lone:
     pairs: int
     measured: Measured
     phases: Floats | None = None
+    blurs: Floats | None = None
 
     def start(self, w: Floats) -> int | None:
         """Return the position of row 0 for frequencies in radians a row, whole; None where no position has its phases.
 
         Only the fast pairs are asked: the first of `w`.
         """
-        if self.phases is None:
+        if self.phases is None or self.blurs is None:
             return 0
         errors = 2 * self.measured.errors + 1e-12
-        chain, _ = first_row(w[: len(errors)], self.phases, errors)
-        errors = errors * (1 + abs(chain))  # so many rows of what a step may be off by
+        chain, _ = first_row(w[: len(errors)], self.phases, errors + self.blurs)
+        errors = errors * (1 + abs(chain)) + self.blurs  # so many rows of what a step may be off by
         found = position_of(w[: len(errors)], self.phases, errors, chain, "exact")
         return None if found is None or abs(found[0] - round(found[0])) > 0.25 else round(found[0])
 
@@ -71,8 +74,8 @@ def lone_parts(values: Floats, resolution: float) -> Iterator[Lone]:
             columns = values[left]
             pairs = columns.shape[1]
             if part is None:
-                for name, measured, phases in _anywhere(columns, resolution):
-                    yield Lone(name, layout, pairs, measured, phases)
+                for name, measured, phases, blurs in _anywhere(columns, resolution):
+                    yield Lone(name, layout, pairs, measured, phases, blurs)
             elif (steps := _steps(columns, part, resolution)) is not None:
                 yield Lone(part, layout, pairs, steps)
             return
@@ -109,7 +112,7 @@ def fastest_steps(values: Floats, resolution: float) -> list[tuple[float, float]
     return [(float(np.log(steps[first] / steps[best])), float(2 * (errors[first] + errors[best])))]
 
 
-def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured, Floats]]:
+def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured, Floats, Floats]]:
     """Yield the fast columns' steps and first angles, as cosines and as sines: the next row gives the other part."""
     steps, _ = _curvature(values, resolution)
     count = len(steps) if (steps >= SURE).all() else int((steps >= SURE).argmin())
@@ -126,9 +129,39 @@ def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured
         if (rhythm.steps <= 0).any():
             return
         steps = rhythm.steps
-    measured = Measured(steps, 4 * rhythm.errors + 1e-16, float(values.shape[1]))
-    for name, phases in (("cos", rhythm.phases), ("sin", rhythm.phases + QUARTER)):
-        yield name, measured, phases
+    steps, first, errors, blurs = _fitted(x, steps, rhythm.phases, 4 * rhythm.errors, resolution, placed=False)
+    measured = Measured(steps, errors + 1e-16, float(values.shape[1]))
+    for name, phases in (("cos", first), ("sin", first + QUARTER)):
+        yield name, measured, phases, blurs
+
+
+def _fitted(
+    values: Floats, steps: Floats, phases: Floats, errors: Floats, resolution: float, *, placed: bool = True
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return steps and first angles of cosines, and the errors of both, by least squares over ever more rows.
+
+    As many as the steps are sure enough for; `placed`: the first angles are known.
+    """
+    count = len(values)
+    steps, phases, errors, blurs = steps.copy(), phases.copy(), errors.copy(), errors * count
+    for rows in sorted({*(2**k for k in range(3, count.bit_length())), count} if count >= LEAST_ROWS else ()):
+        k = np.arange(rows, dtype=np.float64)[:, None]
+        sure = np.flatnonzero(rows * errors < FOLLOWED)
+        angles = phases[sure] + k * steps[sure]
+        rest, slope = values[:rows, sure] - np.cos(angles), -np.sin(angles)
+        middle = (slope**2 * k).sum(axis=0) / (slope**2).sum(axis=0) if not placed else 0.0
+        lever = slope * (k - middle)
+        total = (lever**2).sum(axis=0)
+        turned = (rest * lever).sum(axis=0) / total
+        left = 2 * resolution / np.sqrt(total)
+        good = np.isfinite(turned) & (np.abs(turned) * rows < FOLLOWED) & (left < errors[sure])
+        if not placed:
+            energy = (slope**2).sum(axis=0)
+            phases[sure[good]] += ((rest * slope).sum(axis=0) / energy - middle * turned)[good]
+            blurs[sure[good]] = (2 * resolution * np.sqrt(1 / energy + middle**2 / total))[good]
+        steps[sure[good]] += turned[good]
+        errors[sure[good]] = left[good]
+    return steps, phases, errors, blurs
 
 
 def _steps(values: Floats, part: str, resolution: float) -> Measured | None:
@@ -145,6 +178,7 @@ def _steps(values: Floats, part: str, resolution: float) -> Measured | None:
         last = max((int(far[0]) if len(far) else rows - 1) - 1, 0)
         error = resolution * abs(values[last + 1, i]) / max(slopes[last, i], 1e-300) / (last + 1)
         steps[i], errors[i] = angles[last, i] / (last + 1), error
+    steps, _, errors, _ = _fitted(values, steps, np.full(m, 0.0 if part == "cos" else -QUARTER), errors, resolution)
     told = np.isfinite(steps) & (steps > 0) & (errors < TELLING * steps)
     count = m if told.all() else int(told.argmin())
     return Measured(steps[:count], 2 * errors[:count] + 1e-16, float(m)) if count > 1 else None

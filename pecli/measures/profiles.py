@@ -128,6 +128,7 @@ def proportional(values: Floats, at: NDArray[np.int64], resolution: float) -> Fl
         return None
     weights = at.astype(np.float64)  # the largest values say most, and several of them average their roundings
     slopes: Floats = (values @ weights) / (weights @ weights)
+    slopes = slopes + (values - slopes[:, None] * weights) @ weights / (weights @ weights)  # what the sum itself lost
     gap = np.abs(values - slopes[:, None] * at)
     allowed = LOOSE * resolution * np.abs(slopes[:, None] * at) + 1e-300
     return slopes if (gap <= allowed).all() and slopes.any() else None

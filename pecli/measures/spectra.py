@@ -169,7 +169,10 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
         top = float(weights @ rest / weights.sum())
         for step, cost in steps_near(top, float(measured.errors.min()) * width):
             found.setdefault((base, step), cost)
-    for step, cost in {step: cost for (_, step), cost in found.items()}.items() or [(Fraction(1), 0.0)]:
+    steps = {step: cost for (_, step), cost in found.items()}
+    if not steps or abs(measured.logs[0]) <= measured.errors[0]:
+        steps[Fraction(1)] = 0.0
+    for step, cost in steps.items():
         common = _allowed(measured, half, i, step)
         if common is not None:
             found.setdefault((common, step), cost)

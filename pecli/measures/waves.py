@@ -150,23 +150,38 @@ def explain(reading: Reading, grain: str, rule: Rule, *, around: bool = False) -
                 continue
             found = False
             spectra = list(_around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule))
-            ways = _sharper(reading, lines, level, rule, spectra) if level in NARROW else []
-            for spectrum, used in ways or _cheapest((s, None) for s in spectra):
-                own = replace(lines, steps=_with_turns(lines, spectrum)) if around else lines
-                given = [rounded(spectrum.frequencies, level), None] if level in NARROW and used is None else [used]
-                waves = (
-                    _placed(reading, rhythm, own, spectrum, level, used, far=bool(ways) or used is None)
-                    for used in given
-                )
-                wave = next((wave for wave in waves if wave is not None), None)
-                if wave is not None:
+            sharper = _sharper(reading, lines, level, rule, spectra) if level in NARROW else []
+            for ways in (sharper, _cheapest((spectrum, None) for spectrum in spectra)):
+                for wave in _each_placed(reading, rhythm, lines, level, ways, around=around, far=ways is sharper):
                     found = True
                     yield wave
+                if found:
+                    break
             settled = settled or (found and level not in NARROW)
             if found and level != "float16":  # what fits either narrow type may be of the other
                 break
         if settled and turning >= TELLING:
             return
+
+
+def _each_placed(
+    reading: Reading,
+    rhythm: Rhythm,
+    lines: Lines,
+    level: str,
+    ways: list[tuple[Spectrum, Floats | None]],
+    *,
+    around: bool,
+    far: bool,
+) -> Iterator[Wave]:
+    """Yield the waves of rules whose first position is found."""
+    for spectrum, used in ways:
+        own = replace(lines, steps=_with_turns(lines, spectrum)) if around else lines
+        given = [rounded(spectrum.frequencies, level), None] if level in NARROW and used is None else [used]
+        waves = (_placed(reading, rhythm, own, spectrum, level, used, far=far or used is None) for used in given)
+        wave = next((wave for wave in waves if wave is not None), None)
+        if wave is not None:
+            yield wave
 
 
 def _ruled(reading: Reading, lines: Lines, level: str, rule: Rule) -> Iterator[Spectrum]:
@@ -242,6 +257,8 @@ def underflowed(wave: Wave) -> bool:
     following = w[-1] * (w[-1] / w[-2])
     positions = wave.positions()
     span, last = float(np.ptp(positions)), float(np.abs(positions).max())
+    if wave.level in NARROW and not rounded(np.array(following * abs(float(wave.step))), "float16"):
+        return True
     return bool(following * span < 4 * wave.resolution * min(1.0, following * last) or following * last < 2.0**-24)
 
 

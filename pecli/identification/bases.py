@@ -1,0 +1,248 @@
+"""Bases that rounded frequencies and values may come from: which ones, from where to where, and the shortest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+
+from pecli.declare.guess import Guess
+from pecli.declare.plan import Waves
+from pecli.errors import PecliError
+from pecli.identification.computed import Workings
+from pecli.identification.trial import make
+from pecli.measures.arithmetics import ROUNDED, spacing, spread_rows
+from pecli.measures.evidence import Evidence
+from pecli.measures.samples import Floats, rounded
+from pecli.measures.waves import NARROW
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
+
+NUDGE = 2.0**-20  # relative change of a base, whose effect is measured
+NONE = 1e-6  # of a power: that of no base
+FARTHEST = 1.0  # logarithm by which a base may be off
+TURNED = 2 * 2.0**-24  # roundings of an angle in float32, of its size
+OUTLYING = 8.0  # half units, or usual differences, beyond which a value is spoiled
+OVERLAP = 0.9  # share of the pairs whose frequencies must allow a base: a value spoiled, and one is off
+LEAST_STEP = 2.0**-44  # of a base's logarithm: a smaller one changes no digit that is printed
+HALVINGS = 10  # of the last step
+MARGINS = (1.0, 0.98, 0.5, 0.2)  # of a range that was found by some rows
+SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
+
+
+@dataclass(frozen=True)
+class Bases:
+    """The bases that the values of a guess may come from, by the arithmetic that explains them."""
+
+    guess: Guess
+    found: Workings
+
+    @cached_property
+    def given(self) -> float:
+        """The base of the guess."""
+        return float(self.guess.keys.get("base", "10000"))
+
+    @cached_property
+    def exponents(self) -> Floats | None:
+        """By which power of the base each frequency falls; None where it is none that was fitted."""
+        exact = self.found.how.exact / self.found.share
+        return exponents_of(self.guess, exact, self.given) if "base" in self.guess.free else None
+
+    @cached_property
+    def fits(self) -> list[tuple[float, float, bool]]:
+        """Ends of the bases that fit all values, and whether all between are as good."""
+        if self.exponents is None:
+            return []
+        fits, how = list(_fitted(self.found, self.given, self.exponents)), self.found.how
+        if how.name == "float64" and how.grain in NARROW:  # which hides what float32 does to an angle
+            fits.extend(_fitted(replace(self.found, how=how.in_float32()), self.given, self.exponents))
+        return fits
+
+    def refined(self) -> Iterator[tuple[Guess, tuple[str, str], bool]]:
+        """Yield the guess with other bases, their range, and whether all in it are as good."""
+        seen = set()
+        for low, high, every in self._intervals():
+            guess = _with_base(self.guess, low, high)
+            if guess.keys["base"] not in seen:  # the narrowest range of it came first
+                seen.add(guess.keys["base"])
+                yield guess, _text(low, high), every
+
+    def ends(self) -> tuple[tuple[str, str] | None, bool]:
+        """Return from where to where the values would be the same, and whether all between; None if unknown."""
+        base = self.given
+        holding = (((low, high), every) for low, high, every in self._intervals(base) if low <= base <= high)
+        ends, every = next(holding, (None, True))
+        return _text(*ends) if ends else None, every
+
+    def _intervals(self, base: float | None = None) -> Iterator[tuple[float, float, bool]]:
+        """Yield ends of bases, and whether all values between are as good, the frequencies' first where they show."""
+        if self.exponents is None:
+            return
+        if self.found.how.frequencies in NARROW or self.found.how.grain not in NARROW:
+            for ends in _bounds(self.found, self.exponents, self.given, base):
+                yield *ends, True
+        yield from self.fits
+
+    def verified(self, evidence: Evidence) -> tuple[str, str] | None:
+        """Return a range from end to end of which the arithmetic gives the same values; None if not to be had.
+
+        Both ends are looked for from the base outwards; what stays the same at an end does on the way to it.
+        """
+        found, exponents = self.found, self.exponents
+        if exponents is None or not np.array_equal(found.how.used, found.how.shifted(exponents, 0.0).used):
+            return None
+        rows, (cos, sin) = spread_rows(len(found.positions)), found.parts
+
+        def same(log: float) -> bool:
+            made = found.how.shifted(exponents, log).compute(found.positions[rows])
+            return all(np.array_equal(a, b[rows]) for a, b in zip(made, (cos, sin), strict=True))
+
+        def everywhere(log: float) -> bool:
+            return not replace(found, how=found.how.shifted(exponents, log)).over_all(evidence)[0]
+
+        ends = [_farthest(same, side) for side in (-1.0, 1.0)]
+        ends = [next((share * end for share in MARGINS if everywhere(share * end)), 0.0) for end in ends]
+        return _text(*(self.given * float(np.exp(end)) for end in ends)) if ends[0] < ends[1] else None
+
+
+def _text(low: float, high: float) -> tuple[str, str]:
+    return f"{low:.12g}", f"{high:.12g}"
+
+
+def exponents_of(guess: Guess, exact: Floats, base: float) -> Floats | None:
+    """Return by which power of the base each frequency falls, those of pairs that rest 0; None where all rest."""
+    other = replace(guess, keys={**guess.keys, "base": number_text(Decimal(repr(base * (1 + NUDGE))))})
+    try:
+        plan = make(other, "float64").plan
+    except PecliError:
+        return None
+    moved = np.array([float(w) for w in plan.frequencies])[: len(exact)] if isinstance(plan, Waves) else exact
+    told = (exact > 0) & (moved > 0)
+    exponents = np.zeros(len(exact))
+    exponents[told] = -np.log(moved[told] / exact[told]) / np.log1p(NUDGE)
+    exponents[np.abs(exponents) < NONE] = 0.0
+    return exponents if exponents.any() else None
+
+
+def _bounds(
+    found: Workings, exponents: Floats, given: float, base: float | None = None
+) -> Iterator[tuple[float, float]]:
+    """Yield bases from which to which rounded frequencies are as they are, exactly or within a power's errors.
+
+    If a base is asked for, those that hold it.
+    """
+    narrow = found.how.frequencies if found.how.frequencies in NARROW else "bfloat16"
+    shown = [(_second_row(found, narrow), narrow), (found.how.used, found.how.frequencies)]
+    if found.how.frequencies in NARROW and base is None:
+        shown.append((found.nearest(), found.how.frequencies))
+    for used, kind in shown:
+        if used is None or kind == "float64":
+            continue
+        unit = spacing(used, kind)
+        slacks = SLACKS[: 2 if kind in NARROW else None]
+        for slack, most in (*((slack, 1.0) for slack in slacks), *((slack, OVERLAP) for slack in slacks)):
+            ends = between(given, found.how.exact, exponents, used, slack * unit, most)
+            if ends[0] <= (ends[1] if base is None else base) <= ends[1]:
+                yield ends
+                break
+
+
+def between(
+    base: float, exact: Floats, exponents: Floats, used: Floats, loose: Floats, most: float = OVERLAP
+) -> tuple[float, float]:
+    """Return from which base to which frequencies are as shown, to so much; an empty interval where they disagree."""
+    some = exponents > 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        low = base * (exact[some] / (used[some] + loose[some])) ** (1 / exponents[some])
+        high = base * (exact[some] / (used[some] - loose[some])) ** (1 / exponents[some])
+    return _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30), most)
+
+
+def _most(low: Floats, high: Floats, least: float) -> tuple[float, float]:
+    """Return where most of some intervals overlap, a share of them at least; an empty one else."""
+    inside = ((low[:, None] <= low) & (low <= high[:, None])).sum(axis=0)  # of how many each lower end is part
+    best = int(inside.argmax())
+    if inside[best] < least * len(low):
+        return 1.0, 0.0
+    return float(low[best]), float(high[(low <= low[best]) & (low[best] <= high)].min())
+
+
+def _with_base(guess: Guess, low: float, high: float) -> Guess:
+    base = shortest(low, high)
+    return replace(
+        guess,
+        keys={**guess.keys, "base": number_text(base)},
+        cost=guess.cost + digits(base) - digits(Decimal(guess.keys.get("base", "10000"))),
+    )
+
+
+def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[float, float, bool]]:
+    """Yield ends of the bases that fit all values: what every value allows (True), then what all do on average.
+
+    By Newton's method on its logarithm.  An angle p w changes by -e p w with it, e the exponent of the pair; early
+    rows come first, whose angles are right to a fraction of a turn.
+    """
+    how = found.how
+    parts, positions = found.parts, found.positions
+    half = [spacing(part, how.grain) / 2 + ROUNDED[how.grain] * np.abs(part) for part in parts]
+    if how.way == "cut":  # towards zero: the middle of what is cut to a value lies half a unit beyond it
+        up = [np.copysign(spacing(part, how.grain) / 2, part) for part in parts]
+        parts = parts[0] + up[0], parts[1] + up[1]
+    log, error, turned = 0.0, 1.0, 0.0 if how.name == "float64" else TURNED
+    for rows in (*(2**k for k in range(4, 13) if 2**k < len(parts[0])), len(parts[0]), len(parts[0])):
+        angles = np.outer(positions[:rows], how.exact * np.exp(-exponents * log))
+        turn = -angles * exponents
+        made = how.magnitude * np.cos(angles), how.magnitude * np.sin(angles)
+        slopes = -made[1] * turn, made[0] * turn
+        rests = parts[0][:rows] - made[0], parts[1][:rows] - made[1]
+        total = sum(float((slope**2).sum()) for slope in slopes) or 1.0
+        change = sum(float((rest * slope).sum()) for rest, slope in zip(rests, slopes, strict=True)) / total
+        log += change
+        error = float(np.sqrt(sum((rest**2).mean() for rest in rests) / 2 / total)) + 2.0**-50
+    for loose in dict.fromkeys((turned, TURNED)):  # exact angles first, where they may be such
+        low, high = _allowed(rests, slopes, [unit + loose * np.abs(slope / np.where(exponents == 0, 1, exponents))
+                                             for slope, unit in zip(slopes, half, strict=True)])  # fmt: skip
+        if low <= high:
+            break
+    log -= change
+    soft = [(change - width * error, change + width * error, False) for width in (2.0, 8.0)]
+    inner = (2 * low + high) / 3, (low + 2 * high) / 3, False  # what every value allows is not enough at the ends
+    for start, stop, every in ((low, high, how.name not in NARROW), inner, *soft):
+        if start <= stop and abs(log) + abs(stop) + abs(start) < FARTHEST:
+            yield base * float(np.exp(log + start)), base * float(np.exp(log + stop)), every
+
+
+def _allowed(rests: Sequence[Floats], slopes: Sequence[Floats], loose: Sequence[Floats]) -> tuple[float, float]:
+    """Return from where to where a logarithm may lie, by all values that are not spoiled."""
+    low, high = -np.inf, np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for rest, slope, unit in zip(rests, slopes, loose, strict=True):
+            kept = np.abs(rest) <= OUTLYING * np.maximum(unit, np.median(np.abs(rest)))
+            ends = np.where(kept, (rest - unit) / slope, np.nan), np.where(kept, (rest + unit) / slope, np.nan)
+            low = max(low, float(np.nanmax(np.minimum(*ends))))
+            high = min(high, float(np.nanmin(np.maximum(*ends))))
+    return low, high
+
+
+def _farthest(good: Callable[[float], bool], side: float) -> float:
+    """Return how far a logarithm may be moved to one side: by ever larger steps, then by halves."""
+    step = LEAST_STEP
+    while step < FARTHEST and good(side * step):
+        step *= 2
+    low, high = step / 2 if step > LEAST_STEP else 0.0, step
+    for _ in range(HALVINGS if low else 0):
+        middle = (low + high) / 2
+        low, high = (middle, high) if good(side * middle) else (low, middle)
+    return side * low
+
+
+def _second_row(found: Workings, kind: str) -> Floats | None:
+    """Return the frequencies that the row of position 1 shows, rounded to a type: its angles are they themselves."""
+    at = (1 - found.start) / found.step - found.reading.rows.start
+    if at != int(at) or not 0 <= at < len(found.reading.first):
+        return None
+    cos, sin = found.parts
+    return rounded(np.arctan2(sin[int(at)], cos[int(at)]), kind)
