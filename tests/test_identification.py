@@ -321,7 +321,7 @@ def test_a_base_of_many_digits_is_one_of_a_range(tmp_path, base, start, rows, ho
     made = in_pairs(unknown_tables.powers(base, 16, 16), start + np.arange(rows, dtype=np.float64), how)
     found = identified(tmp_path, **{name: unknown_tables.narrow(v, dtype) for name, v in made.items()})
     low, high = map(float, found.ranges["base"])
-    assert low <= base <= high
+    assert low <= base <= high or low <= base ** (30 / 32) <= high  # over d - 2, as retnet has it
     assert found.confidence == "likely" or base == 500000.0
     assert "base=500000," in found.recipe or base != 500000.0
 
