@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from pecli import Table, open_table, write_table
+from pecli import CATALOGUE, Table, open_table, write_table
 from pecli.drawing.page import page_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -88,3 +88,12 @@ def test_it_runs_in_a_browser(recipe, tmp_path):
     assert 'aria-label="' in shown.split('id="map"')[1][:400], done.stderr[-2000:]
     assert re.search(r'id="shown">(position|query) 1<', shown)
     assert ("pair 1" in shown) == (not recipe.startswith("alibi"))
+
+
+def test_a_file_has_the_formula_of_its_recipe_and_the_size_of_the_whole(tmp_path):
+    write_table(Table.parse("rope:dim=128,len=300,layout=half"), tmp_path / "a.npz")
+    own = data_of(page_of(open_table(tmp_path / "a.npz"), "a"))["variants"][0]
+    assert own["formula"] == list(CATALOGUE["rope"].formula)
+    assert own["of"] == [300, 256]
+    assert len(own["values"]) == 64
+    assert len(own["values"][0]) == 128

@@ -13,7 +13,8 @@ import numpy as np
 from pecli.declare.tabular import Tabular
 from pecli.drawing.biases import head_values
 from pecli.drawing.views import in_turn, is_bias, matrix, reading_of, side_by_side
-from pecli.encodings.recipe import Recipe
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.extrapolation.scalings import scaled_recipe, scalings_of
 from pecli.measures.samples import Floats, Sample, take
@@ -77,16 +78,19 @@ def _variant(table: Tabular, word: str) -> dict[str, Any]:
             head_values(whole, h, shape) if len(shape) == 3 else whole.planes[0].values for h in range(min(heads, 16))
         ]
         cut = [np.atleast_2d(plane)[:ROWS, :ROWS] for plane in planes]
-        return {**made, "kind": "bias", "heads": [_plain(values) for values in cut]}
+        sides = shape[-2:] if len(shape) > 1 else [1, *shape]
+        return {**made, "kind": "bias", "of": sides, "heads": [_plain(values) for values in cut]}
     return {**made, "kind": "rows", **_rows(take(table))}
 
 
 def _rows(sample: Sample) -> dict[str, Any]:
+    of = [sample.planes[0].rows, matrix(sample).shape[1]]
     values = matrix(sample)[:ROWS]
     chosen = sorted(set(np.linspace(0, values.shape[1] - 1, min(COLUMNS, values.shape[1])).astype(int).tolist()))
     at = np.arange(len(values)) if sample.positions is None else sample.positions[: len(values)]
     names = [_column(sample, c) for c in chosen]
-    made: dict[str, Any] = {"at": [float(p) for p in at], "columns": names, "values": _plain(values[:, chosen])}
+    shown = {"columns": names, "values": _plain(values[:, chosen])}
+    made: dict[str, Any] = {"of": of, "at": [float(p) for p in at], **shown}
     reading = reading_of(sample)
     if reading is None:
         return made
@@ -115,9 +119,10 @@ def _formula(table: Tabular) -> list[str]:
     if isinstance(table, Table):
         return list(table.source.encoding.formula)
     try:
-        return list(Recipe.parse(str(table.recipe)).encoding.formula) if table.recipe else []
+        name = split_recipe(str(table.recipe))[0] if table.recipe else ""
     except PecliError:  # the recipe of another program
         return []
+    return list(CATALOGUE[name].formula) if name in CATALOGUE else []
 
 
 def _plain(values: Floats) -> list[list[float | None]]:
