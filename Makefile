@@ -124,7 +124,7 @@ bench-peers: ## Measure other libraries beside pecli in an environment of its ow
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/peers
 	@build/peers/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/peers/bin/python -m pip install --quiet --editable .
-	@for name in torch transformers diffusers positional-encodings; do \
+	@for name in '$(TORCH)' transformers diffusers positional-encodings; do \
 	build/peers/bin/python -m pip install --quiet $$name || echo "$$name is absent: it is skipped"; done
 	build/peers/bin/python -m tests.bench peers
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.angle import fill_angles
+from pecli.engine.digits import prepare
 from pecli.engine.exact import round_ratio
 from pecli.engine.layout import Output, PairLayout, arrange, check_outputs
 from pecli.engine.tasks import TASK, tasks
@@ -117,16 +118,18 @@ def _fill_list(
 
     A row copied costs a tenth of one computed from its phases, and a row of a run little more.
     """
-    distinct, place = np.unique(multiples, return_inverse=True)
-    span = int(distinct[-1]) - int(distinct[0]) + 1
+    least, last = int(multiples.min()), int(multiples.max())
     source: Integers | range
-    if span <= 2 * len(multiples):
-        source, place = range(int(distinct[0]), int(distinct[-1]) + 1), multiples - distinct[0]
-    elif 2 * len(distinct) <= len(multiples):
-        source = distinct
-    else:
+    if last - least < 2 * len(multiples):
+        source, place = range(least, last + 1), multiples - least
+    elif prepare(wheel, multiples, dtype):
         _fill_all(wheel, multiples, outputs, dtype, threads, block)
         return
+    else:
+        source, place = np.unique(multiples, return_inverse=True)
+        if 2 * len(source) > len(multiples):
+            _fill_all(wheel, multiples, outputs, dtype, threads, block)
+            return
     width = max(view.shape[1] for _, view in outputs)
     parts = {part: np.empty((len(source), width), storage(dtype)) for part, _ in outputs}
     _fill_all(wheel, source, list(parts.items()), dtype, threads, block)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.anchors import Anchors, anchors_at, group_size, ladder_for
+from pecli.engine.digits import DigitRun, DigitTables, serves
 from pecli.engine.layout import PairLayout
 from pecli.engine.narrow_run import WINDOW, NarrowRun
 from pecli.engine.narrowing import ordinary
@@ -98,11 +99,15 @@ def _short_tasks(
     wheel: Wheel, multiples: Integers, layout: PairLayout, dtype: str, block: int | None
 ) -> Iterator[Task]:
     rows = block or max(1, TASK // 8 // wheel.count)
+    tables = wheel.digits if isinstance(wheel.digits, DigitTables) and serves(wheel, multiples, dtype) else None
     for at in range(0, len(multiples), rows):
         here = slice(at, at + rows)
 
         def short(scratch: Scratch, here: slice = here) -> None:
-            fill_short(wheel, multiples[here], layout.rows(here), dtype, scratch)
+            if tables is None:
+                fill_short(wheel, multiples[here], layout.rows(here), dtype, scratch)
+            else:
+                DigitRun(tables, multiples[here], layout.rows(here), dtype, scratch).fill()
 
         yield short
 

@@ -82,6 +82,10 @@ class Wheel:
         self.ladders: dict[tuple[object, ...], object] = {}
         self.served: dict[tuple[object, ...], int] = {}
         """Rows asked for so far, of runs that have no ladder yet."""
+        self.digits: object = None
+        """What lists are multiplied together from, for `pecli.engine.digits`, once they are long enough."""
+        self.listed = 0
+        """Rows of lists asked for so far."""
 
     def kept_bits(self, multiples: Integers, precision: int) -> int:
         """Bits of the frequencies that make a phase good to 2^-precision, and relative to a small one."""

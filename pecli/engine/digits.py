@@ -1,0 +1,212 @@
+"""Rows in no order: products of rows for the digits of their multiples, rounded and tested like those of a run.
+
+m = d_0 + d_1 B + d_2 B^2 + ..: e^(i m w) is a product with a factor from each of a few tables, e^(i d B^k w) for
+d = 0 .. B - 1, which are made once.  No multiple is negative, so angles only add up: as long as a whole one stays
+below an eighth of a turn, nothing cancels.
+
+Error of a candidate, with u = 2^-53, relative to its modulus in the complex plane (the magnitude): a row of a table
+errs by 2^-56 and is rounded, 1.2 u, and each product by sqrt(5) u (Brent, Percival and Zimmermann 2007; with fused
+multiply-add by 2u).  Four factors have 4.8 u, three products 6.8 u: together 11.6 u.  The second stage takes the bias
+away, which costs two roundings more: 13.6 u.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.engine.blocks import short_buffers
+from pecli.engine.layout import PairLayout
+from pecli.engine.narrow_run import CUT, NEAR, SMALL, SMALLEST
+from pecli.engine.narrowing import DoubtWindow, Flags, Rounder, decide, ordinary, product_type, put
+from pecli.engine.product import Complex, Rows, join, turn
+from pecli.engine.scratch import Scratch
+from pecli.engine.wheel import Wheel
+from pecli.numbers.doubled import from_decimal, multiply
+
+Integers = NDArray[np.int64]
+Quarters = NDArray[np.uint16]
+
+MOST = 4
+"""Digits of a multiple: `CUT` allows for as many phases rounded down."""
+
+FIRST_PLANE = 2.0**-49.4
+"""Absolute error of a candidate at the first stage, in units of the magnitude: 11.6 u, derived above."""
+
+PLANE = 2.0**-49.2
+"""The same at the second stage, 13.6 u."""
+
+RELATIVE = 2.0**-46
+"""Relative error of each part while the angle is below an eighth of a turn.
+
+A row errs by 5.7 u relative to each part, its rounding by u: four make 26.8 u.  Nothing cancels in sin a cos b +
+cos a sin b; each product adds 3 u; cos a cos b - sin a sin b may lose the factor cos(a - b) / cos(a + b), at most
+1 / cos(pi/4) at each of three: (26.8 u + 9 u) 2.83 = 101 u, and 2 u for the bias, < 2^-46.
+"""
+
+WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
+
+TABLE, LARGE = 1 << 16, 1 << 19
+"""Pairs of a table: a MiB of complex128, which stays in the caches; 8 MiB where columns are many.
+
+Three small factors take less time than two large ones, and five would have too few bits: see `table_bits`.
+"""
+
+CALL = 1 << 16
+"""Pairs that are multiplied at once: two arrays of a MiB."""
+
+WORTH = 8
+"""How many times as many rows as a table has lists must ask for before tables are made: twice what four cost."""
+
+
+def table_bits(wheel: Wheel) -> int:
+    """Return the logarithm of the rows of a table: 8 at least, for multiples to 2^32, where `LARGE` allows it."""
+    usual, most = ((pairs // wheel.count).bit_length() - 1 for pairs in (TABLE, LARGE))
+    return max(min(usual, 12), min(most, 8), 4)
+
+
+class DigitTables:
+    """The factors of rows for digits, of one wheel.
+
+    Parameters
+    ----------
+    wheel : Wheel
+        The frequencies.
+    """
+
+    def __init__(self, wheel: Wheel) -> None:
+        self.wheel = wheel
+        self.bits = table_bits(wheel)
+        self._factor = multiply(wheel.magnitude, from_decimal(Fraction(WINDOW.bias)))
+        self._made: dict[tuple[int, bool], Complex] = {}
+        self._quarters: dict[int, Quarters] = {}
+
+    def digits(self, multiples: Integers) -> list[Integers]:
+        """Return the digits of multiples from the lowest on, as many as the largest has."""
+        count = max(1, -(-int(multiples.max(initial=0)).bit_length() // self.bits))
+        return [(multiples >> (self.bits * k)) & ((1 << self.bits) - 1) for k in range(count)]
+
+    def rows(self, digit: int, swapped: bool) -> Complex:
+        """Give the factors of a digit, (B, columns): cos + i sin; or conjugates whose product is sin + i cos."""
+        self._make(digit, swapped)
+        return self._made[digit, swapped]
+
+    def quarters(self, digit: int) -> Quarters:
+        """Give four times their phases modulo 1, in 2^-16, rounded down."""
+        return self._quarters[digit]
+
+    def _make(self, digit: int, swapped: bool) -> None:
+        with self.wheel.lock:
+            if (digit, swapped) in self._made:
+                return
+            given = np.arange(1 << self.bits, dtype=np.int64) << (self.bits * digit)
+            hi, lo, self._quarters[digit] = self.wheel.tailed_rows(given)
+            made = Rows(hi, lo) if digit else Rows(hi, lo).scaled(self._factor)
+            if swapped:
+                turn(made.hi, True, digit == 0, out := np.empty_like(hi))
+            self._made[digit, swapped] = out if swapped else made.hi
+
+
+def serves(wheel: Wheel, multiples: Integers, dtype: str) -> bool:
+    """Whether the tables of a wheel can serve a list of multiples."""
+    if dtype == "float64" or not ordinary(float(wheel.magnitude.hi), dtype) or int(multiples.min()) < 0:
+        return False
+    return int(multiples.max()).bit_length() <= MOST * table_bits(wheel)
+
+
+def prepare(wheel: Wheel, multiples: Integers, dtype: str) -> bool:
+    """Whether tables serve a list of multiples; they are made once the lists so far are worth it."""
+    if not serves(wheel, multiples, dtype):
+        return False
+    with wheel.lock:
+        wheel.listed += len(multiples)
+        if wheel.digits is None and wheel.listed >= WORTH << table_bits(wheel):
+            wheel.digits = DigitTables(wheel)
+        return wheel.digits is not None
+
+
+class DigitRun:
+    """Rows of any multiples that are not negative."""
+
+    def __init__(
+        self, tables: DigitTables, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch
+    ) -> None:
+        self.wheel, self.multiples, self.layout, self.dtype = tables.wheel, multiples, layout, dtype
+        self.scratch, self.digits = scratch, tables.digits(multiples)
+        self.swapped = layout.pair is not None and layout.sine_first
+        self.factors = [tables.rows(k, self.swapped) for k in range(len(self.digits))]
+        self.quarters = [tables.quarters(k) for k in range(len(self.digits))]
+        self.slow = self.wheel.speed * float(multiples.max(initial=0)) <= 0.125
+
+    def fill(self) -> None:
+        """Compute in blocks, round, and settle what is doubtful."""
+        width, rows = self.wheel.count, len(self.multiples)
+        doubtful = Flags(2 * rows * width, "doubtful", self.scratch)
+        small = Flags(rows * width, "small", self.scratch)
+        step, kind, far = max(1, CALL // width), product_type(self.dtype), self._far()
+        made: dict[int, Rounder] = {}
+        with short_buffers():
+            for at in range(0, rows, step):
+                here = [digit[at : at + step] for digit in self.digits]
+                count = len(here[0])
+                z = self.scratch.get(f"product {kind.__name__}", count * width, kind).reshape(count, width)
+                self._multiply(here, z)
+                if count not in made:
+                    made[count] = Rounder(z, self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
+                made[count](at, doubtful.part(2 * at * width, 2 * count * width))
+                near = self._near(here, far)
+                np.less_equal(near, 2 * NEAR + CUT, out=small.part(at * width, count * width).reshape(near.shape))
+        self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
+
+    def _multiply(self, digits: list[Integers], out: NDArray[np.complex128 | np.complex64]) -> None:
+        """Multiply the factors of some rows."""
+        first, other = (
+            self.scratch.get(name, out.size, np.complex128).reshape(out.shape) for name in ("first", "other")
+        )
+        np.take(self.factors[-1], digits[-1], axis=0, out=first, mode="clip")
+        for k in range(len(digits) - 2, -1, -1):
+            np.take(self.factors[k], digits[k], axis=0, out=other, mode="clip")
+            np.multiply(first, other, out=first if k else out)
+        if len(digits) == 1:
+            np.copyto(out, first, casting="same_kind")
+
+    def _near(self, digits: list[Integers], far: NDArray[np.bool_]) -> Quarters:
+        """Add up the phases of some rows, moved up by the margin."""
+        shape = len(digits[0]), self.wheel.count
+        near, other = (self.scratch.get(f"near {k}", shape[0] * shape[1], np.uint16).reshape(shape) for k in (0, 1))
+        np.take(self.quarters[0], digits[0], axis=0, out=near, mode="clip")
+        for k in range(1, len(digits)):
+            np.take(self.quarters[k], digits[k], axis=0, out=other, mode="clip")
+            np.add(near, other, out=near)
+        np.add(near, np.uint16(NEAR + CUT), out=near)
+        if far.any():
+            near[:, far] = 0x8000
+        return near
+
+    def _far(self) -> NDArray[np.bool_]:
+        """Return the columns that need no test of their phases: still ones, and slow ones of normal numbers."""
+        least = int(self.multiples.min(initial=1, where=self.multiples > 0))
+        size = self.wheel.speed * (6.28 * abs(float(self.wheel.magnitude.hi)) * least)
+        return np.asarray((self.slow & (size >= SMALLEST[self.dtype])) | (self.wheel.speed == 0))
+
+    def _settle(self, places: Integers) -> None:
+        """Second stage: decide by the absolute bound, and exactly where that fails."""
+        rows, columns = np.divmod(places, self.wheel.count)
+        moving = (self.multiples[rows] != 0) & (self.wheel.speed[columns] != 0)
+        rows, columns = rows[moving], columns[moving]
+        if not rows.size:
+            return
+        parts = [factor[digit[rows], columns] for factor, digit in zip(self.factors, self.digits, strict=True)]
+        value = reduce(np.multiply, reversed(parts)) * (1.0 / WINDOW.bias)
+        if self.swapped:
+            value = join(value.imag, value.real)
+        error = np.full((len(rows), 1), PLANE * abs(float(self.wheel.magnitude.hi)))
+        if self.slow.any():
+            relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
+            error = np.where(self.slow[columns][:, None], relative, error)
+        values = decide(self.wheel, self.multiples[rows], columns, value, error, self.dtype)
+        put(self.layout, "cos", rows, columns, values[:, 0])
+        put(self.layout, "sin", rows, columns, values[:, 1])
