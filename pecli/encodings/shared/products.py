@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pecli.declare.board import three
+from pecli.numbers.printing import figure
 
+DIGITS = 4  # of a factor: of three decimals a small one keeps too few to work with
 QUERY, KEY = (1.0, -0.5, 0.25, 2.0), (0.5, 1.0, -1.0, 0.25)
 
 
@@ -13,4 +14,8 @@ def product(a: Sequence[float], b: Sequence[float]) -> tuple[str, float]:
     """Return a scalar product written out, and its value."""
     pairs = list(zip(a, b, strict=False))
     total = sum(x * y for x, y in pairs)
-    return f"{' + '.join(f'{three(x)} x {three(y)}' for x, y in pairs)} = {three(total)}", total
+    return f"{' + '.join(f'{_said(x)} x {_said(y)}' for x, y in pairs)} = {_said(total)}", total
+
+
+def _said(value: float) -> str:
+    return figure(value, DIGITS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pecli.declare.board import Item, Step, joined, short, three
+from pecli.declare.board import Item, Step, joined
 from pecli.encodings.shared.lessons import Exercise, matrix_table, rows_table
+from pecli.encodings.shared.products import QUERY, product
 from pecli.numbers.positions import fraction_text as text_of
-
-QUERY = (1.0, -0.5, 0.25, 2.0)
 
 
 def steps(exercise: Exercise) -> list[Step]:
@@ -25,8 +24,6 @@ def steps(exercise: Exercise) -> list[Step]:
         lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
     q = QUERY[: vector.shape[1]]
     row = int(index[query, -1])
-    parts = " + ".join(f"{short(a)} x {three(float(b))}" for a, b in zip(q, vector[row].tolist(), strict=False))
-    score = sum(a * b for a, b in zip(q, vector[row].tolist(), strict=False))
     names = [str(r) for r in range(min(len(vector), 9))]
     trained: list[Item] = [
         f"{clip} + {right} + 1 = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers",
@@ -38,6 +35,6 @@ def steps(exercise: Exercise) -> list[Step]:
         Step("a vector for each row", trained),
         Step(
             "what it adds to a score, (q . k + q . r) / sqrt(d)",
-            [f"q = {joined(q)}, r = row {row}: q . r = {parts} = {three(score)}"],
+            [f"q = {joined(q)}, r = row {row}: q . r = {product(q, vector[row].tolist())[0]}"],
         ),
     ]
