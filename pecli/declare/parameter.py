@@ -31,7 +31,10 @@ When = tuple[str, tuple[Value, ...] | Given]
 
 
 def _plain(bound: float) -> str:
-    """Return a bound as a person writes it."""
+    """Return a bound as a person writes it: a large power of two as 2^53."""
+    whole = int(bound) if bound == int(bound) else 0
+    if whole > 1 << 20 and whole & (whole - 1) == 0:
+        return f"2^{whole.bit_length() - 1}"
     return str(int(bound)) if bound == int(bound) and abs(bound) < 1e12 else f"{bound:g}"
 
 

@@ -46,7 +46,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
         pairs of axis a turn by its coordinate times w_i; the axes' pairs follow one another
     """,
     source=(
-        Source("Labs 2024", "Flux.1", "EmbedND"),
+        Source("Black Forest Labs 2024", "Flux.1", "EmbedND"),
         Source("Yang et al. 2024", "arXiv:2408.06072", "CogVideoX"),
         Source("Wan team 2025", "arXiv:2503.20314", "Wan"),
     ),
