@@ -34,8 +34,11 @@ from pecli.numbers.doubled import Doubled
 from pecli.numbers.rounding import narrow, widen
 from pecli.numbers.types import storage
 
-AT_ONCE = 1 << 18
+AT_ONCE = 1 << 17
 """Values that are turned at once, and whose cosines are computed together: few calls of NumPy, see `stretches`."""
+
+HEADS = 2
+"""By what that is multiplied where heads share cosines; twice as much of one would cost 6 MiB a thread."""
 
 COPIED = 4
 """By what that is divided for other types than float32, whose rounding makes copies."""
@@ -160,7 +163,7 @@ class RotatedTensors(Tabular):
     ) -> Iterator[Task]:
         """Yield what is to be done: runs of the table before their vectors, so many that no thread waits for them."""
         most = self.run if one.dtype == "float32" else max(1, self.run // COPIED)
-        grids = list(stretches(one.tensor, start, stop, most, self.rows is None))
+        grids = list(stretches(one.tensor, start, stop, most, HEADS * most, self.rows is None))
         firsts = np.array([grid.first for grid in grids], np.int64)
         runs = (one.tensor.rows(firsts, self.rows) // self.run).tolist()
         ahead = iter(dict.fromkeys(runs) if threads > 1 else ())

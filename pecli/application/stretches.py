@@ -78,41 +78,43 @@ class Stretch:
         return out
 
 
-def stretches(tensor: Tensor, start: int, stop: int, most: int, aligned: bool) -> Iterator[Stretch]:
-    """Yield grids of about `most` vectors that make up vectors `start` to `stop`, those of equal positions together.
+def stretches(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: bool) -> Iterator[Stretch]:
+    """Yield grids that make up vectors `start` to `stop`, those of equal positions together.
 
     Parameters
     ----------
-    most : int
+    run : int
         A power of two; no grid has positions on both sides of one of its multiples.
+    most : int
+        How many vectors a grid has about, a power of two; at most `run` where they are of one head.
     aligned : bool
         Whether equal positions have equal rows in every batch; otherwise vectors are taken as they come.
     """
     if not aligned or len(tensor.shape) < 3:
-        yield from _lines(start, stop, max(1, tensor.vectors), most, aligned)
+        yield from _lines(start, stop, max(1, tensor.vectors), run, aligned)
         return
     inner, apart = tensor.shape[-2], tensor.axes[-2] == "h"
     low, high = -(-start // inner), stop // inner  # what lies between is whole
     if low >= high:
-        yield from _lines(start, stop, inner, most, not apart)
+        yield from _lines(start, stop, inner, run, not apart)
         return
-    yield from _lines(start, low * inner, inner, most, not apart)
+    yield from _lines(start, low * inner, inner, run, not apart)
     if apart:
         length = tensor.side("s")
-        for at, end in _cut(low, high, length, max(1, most >> (inner - 1).bit_length())):
+        for at, end in _cut(low, high, length, min(run, max(1, most >> (inner - 1).bit_length()))):
             where = range(at % length, at % length + end - at)
             yield Stretch(at * inner, end - at, inner, 0, inner, 1, where)
     else:
         heads = min(max(HEADS, most // inner), high - low)
-        step = max(1, most >> (heads - 1).bit_length())
+        step = min(run, max(1, most >> (heads - 1).bit_length()))
         for (at, end), head in product(_cut(0, inner, inner, step), range(low, high, heads)):
             yield Stretch(head * inner, min(heads, high - head), inner, at, end, 0, range(at, end))
-    yield from _lines(high * inner, stop, inner, most, not apart)
+    yield from _lines(high * inner, stop, inner, run, not apart)
 
 
-def _lines(start: int, stop: int, length: int, most: int, straight: bool) -> Iterator[Stretch]:
+def _lines(start: int, stop: int, length: int, run: int, straight: bool) -> Iterator[Stretch]:
     """Yield parts of single lines, whose places are positions if it goes `straight` on."""
-    for at, end in _cut(start, stop, length, most):
+    for at, end in _cut(start, stop, length, run):
         where = range(at % length, at % length + end - at) if straight else None
         yield Stretch(at, 1, end - at, 0, end - at, 0, where)
 

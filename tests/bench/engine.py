@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from pecli.engine import STORAGE, Wheel, fill
+from pecli.engine import STORAGE, Wheel, default_threads, fill
 from pecli.numbers.decimals import FREQUENCY_DIGITS
 from tests.bench.rows import Row
 
@@ -16,6 +16,8 @@ REPEATS = 9
 THREADS = 2
 USUAL = (32_768, 1024)
 ROTARY = (262_144, 128)
+LISTED = 10**7
+CROWDS = (2, 4, 8, 16)
 
 
 def frequencies(dim: int) -> list[Decimal]:
@@ -39,10 +41,10 @@ def plain(rows: int, dim: int, cast: bool = True) -> np.ndarray:
     return t.astype(np.float32) if cast else t
 
 
-def ours(rows: int, dim: int, dtype: str) -> np.ndarray:
+def ours(rows: int, dim: int, dtype: str, threads: int = THREADS) -> np.ndarray:
     """Fill the same, the frequencies included, into a fresh array."""
     t = np.empty((rows, dim), STORAGE[dtype])
-    fill(Wheel(frequencies(dim)), range(rows), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], dtype, threads=THREADS)
+    fill(Wheel(frequencies(dim)), range(rows), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], dtype, threads=threads)
     return t
 
 
@@ -70,15 +72,15 @@ def interleaved(*works: Callable[[], object]) -> list[float]:
     return best
 
 
-def per_value(rows: int, dim: int) -> float:
+def per_value(multiples: range | np.ndarray, dim: int) -> float:
     """Time one value of a long table, filled block by block into the same 8 MiB."""
     wheel = Wheel(frequencies(dim))
     block = (8 << 20) // (4 * dim)
     t = np.empty((block, dim), np.float32)
     start = time.perf_counter()
-    for at in range(0, rows, block):
-        fill(wheel, range(at, at + block), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], "float32", threads=THREADS)
-    return (time.perf_counter() - start) / (rows * dim)
+    for at in range(0, len(multiples) - block + 1, block):
+        fill(wheel, multiples[at : at + block], [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], "float32", threads=THREADS)
+    return (time.perf_counter() - start) / (len(multiples) // block * block * dim)
 
 
 def rows() -> Iterator[Row]:
@@ -104,8 +106,22 @@ def rows() -> Iterator[Row]:
     )
     yield Row("float32 262144 x 128: plain NumPy / ours", times[0] / times[1], "x faster", 20, 22)
     yield Row("rotary cos, sin pair 262144 x 64 each: plain NumPy / ours", times[2] / times[3], "x faster", 18, 22)
-    long, longer = per_value(10**8 // 128, 128), per_value(10**9 // 128, 128)
+    long, longer = per_value(range(10**8 // 128), 128), per_value(range(10**9 // 128), 128)
     yield Row("cost per value: 10^9 values / 10^8 values", longer / long, "x", 1.2)
+    positions = np.random.default_rng(0).integers(0, 10**8, LISTED)
+    pairs = [(per_value(positions, 64), per_value(range(LISTED), 64)) for _ in range(3)]
+    listed, ranged = (min(times) for times in zip(*pairs, strict=True))
+    yield Row("a list of 10^7 scattered positions / a range of as many, 64 columns", listed / ranged, "x", 3)
+    team = dict.fromkeys((1, *CROWDS, default_threads()))
+    times = dict(zip(team, interleaved(*(lambda n=n: ours(*USUAL, "float32", n) for n in team)), strict=True))
+    most = max(CROWDS, key=times.__getitem__)
+    yield Row(
+        f"{min(CROWDS)} to {max(CROWDS)} threads (worst: {most}) / one for each core",
+        times[most] / times[default_threads()],
+        "x",
+        1.1,
+    )
+    yield Row("one thread for each core / one thread", times[default_threads()] / times[1], "x", 1)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ CASES = {
     "sinusoidal, dim 16384": ["sinusoidal", "--dim", "16384"],
     "rope, dim 128": ["rope", "--dim", "128"],
 }
-VALUES = 1 << 24  # of the short table: 64 MiB of float32
-READ = {"npy": 24, "h5": 24, "npz": 24, "parquet": 24, "arrow": 24, "safetensors": 24, "csv": 20, "json": 20}
-"""Formats that are read, and the logarithm of the values of a table: text is slow."""
+FORMATS = {"npy": 24, "h5": 24, "npz": 24, "parquet": 24, "arrow": 24, "safetensors": 24, "csv": 20, "json": 20}
+"""Formats that are written and read, and the logarithm of the values of a table: text is slow."""
+LONG = ("npy", "h5", "parquet", "npz")  # formats that are written at ten times the length too
 
 
 def peak(arguments: list[str]) -> float:
@@ -38,27 +38,28 @@ def peak(arguments: list[str]) -> float:
 
 
 def rows(folder: str | None = None) -> list[Row]:
-    """Measure every format at two lengths and two numbers of threads; report the largest."""
+    """Measure every format, at two numbers of threads and some at two lengths, and every direction: the largest."""
     worst: dict[str, float] = {}
     growth = 0.0
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        for suffix in ("npy", "h5", "parquet", "npz"):
+        for suffix, values in FORMATS.items():
             for name, arguments in CASES.items():
-                length = VALUES // int(arguments[-1])
+                length = (1 << values) // int(arguments[-1])
                 peaks = [
                     peak(["generate", *arguments, "--len", str(n), "--threads", threads, "-q",
                           "-o", str(Path(temporary) / f"a.{suffix}")])
-                    for n, threads in ((length, "2"), (10 * length, "2"), (length, "16"))
+                    for n, threads in ((length, "2"), (length, "16"), (10 * length, "2"))[: 3 if suffix in LONG else 2]
                 ]  # fmt: skip
                 worst[f"{name}, {suffix}"] = max(peaks)
-                growth = max(growth, peaks[1] / peaks[0])
+                growth = max(growth, peaks[-1] / peaks[0]) if suffix in LONG else growth
     name = max(worst, key=worst.__getitem__)
-    read = reading(folder)
+    read, turned = reading(folder), applying(folder)
     most = max(read, key=read.__getitem__)
     return [
         Row(f"peak memory, dim 64 to 16384, 2 and 16 threads (worst: {name})", worst[name], "MB", 200, 150),
         Row("peak memory at ten times the length, against the length", growth, "x", 1.2),
         Row(f"peak memory of reading, dim 64 and 16384 (worst: {most})", read[most], "MB", 200, 150),
+        Row("peak memory of turning queries of 256 MiB from file to file, 16 threads", turned, "MB", 200, 150),
     ]
 
 
@@ -66,7 +67,7 @@ def reading(folder: str | None) -> dict[str, float]:
     """Return the peaks of inspecting every format, of converting it to npy and of comparing it with that."""
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        for suffix, values in READ.items():
+        for suffix, values in FORMATS.items():
             for dim in (64, 16384):
                 given, made = (str(Path(temporary) / name) for name in (f"a.{suffix}", "b.npy"))
                 peak(
@@ -75,3 +76,12 @@ def reading(folder: str | None) -> dict[str, float]:
                 for arguments in (["inspect", given], ["convert", given, "-o", made], ["compare", given, made]):
                     found[f"{arguments[0]} of {suffix}, dim {dim}"] = peak([*arguments, "-q"])
     return found
+
+
+def applying(folder: str | None) -> float:
+    """Return the peak of a rotation of drawn queries that are read from a file."""
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        given, made = (str(Path(temporary) / name) for name in ("q.npy", "turned.npy"))
+        peak(["generate", "learned:dim=128", "--len", str(1 << 19), "-q", "-o", given])
+        rope = ["apply", "rope:dim=128", given, "--pairs", "half", "--threads", "16"]
+        return peak([*rope, "-q", "-o", made])

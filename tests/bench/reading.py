@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -16,13 +17,27 @@ RECIPE = "sinusoidal:dim=512"
 PECLI = [sys.executable, "-m", "pecli"]
 KNOWN = (  # small tables of every family, as someone would ask about them
     "sinusoidal:dim=512,len=8192",
+    "sinusoidal:dim=768,len=512,dtype=bfloat16",
     "rope:dim=128,base=500000,len=8192",
-    "rope:dim=128,scaling=yarn,factor=4,original-max=4096,len=8192",
+    "rope:dim=64,len=2048,dtype=float16",
     "rope:dim=128,len=8192,dtype=bfloat16,layout=half",
+    "rope:dim=128,scaling=yarn,factor=4,original-max=4096,len=8192",
+    "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192,len=8192",
+    "rope:dim=128,scaling=linear,factor=4,len=8192,layout=complex",
+    "xpos:dim=64,max-len=2048,len=2048",
+    "rope2d:dim=64,grid=24x24",
+    "sincos2d:dim=256,grid=14x14",
     "alibi:heads=16,len=256",
+    "alibi:heads=12,len=512",
     "t5:heads=8,len=256",
+    "kerple:heads=2,r1=1+0.5,r2=1+0.25,len=256",
+    "sandwich:heads=4,width=64,len=256",
+    "gaussian:heads=2,sigma=1+4,len=256",
     "binary:dim=16,len=4096",
+    "binary:dim=12,code=gray,len=4096",
+    "nerf:bands=8,grid=256",
 )
+USUAL = 0.95  # share of them that the first figure is of
 
 
 def called(*arguments: object) -> None:
@@ -56,14 +71,14 @@ def large(folder: Path, size: int, repeats: int) -> dict[str, float]:
     }
 
 
-def identified(folder: Path, repeats: int) -> float:
-    """Return the seconds that the slowest of some small tables takes to identify."""
+def identified(folder: Path, repeats: int) -> list[float]:
+    """Return the seconds that each of some small tables takes to identify, the fastest first."""
     asked = {}
     for index, recipe in enumerate(KNOWN):
         path = folder / f"{index}.safetensors"
         called(*PECLI, "generate", recipe, "-q", "-o", path)
         asked[recipe] = [*PECLI, "inspect", path, "--identify", "-q"]
-    return max(best_of({r: lambda c=command: called(*c) for r, command in asked.items()}, repeats).values())
+    return sorted(best_of({r: lambda c=command: called(*c) for r, command in asked.items()}, repeats).values())
 
 
 def rows(folder: str | None = None, size: int = SIZE, repeats: int = REPEATS) -> list[Row]:
@@ -71,7 +86,8 @@ def rows(folder: str | None = None, size: int = SIZE, repeats: int = REPEATS) ->
     name, place = next(places()) if folder is None else ("folder", folder)
     with tempfile.TemporaryDirectory(dir=place) as temporary:
         ratios = large(Path(temporary), size, repeats)
-        slowest = identified(Path(temporary), min(repeats, 3))
+        seconds = identified(Path(temporary), min(repeats, 3))
+    usual = seconds[math.ceil(USUAL * len(seconds)) - 1]
     gib = f"{size / (1 << 30):.3g} GiB, {name}"
     return [
         Row(f"compare of two equal .npy of {gib}, against cmp", ratios["compare"], "x", 1.1, 0.8),
@@ -79,5 +95,6 @@ def rows(folder: str | None = None, size: int = SIZE, repeats: int = REPEATS) ->
         Row(f"compare of an .npy of {gib} with its recipe, against generating it", ratios["recipe"], "x", 0.8, 0.6),
         Row(f"inspect --verify of an .h5 of {gib}, against generating it", ratios["verify"], "x", 0.8, 0.6),
         Row(f"inspect of an .npy of {gib}, against cmp of it with a copy", ratios["inspect"], "x", 1.1, 0.8),
-        Row(f"inspect --identify, the slowest of {len(KNOWN)} small tables", slowest, "s", 3, 1),
+        Row(f"inspect --identify, 95 % of {len(KNOWN)} small tables", usual, "s", 1, 0.3),
+        Row(f"inspect --identify, the slowest of {len(KNOWN)} small tables", seconds[-1], "s", 3, 1),
     ]
