@@ -15,6 +15,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_number
+from pecli.numbers.types import known_dtype
 from pecli.sources.kinds import CONFIG_KEYS
 from pecli.sources.sources import NamedSource, config_source, read_source
 
@@ -230,12 +231,15 @@ def apply(
     from pecli.application.tensors import tensor_of
     from pecli.application.wishes import Wish
     from pecli.tables.foreign import positions_of_values, table_of
+    from pecli.tables.request import known_arithmetic
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
     tensors = [tensor_of(given, name, axes) for name in given]
     scale = parse_number("input-scale", str(input_scale)) if input_scale not in (None, "sqrt") else input_scale
     first = None if start is None else str(start)
-    wish = Wish(pairs, first, positions_of_values(positions), scale, way, dtype, scores, causal, softmax, arithmetic)
+    placed, kind = positions_of_values(positions), None if dtype is None else known_dtype(dtype)
+    steps = known_arithmetic(arithmetic)
+    wish = Wish(pairs, first, placed, scale, way, kind, scores, causal, softmax, steps)
     return applied(source_of(subject), tensors, wish)
 
 

@@ -425,6 +425,20 @@ def test_an_addition_is_worked_through(pecli):
     assert refused.returncode == 2
 
 
+def test_types_have_the_names_of_other_programs(pecli, tmp_path):
+    """`--dtype bf16` was refused as a type of the queries, `nul` was an internal error, and the board showed bits."""
+    words = ("apply", "sinusoidal:dim=4", "--vector", "1,2,3,4", "--steps", "--dtype")
+    assert "[1.844, 2.547, 3.016, 5.000]" in pecli(*words, "bf16").stdout  # 1 + sin 1 is 1.8415
+    refused = pecli(*words, "nul")
+    assert refused.returncode == 2
+    assert "unknown dtype 'nul': known: float16, bfloat16, float32, float64" in refused.stderr
+    drawn = ("apply", "rope:dim=4", "--pairs", "half", "--random", "1x2x3x4", "-o", str(tmp_path / "o.h5"))
+    done = pecli(*drawn, "--dtype", "bf16", "--arithmetic", "bf16")
+    assert "q_rotated 1 x 2 x 3 x 4 bfloat16" in done.stderr
+    assert "bfloat16 arithmetic errs by at most" in done.stderr
+    assert pecli(*drawn, "--arithmetic", "float16").returncode == 2
+
+
 def test_units_of_turned_values_are_those_of_their_pairs(tmp_path, pecli):
     """A kernel in float32 passes at a few units, though values that cancel are off by thousands of their own."""
     pecli("apply", "rope:dim=64", "--random", "1x4x200x64", "--pairs", "half", "-o", "golden.npz")

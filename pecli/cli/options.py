@@ -22,7 +22,7 @@ from pecli.numbers.limits import raise_limits
 from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import parse_count, parse_integer, parse_number
-from pecli.numbers.types import DTYPES
+from pecli.numbers.types import DTYPES, known_dtype
 from pecli.process import listen
 from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
@@ -240,7 +240,10 @@ Output = Annotated[
 Format = Annotated[str | None, Option("Format, whatever the suffix.", "WORD", OUTPUT)]
 Start = Annotated[str | None, Option("First position (default 0).", "P", TABLE)]
 Step = Annotated[str | None, Option("Distance of neighbouring positions (default 1).", "S", TABLE)]
-Dtype = Annotated[str | None, Option(f"Type of the values: {', '.join(DTYPES)}.", "TYPE", TABLE, DTYPES)]
+Dtype = Annotated[
+    str | None,
+    Option(f"Type of the values: {', '.join(DTYPES)}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word)),
+]
 Layout = Annotated[str | None, Option(f"Layout of a rotary table: {', '.join(LAYOUTS)}.", "WORD", TABLE, LAYOUTS)]
 Threads = Annotated[int | None, Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))]
 Compress = Annotated[bool, Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)]

@@ -24,6 +24,7 @@ from pecli.lessons.families import table_at
 from pecli.lessons.lesson import MOST, Example
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
+from pecli.numbers.rounding import widen
 from pecli.sources.sources import NamedSource
 from pecli.tables.selection import InMemory
 
@@ -62,7 +63,7 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
         wish = replace(wish, pairs=OF_LAYOUT.get(source.given.get("layout", ""), "interleaved"))
     rows = np.tile(np.array(vector, np.float64), (where.count, 1))
     made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(wish, positions=where, start=None))
-    found = made.outputs.read("x")
+    found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
     return Example.of(recipe, "applied", (_turned if rotary else _added)(recipe, list(where), vector, found, wish))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pecli.errors import UnknownName
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
@@ -91,6 +92,19 @@ def dtype_of(word: object) -> str:
     """
     text = str(word).lower().removeprefix("torch.")
     return next((name for name, words in _WORDS.items() if text == name or text in words), str(word))
+
+
+def known_dtype(word: object) -> str:
+    """Return pecli's name of a type that values are computed in.
+
+    Raises
+    ------
+    UnknownName
+        Where no such type is called `word`.
+    """
+    if dtype_of(word) not in DTYPES:
+        raise UnknownName("dtype", str(word), DTYPES)
+    return dtype_of(word)
 
 
 """The types that a table is computed in."""

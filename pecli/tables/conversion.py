@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
-from pecli.errors import BadParameter, BadRecipe, UnknownName
-from pecli.numbers.types import COMPLEX, DTYPES, REAL, dtype_of, real_type, storage
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.types import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
 from pecli.tables.layouts import check_layout, layout_arrays, layout_views
 from pecli.tables.selection import View
 from pecli.tables.table import Table
@@ -114,7 +114,7 @@ def convert(
         For a word that is none, or a layout that does not fit the arrays or is not known.
     """
     if isinstance(source, Table) and dtype is not None:  # computed anew: rounded once, from the real value
-        source, dtype = source.as_type(_known(dtype)), None
+        source, dtype = source.as_type(known_dtype(dtype)), None
     stated = None if source.recipe is None else source_layout(source)
     if from_layout is not None and stated not in (None, from_layout):
         raise BadParameter("from-layout", from_layout, f"contradicts the source's own recipe, which says {stated}")
@@ -129,14 +129,8 @@ def convert(
                 source, dtype = Converted(source, dtype), None
             source = Rearranged(source, before, layout)
     if dtype is not None:
-        source = Converted(source, _known(dtype))
+        source = Converted(source, known_dtype(dtype))
     return source
-
-
-def _known(dtype: str) -> str:
-    if dtype_of(dtype) not in DTYPES:
-        raise UnknownName("dtype", dtype, DTYPES)
-    return dtype_of(dtype)
 
 
 def source_layout(source: Tabular) -> str:

@@ -12,7 +12,7 @@ from pecli.encodings import CATALOGUE
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.numbers.text import parse_count, parse_number, parse_position, shorten
-from pecli.numbers.types import COMPLEX, DTYPES, dtype_of
+from pecli.numbers.types import COMPLEX, dtype_of, known_dtype
 from pecli.records import dataclass
 from pecli.tables.guise import Guise
 from pecli.tables.layouts import check_layout
@@ -28,6 +28,13 @@ KEYS = (
     "name", "lead", "with",
 )  # fmt: skip
 """Keys of a recipe's text that are the table's own."""
+
+
+def known_arithmetic(word: object) -> str:
+    """Return the name of an arithmetic, which other programs may call otherwise (bf16); UnknownName where none is."""
+    if dtype_of(word) not in ARITHMETICS:
+        raise UnknownName("arithmetic", str(word), ARITHMETICS)
+    return dtype_of(word)
 
 
 @dataclass(frozen=True)
@@ -82,9 +89,7 @@ class Request:
             For a word that is none, or does not fit the family of the encoding.
         """
         name, family = encoding.name, encoding.family
-        dtype = dtype_of(dtype)
-        if dtype not in DTYPES:
-            raise UnknownName("dtype", str(dtype), DTYPES)
+        dtype = known_dtype(dtype)
         if layout is not None:
             check_layout("layout", str(layout))
         if layout is not None and family is not Family.ROTARY:
@@ -93,9 +98,7 @@ class Request:
             raise BadParameter("form", form, f"is for biases: {name} is {family.word}")
         if layout == "complex" and dtype not in COMPLEX:
             raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with layout=complex")
-        arithmetic = dtype_of(arithmetic)
-        if arithmetic not in ARITHMETICS:
-            raise UnknownName("arithmetic", arithmetic, ARITHMETICS)
+        arithmetic = known_arithmetic(arithmetic)
         return cls(dtype, layout or "split", form or "dense", shard, arithmetic=arithmetic)
 
     def with_queries(self, encoding: Encoding, queries: object, align: str | None) -> Request:

@@ -27,6 +27,7 @@ from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.printing import figure
 from pecli.records import dataclass
+from pecli.tables.request import ARITHMETICS, known_arithmetic
 
 if TYPE_CHECKING:
     from pecli.application.tensors import Tensor
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
 
 AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
-ARITHMETICS = ("exact", "float32", "bfloat16")
+
+
+def _arithmetic(_name: str, given: str) -> str:
+    return known_arithmetic(given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +90,14 @@ class ApplyOptions(Writing):
         int | None, Option("Seed of what is drawn (default 0).", "N", TABLE, check=whole(0, (1 << 64) - 1))
     ] = None
     arithmetic: Annotated[
-        str | None, Option("Exact, or what a framework's steps in float32 or bfloat16 give.", "A", TABLE, ARITHMETICS)
+        str | None,
+        Option(
+            "Exact, or what a framework's steps in float32 or bfloat16 give.",
+            "A",
+            TABLE,
+            ARITHMETICS,
+            check=_arithmetic,
+        ),
     ] = None
     dtype: Dtype = None
     layer_type: LayerType = None
@@ -175,8 +186,6 @@ def _wish(options: ApplyOptions) -> Any:
 
         scale = parse_number("input-scale", scale)
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
-    if options.arithmetic is not None and options.arithmetic not in ARITHMETICS:
-        raise BadParameter("arithmetic", options.arithmetic, f"must be one of {', '.join(ARITHMETICS)}")
     if options.mask not in (None, "causal"):
         raise BadParameter("mask", options.mask, "must be causal")
     return Wish(
