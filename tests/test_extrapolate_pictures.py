@@ -136,3 +136,16 @@ def test_a_report_is_drawn_by_what_it_has(recipe, titles):
 )
 def test_a_mean_cosine_above_one_names_its_magnitude(recipe, label):
     assert charts_of([extrapolate(recipe, Recipe.parse(recipe), 100, 400)])[1].y.label == label
+
+
+def test_pictures_are_chosen_by_name(pecli, refuses, tmp_path):
+    lengths = ("--train-len", 64, "--test-len", 256, "-q")
+    asked = ("--plot", "a.svg", "--picture", "ramps+phases")
+    assert pecli("extrapolate", "rope:dim=16", *lengths, "--scaling", "yarn,ntk", *asked).returncode == 0
+    assert [t for t in texts((tmp_path / "a.svg").read_text()) if t.startswith(("How much", "Phases", "Score"))] == [
+        "How much slower a scaling makes a pair", "Phases of rope:dim=16: seen in training and new",
+    ]  # fmt: skip
+    refuses("extrapolate", "rope:dim=16", *lengths, "--picture", "phases", says=["--plot"])
+    refuses("extrapolate", "rope:dim=16", *lengths, "--plot", "-", "--picture", "ramp", says=["ramps"])
+    says = ["cannot be drawn of alibi:heads=2", "reach can"]
+    refuses("extrapolate", "alibi:heads=2", *lengths, "--plot", "-", "--picture", "inside", says=says)

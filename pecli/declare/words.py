@@ -16,3 +16,6 @@ EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 
 PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
 """What inspect draws of a table."""
+
+REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
+"""What extrapolate draws of its reports; the last three with scalings beside each other."""

@@ -6,35 +6,55 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from pecli.declare.words import REACHES
 from pecli.drawing.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, some_of
+from pecli.drawing.choice import check_words, chosen
 from pecli.extrapolation.coverage import Coverage
 from pecli.extrapolation.extrapolation import Extrapolation
 from pecli.extrapolation.reach import BiasReach
-from pecli.extrapolation.scalings import Scaled
 from pecli.extrapolation.waves import Curve, WaveReach
 
 if TYPE_CHECKING:
     from pecli.extrapolation.trial.probe import Probe
 
 DISTANCE = "distance (positions)"
+Made = Sequence[tuple[str, WaveReach]]  # each by its name
 HEADS = 8
 
 
-def charts_of(reports: Iterable[Extrapolation]) -> list[Chart]:
-    """Return what of these reports can be drawn: coverage, scores and scalings, biases by distance."""
-    found: list[Chart] = []
-    for report in reports:
-        if report.waves is not None:
-            found += _of_waves(report, report.waves)
-        if report.bias is not None:
-            found.append(_of_bias(report, report.bias))
-        if any(scaled.reach for scaled in report.scalings):
-            found += _of_scalings(report, report.scalings)
-    return found
+def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> list[Chart]:
+    """Return what of these reports can be drawn, or what these words name of it, each kind of every report in turn.
+
+    Raises
+    ------
+    UnknownName, BadParameter
+        For a word that is no picture, and for one that these reports have not.
+    """
+    check_words(words, REACHES)
+    every = list(reports)
+    waves = [(report, report.waves) for report in every if report.waves is not None]
+    biases = [(report, report.bias) for report in every if report.bias is not None]
+    scaled = [
+        (report, [(s.scaling, s.reach) for s in report.scalings if s.reach is not None])
+        for report in every
+        if any(s.reach for s in report.scalings)
+    ]
+    makers: dict[str, Callable[[], list[Chart]]] = {
+        "phases": lambda: [_phases(report, reach) for report, reach in waves],
+        "score": lambda: [
+            _score(f"Score against distance of {report.source}", report, [(report.source, reach)])
+            for report, reach in waves
+        ],
+        "reach": lambda: [_of_bias(report, reach) for report, reach in biases],
+        "inside": lambda: [_inside(report, made) for report, made in scaled],
+        "ramps": lambda: [_ramps(made) for _, made in scaled],
+        "scores": lambda: [_score("Score against distance by scaling", report, made) for report, made in scaled],
+    }
+    return chosen(makers, words, " and ".join(report.source for report in every))
 
 
-def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
-    coverage = BarChart(
+def _phases(report: Extrapolation, reach: WaveReach) -> BarChart:
+    return BarChart(
         f"Phases of {report.source}: seen in training and new",
         Axis("pair (0 turns fastest)"),
         Axis("share of the circle", low=0.0, high=1.0),
@@ -43,11 +63,9 @@ def _of_waves(report: Extrapolation, reach: WaveReach) -> list[Chart]:
             BarLayer(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
         ),
     )
-    score = _score(f"Score against distance of {report.source}", report, [(report.source, reach)])
-    return [coverage, score]
 
 
-def _score(title: str, report: Extrapolation, made: Sequence[tuple[str, WaveReach]]) -> LineChart:
+def _score(title: str, report: Extrapolation, made: Made) -> LineChart:
     series = [Trace(name, reach.score.distances[1:], reach.score.values[1:]) for name, reach in made]
     where = Axis(DISTANCE, log=True, low=1.0)
     squared = " x magnitude^2" if any(reach.magnitude != 1 for _, reach in made) else ""
@@ -75,21 +93,21 @@ def _weights(curve: Curve, reach: BiasReach) -> list[float]:
     return [math.exp(value - top) for value in curve.values[1:]]
 
 
-def _of_scalings(report: Extrapolation, scalings: Sequence[Scaled]) -> list[Chart]:
-    made = [(s.scaling, s.reach) for s in scalings if s.reach is not None]
-    pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
-
-    def by_pair(title: str, up: Axis, figure: Callable[[Coverage], float]) -> LineChart:
-        lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
-        return LineChart(title, pair, up, lines)
-
-    seen, ratio = Axis("share", low=0, high=1), Axis("frequency over that in training", log=True, halves=True)
+def _inside(report: Extrapolation, made: Made) -> LineChart:
     new, title = report.test - report.train, f"New phases that training saw, {report.source} to {report.test}"
-    return [
-        by_pair(title, seen, lambda p: 1 - p.outside / new),
-        by_pair("How much slower a scaling makes a pair", ratio, lambda p: p.frequency / p.trained if p.trained else 1),
-        _score("Score against distance by scaling", report, made),
-    ]
+    return _by_pair(title, Axis("share", low=0, high=1), made, lambda p: 1 - p.outside / new)
+
+
+def _ramps(made: Made) -> LineChart:
+    up = Axis("frequency over that in training", log=True, halves=True)
+    title = "How much slower a scaling makes a pair"
+    return _by_pair(title, up, made, lambda p: p.frequency / p.trained if p.trained else 1)
+
+
+def _by_pair(title: str, up: Axis, made: Made, figure: Callable[[Coverage], float]) -> LineChart:
+    pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
+    lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
+    return LineChart(title, pair, up, lines)
 
 
 def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:

@@ -12,9 +12,10 @@ from pecli.declare.tabular import Tabular
 from pecli.declare.words import PICTURES
 from pecli.drawing.biases import bias, slopes
 from pecli.drawing.charts import Chart, Heat, Span
+from pecli.drawing.choice import check_words, chosen
 from pecli.drawing.turning import rotation, turned, waves
 from pecli.drawing.views import CELLS, frame, in_turn, is_bias, matrix, shrunk, side_by_side, sine_first
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter
 from pecli.measures.samples import Sample, take
 
 OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "turned")
@@ -31,9 +32,7 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     BadParameter
         For a picture or a channel that the table has not.
     """
-    for word in words:
-        if word not in PICTURES:
-            raise UnknownName("picture", word, PICTURES)
+    check_words(words, PICTURES)
     sample = take(table)
     suited = OF_BIAS if is_bias(sample) else OF_ROWS
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
@@ -44,13 +43,7 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
         raise BadParameter(
             "channels", "+".join(map(str, channels)), "chooses the columns of waves, which are not drawn"
         )
-    made = {word: makers[word](sample, name) for word in words or suited if word in suited}
-    for word in words:
-        if not made.get(word):
-            others = [w for w in suited if w != word and makers[w](sample, name)]
-            rule = f"cannot be drawn of {name}, which has no such thing: {' and '.join(others) or 'nothing'} can"
-            raise BadParameter("picture", word, rule)
-    found = [chart for word in words or suited for chart in made.get(word, [])]
+    found = chosen({word: partial(makers[word], sample, name) for word in suited}, words, name)
     if not found:
         raise BadParameter("plot", name, "has nothing to draw: it needs rows and columns of numbers")
     return found

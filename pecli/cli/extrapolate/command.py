@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pecli.cli.extrapolate.options import ExtrapolateOptions, check_together
+from pecli.declare.words import REACHES
 
 
 def command(options: ExtrapolateOptions) -> int:
@@ -12,9 +13,11 @@ def command(options: ExtrapolateOptions) -> int:
     """
     check_together(options)
     if options.plot is not None:
+        from pecli.drawing.choice import check_words
         from pecli.drawing.pictures import check_picture
 
         check_picture(options.plot)  # before minutes of work
+        check_words(options.pictures, REACHES)
     if options.probe:
         from pecli.cli.extrapolate.trial import run_trial
 

@@ -26,6 +26,7 @@ from pecli.cli.options import (
     whole,
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing
+from pecli.declare.words import REACHES
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer, parse_number
 from pecli.records import dataclass
@@ -113,15 +114,25 @@ class ExtrapolateOptions(Writing):
     plot: Annotated[
         str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     ] = None  # fmt: skip
+    picture: Annotated[
+        str | None, Option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
+    ] = None
     trust_recipe: TrustRecipe = False
     precision: Precision = None
     limit: Limit = None
     json: Json = False
     quiet: Quiet = False
 
+    @property
+    def pictures(self) -> list[str]:
+        """The pictures asked for."""
+        return self.picture.split("+") if self.picture else []
+
 
 def check_together(options: ExtrapolateOptions) -> None:
     """Refuse options that would have no effect beside each other."""
+    if options.plot is None:
+        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
     extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
@@ -129,7 +140,7 @@ def check_together(options: ExtrapolateOptions) -> None:
     writing = ("format", "dtype", "layout")
     if options.probe:
         rule = "cannot stand with --probe, which trains models and writes no table"
-        refuse(rule, options, "output", "extend", *extending, *writing, "layer_type", *measuring)
+        refuse(rule, options, "output", "extend", *extending, *writing, "layer_type", *measuring, "picture")
         return
     if options.output is not None or options.extend is not None:
         refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")

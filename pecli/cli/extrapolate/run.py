@@ -50,7 +50,7 @@ def run(options: ExtrapolateOptions) -> int:
         from pecli.cli.terminal.drawing import show_charts
         from pecli.drawing.reach import charts_of
 
-        charts = charts_of(reports)
+        charts = charts_of(reports, options.pictures)
         if not charts:
             rule = "has nothing to draw: these sources have neither phases nor biases"
             raise BadParameter("plot", options.plot, rule)

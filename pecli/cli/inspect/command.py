@@ -12,7 +12,7 @@ from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.output import print_json, prose_width, say
 from pecli.cli.terminal.screen import progress_for, show
 from pecli.declare.words import PICTURES
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
 
 if TYPE_CHECKING:
@@ -227,13 +227,12 @@ def _given_positions(source: NamedSource, options: InspectOptions) -> Any:
 
 def _check_drawing(options: InspectOptions) -> None:
     """Raise for words that cannot be drawn, before anything is read."""
+    from pecli.drawing.choice import check_words
     from pecli.drawing.pictures import check_picture, is_page
 
     assert options.plot is not None
     check_picture(options.plot, page=True)
-    for word in options.pictures:
-        if word not in PICTURES:
-            raise UnknownName("picture", word, PICTURES)
+    check_words(options.pictures, PICTURES)
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "prints to where --json prints: name a file, .svg or .png")
     if is_page(options.plot):
