@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table, manual
-from pecli.drawing.charts import Axis, Circles, Heat, LineChart, Span, scale_of
+from pecli.drawing.charts import Axis, BarChart, BarLayer, Circles, Heat, LineChart, Span, scale_of, scales
 from pecli.drawing.colours import palette, rgb, shade
 from pecli.drawing.fields_text import code
 from pecli.drawing.pictures import draw, picture_bytes
@@ -408,3 +408,10 @@ def test_weights_of_one_sign_are_not_drawn_about_zero():
     first, _ = charts("gaussian:heads=2,sigma=1+4,len=64", "bias")
     assert not first.centred
     assert first.ends() == (0.0, 1.0)
+
+
+def test_a_bars_number_stands_below_its_middle():
+    chart = BarChart("t", Axis("pair"), Axis("share", low=0.0, high=1.0), (BarLayer("one", [1.0] * 4),))
+    across, _ = scales(chart)
+    assert across.ticks == (0.0, 1.0, 2.0, 3.0)
+    assert [across.place(tick) for tick in across.ticks] == [0.125, 0.375, 0.625, 0.875]

@@ -278,5 +278,5 @@ def scales(chart: Framed) -> tuple[Scale, Scale]:
         return scale_of(chart.x, across), scale_of(chart.y, [v for s in chart.series for v in s.y])
     count = len(chart.parts[0].heights)
     tops = [sum(heights) for heights in zip(*(p.heights for p in chart.parts), strict=True)]
-    whole = scale_of(Axis(chart.x.label, low=0, high=max(1, count)), ())
-    return whole, scale_of(chart.y, [0.0, *tops])
+    middles = scale_of(Axis(chart.x.label, low=-0.5, high=max(1, count) - 0.5, whole=True), ())  # a bar's number
+    return middles, scale_of(chart.y, [0.0, *tops])

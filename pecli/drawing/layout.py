@@ -98,7 +98,7 @@ def _bars(chart: BarChart, across: Scale, up: Scale) -> list[Shape]:
         for i, height in enumerate(part.heights):
             top, bottom = _y(up, below[i] + height), _y(up, below[i])
             if bottom - top >= 0.05:
-                rings.append(box(_x(across, i) + wide * 0.08, top, max(0.5, wide * 0.84), bottom - top))
+                rings.append(box(_x(across, i - 0.5) + wide * 0.08, top, max(0.5, wide * 0.84), bottom - top))
             below[i] += height
         if rings:
             shapes.append(Area(rings, *_ink(part.strength)))

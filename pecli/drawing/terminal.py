@@ -36,7 +36,6 @@ def _framed(chart: Framed, width: int) -> str:
         cells, legend = _lines(chart, across, up, columns)
     else:
         cells, legend = _bars(chart, up, columns)
-        across = Scale(0, len(chart.parts[0].heights), False, across.ticks)
     lines = [*within(chart.title, width), *within(chart.y.label, width)]
     labels = {round((HEIGHT - 1) * (1 - up.place(tick))): tick_text(tick, chart.y) for tick in up.ticks}
     for row, cell in enumerate(cells):
