@@ -21,6 +21,7 @@ import pytest
 
 from pecli.engine import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
 from pecli.engine.anchors import Anchors, group_size
+from pecli.engine.candidates import fill_points, has_points, plane_error
 from pecli.engine.ladder import Ladder
 from pecli.engine.narrowing import DoubtWindow
 from pecli.engine.product import combine
@@ -220,3 +221,28 @@ def test_single_and_doubled_points_keep_their_bounds() -> None:
                 assert abs(mpmath.mpf(float(tailed[i])) + float(tail[i]) - true) <= TAILED_ERROR
                 near = abs(true) * DOUBLED_ERROR + mpmath.mpf(2) ** (-6 * LIMB + 4)
                 assert abs(mpmath.mpf(float(doubled.hi[i])) + float(doubled.lo[i]) - true) <= near
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "magnitude"), [(0, 1, "1"), (12_345, 7, "1.3"), (10**9, 1, "-0.5"), (5, 999_983, "1")]
+)
+def test_points_that_are_not_rounded_err_by_less_than_is_claimed(start, step, magnitude):
+    wheel = Wheel([*frequencies("10000", 64), Decimal(0), Decimal("-0.01")], magnitude=Decimal(magnitude))
+    multiples = range(start, start + 3000 * step, step)
+    assert has_points(wheel, multiples)
+    points = np.empty((len(multiples), wheel.count), np.complex128)
+    for part in (slice(0, 700), slice(700, 3000)):
+        fill_points(wheel, multiples[part], points[part])
+    factor = float(wheel.magnitude.hi)
+    off = [
+        (part - factor * exact.hi) - factor * exact.lo
+        for part, exact in zip((points.real, points.imag), wheel.doubled_rows(np.array(multiples)), strict=True)
+    ]
+    assert np.hypot(*off).max() < plane_error(wheel) + 2.0**-52 * abs(factor)  # what is compared with is rounded here
+
+
+def test_points_are_made_of_upward_runs_alone():
+    wheel = Wheel(frequencies("10000", 8))
+    assert not has_points(wheel, range(-1, 5))
+    assert not has_points(wheel, range(5, 0, -1))
+    assert not has_points(Wheel(frequencies("10000", 8), magnitude=Decimal("1e150")), range(5))

@@ -37,6 +37,7 @@ class Undone:
     def __init__(self, turns: Turns) -> None:
         self.turns, self.pairs = turns, turns.pairs
         self.coarse = turns.coarse + 1  # c and s within 3u leave the square 8u, the quotient 12u, and the sums 15u
+        self.loose = 0.0
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""
@@ -51,6 +52,8 @@ class Undone:
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, _ = self.doubled(rows + start, pairs)
         return joined(c.hi, s.hi).reshape(shape)
+
+    near = rows
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
         """Return c and s at some places; see `Turns`."""

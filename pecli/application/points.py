@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from pecli.application.products import Floats, Interval
 from pecli.declare.plan import Band, Waves
 from pecli.engine import Wheel
+from pecli.engine.candidates import has_points
 from pecli.numbers.doubled import Doubled, multiply
 from pecli.numbers.positions import Positions
 
@@ -61,6 +64,19 @@ class WavePoints:
     def __init__(self, plan: Waves, part: Positions) -> None:
         self.plan, self.part = plan, part
         self._wheels: dict[tuple[int, Fraction], Wheel] = {}
+        self._lock = Lock()
+
+    @cached_property
+    def run(self) -> tuple[Wheel, range] | None:
+        """The wheel and the multiples of all rows, where one band turns every column and they are evenly spaced."""
+        if self.plan.axes or self.plan.blank or len(self.plan.bands) != 1 or not self.part.is_range:
+            return None
+        (band,), (segment,) = self.plan.bands, self.part.segments(0, self.part.count)
+        every = np.arange(self.plan.width)
+        if band.sin is None or not np.array_equal(every[band.sin], every) or not isinstance(segment.multiples, range):
+            return None
+        wheel = self._wheel(0, band, segment.unit)
+        return (wheel, segment.multiples) if has_points(wheel, segment.multiples) else None
 
     def doubled(self, rows: Integers, where: Where) -> tuple[Doubled, Doubled, Floats]:
         """Return cosine and sine of some places (k,), magnitude included, and a bound on the error of each."""
@@ -124,6 +140,7 @@ class WavePoints:
 
     def _wheel(self, number: int, band: Band, unit: Fraction) -> Wheel:
         key = (number, unit)
-        if key not in self._wheels:
-            self._wheels[key] = Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
-        return self._wheels[key]
+        with self._lock:
+            if key not in self._wheels:
+                self._wheels[key] = Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
+            return self._wheels[key]

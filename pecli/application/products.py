@@ -11,7 +11,8 @@ Rotating a pair, scaling and adding a row, adding a bias: all are such sums.  A 
   has exact A and B (angle zero, a stored table) and is decided by them; any other one lies off it, so the
   intervals decide it in the end, but for a sum of exactly zero, which no interval excludes: see `SMALLEST`.
 
-Where A and B are coarser than that, the bounds are so many times as wide (`coarse`).
+Where A and B are coarser than that, the bounds are so many times as wide (`coarse`), or by an absolute error wider
+(`loose`).
 
 Only + - x on float64 and integers: the same values on every machine.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.exact import round_ratio
+from pecli.engine.narrowing import Flags
 from pecli.engine.scratch import Scratch
 from pecli.numbers.doubled import Doubled, add, quick_two_sum, two_prod, two_sum
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
@@ -138,19 +140,23 @@ def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[An
 def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scratch) -> Places:
     """Round the upper ends of the intervals into `out`; return the places where the lower ends round differently."""
     below = own.get("below", candidate.size, np.float32).reshape(candidate.shape)
-    differ = own.get("differ", candidate.size, np.bool_).reshape(candidate.shape)
+    flags = Flags(candidate.size, "differ", own)
+    differ = flags.part(0, candidate.size).reshape(candidate.shape)
     np.add(candidate, error, out=candidate)
     np.copyto(out, candidate, casting="unsafe")
     np.subtract(candidate, 2 * error, out=candidate)
     np.copyto(below, candidate, casting="unsafe")
     np.not_equal(out, below, out=differ)
-    return np.flatnonzero(differ) if differ.any() else np.empty(0, np.int64)
+    return flags.places() if differ.any() else np.empty(0, np.int64)
 
 
 def each_by_itself(
-    x: Floats, a: Floats, y: Floats, b: Floats, dtype: str, coarse: float = 1.0
+    x: Floats, a: Floats, y: Floats, b: Floats, dtype: str, coarse: float = 1.0, loose: float = 0.0
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return sums (k,) rounded to a type, as float64, and which may be wrong: each within its own error."""
+    """Return sums (k,) rounded to a type, as float64, and which may be wrong: each within its own error.
+
+    a and b err by as much as `coarse` says, and by `loose` more.
+    """
     with np.errstate(all="ignore"):
         first, second = x * a, y * b
         total = first + second
@@ -158,7 +164,7 @@ def each_by_itself(
         if dtype == "float64":
             return values, np.ones(len(values), np.bool_)
         unsure = np.zeros(len(values), np.bool_)
-        error = coarse * CANDIDATE * (np.abs(first) + np.abs(second)) + LEAST
+        error = coarse * CANDIDATE * (np.abs(first) + np.abs(second)) + loose * (np.abs(x) + np.abs(y)) + LEAST
         unsure[_doubtful(total, error, dtype)] = True
     return values, unsure
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pecli.application.pairing import HeadPairs, Integers, columns, put_apart
 from pecli.application.products import (
+    CANDIDATE,
     Floats,
     Places,
     doubled_sums,
@@ -122,9 +123,14 @@ class RotatedTensors(Tabular):
         self._doubled = Runs(self._computed_doubled, self.run * self.width * 20)
 
     def _computed(self, number: int) -> tuple[Points, float]:
-        """Return the points of a run, and what abs(c) + abs(s) is at most, so many times as they are coarse."""
-        points = self.turns.rows(number * self.run, min((number + 1) * self.run, self._last))
-        size = 2 * largest(points.view(np.float64)) * self.turns.coarse
+        """Return the points of a run, and what abs(c) + abs(s) is at most, so many times as they are coarse.
+
+        Points that are off by d in the plane move a sum by abs(x, y) d, at most sqrt(2) d times the larger of both.
+        """
+        points = self.turns.near(number * self.run, min((number + 1) * self.run, self._last))
+        with np.errstate(all="ignore"):
+            most = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
+        size = most * self.turns.coarse + 1.5 * self.turns.loose / CANDIDATE
         return (np.conjugate(points, out=points) if self.back else points), size
 
     def _computed_doubled(self, number: int) -> tuple[Doubled, Doubled, Floats]:
@@ -237,7 +243,7 @@ class RotatedTensors(Tabular):
         line, place, column = np.unravel_index(places, (*grid.shape, self.width))
         pair, second = np.divmod(column, 2)
         x, y = (vectors[line, place, self.places[0, member, pair]] for member in (second, 1 - second))
-        point = np.broadcast_to(points, (*grid.shape, self.turns.pairs))[line, place, pair]
+        point = points[place, pair] if points.ndim == 2 else points[line, 0, pair]
         return [(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
     def _settle(self, one: Turned, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
@@ -246,7 +252,7 @@ class RotatedTensors(Tabular):
             return
         vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))
         turn = np.where(second, points.imag, -points.imag)
-        values, unsure = each_by_itself(x, points.real, y, turn, one.dtype, self.turns.coarse)
+        values, unsure = each_by_itself(x, points.real, y, turn, one.dtype, self.turns.coarse, self.turns.loose)
         if unsure.any():
             left = [part[unsure] for part in (vectors, pairs, second)]
             rotation = Rotation(self.turns, one.tensor.rows(left[0], self.rows), left[1], left[2] == 1, self.back)

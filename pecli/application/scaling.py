@@ -33,7 +33,7 @@ class ScaledTurns:
 
     def __init__(self, turns: Turns, scale: Reals, divided: bool) -> None:
         self.turns, self.scale, self.divided, self.pairs = turns, scale, divided, turns.pairs
-        self.coarse = turns.coarse + 1  # two more roundings
+        self.coarse, self.loose = turns.coarse + 1, 0.0  # two more roundings
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""
@@ -47,6 +47,8 @@ class ScaledTurns:
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, _ = self.doubled(rows + start, pairs)
         return joined(c.hi, s.hi).reshape(shape)
+
+    near = rows
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
         """Return c and s at some places; see `Turns`."""

@@ -18,6 +18,7 @@ from pecli.application.points import WavePoints, Where
 from pecli.application.products import Floats, Interval, Places
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
+from pecli.engine.candidates import fill_points, plane_error
 from pecli.errors import BadParameter
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.rounding import widen
@@ -33,9 +34,15 @@ class Turns(Protocol):
     pairs: int
     coarse: float
     """By what `CANDIDATE` is to be multiplied: 1 if the parts of `rows` are correctly rounded or exact."""
+    loose: float
+    """How far the points of `near` may be off in the complex plane beside that."""
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
+        ...
+
+    def near(self, start: int, stop: int) -> Points:
+        """Return the same within `loose`, where that is less work."""
         ...
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
@@ -95,6 +102,7 @@ class ExactTurns:
         assert isinstance(plan, Waves)
         self.table, self.plan, self.pairs, self.coarse = table, plan, plan.width, 1.0
         self.points = WavePoints(plan, table.part)
+        self.loose = plane_error(self.points.run[0]) if self.points.run is not None else 0.0
         self.where = Where.still(plan.width)
         for number, band in enumerate(plan.bands):
             self.where.put(number, band.sin)
@@ -104,6 +112,15 @@ class ExactTurns:
         found = np.empty((stop - start, self.pairs), np.complex128)
         parts = {"cos": found.real, "sin": found.imag} if "cos" in self.table else {"pe": found}
         self.table.fill(start, stop, parts)
+        return found
+
+    def near(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows as products of a ladder, not rounded to float64; see `Turns`."""
+        if self.points.run is None:
+            return self.rows(start, stop)
+        wheel, multiples = self.points.run
+        found = np.empty((stop - start, self.pairs), np.complex128)
+        fill_points(wheel, multiples[start:stop], found)
         return found
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
@@ -127,7 +144,7 @@ class StoredTurns:
     def __init__(self, table: Tabular) -> None:
         self.table, array = table, table.array("cos") if "cos" in table else table.arrays[0]
         self.count, self.pairs = array.shape
-        self.dtype, self.coarse = array.dtype, 1.0
+        self.dtype, self.coarse, self.loose = array.dtype, 1.0, 0.0
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Turns`."""
@@ -139,6 +156,8 @@ class StoredTurns:
             return points.astype(np.complex128)
         found = self.table.read_rows(["cos", "sin"], start, stop)
         return joined(widen(found["cos"], self.dtype), widen(found["sin"], self.dtype))
+
+    near = rows
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
         """Return c and s at some places; see `Turns`."""
