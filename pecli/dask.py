@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
+from pecli.encodings.plugins import declared_in, load_file
+from pecli.encodings.recipe import split_recipe
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.common.format import Shard, Spread, WriteOptions
 from pecli.numbers.types import storage
@@ -68,8 +70,9 @@ def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> 
         raise BadParameter("dtype", found.dtype, "is no type of Dask's: give float32")
     dtype = storage(found.dtype)
     sizes = da.core.normalize_chunks(_chunks(found) if chunks is None else chunks, found.shape, dtype=dtype)
+    block = partial(_block, recipe, _plugin(recipe), found.name)
     return da.map_blocks(
-        partial(_block, recipe, found.name), chunks=sizes, dtype=dtype, meta=np.empty((0,) * len(found.shape), dtype),
+        block, chunks=sizes, dtype=dtype, meta=np.empty((0,) * len(found.shape), dtype),
         name=f"pecli-{tokenize(recipe, found.name, sizes)}",
     )  # fmt: skip
 
@@ -91,7 +94,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
 
         left = iter(shards)
         width = AHEAD * max(1, sum(client.nthreads().values()))
-        submit = partial(client.submit, _write, recipe, path, pure=False, retries=RETRIES)
+        submit = partial(client.submit, _write, recipe, _plugin(recipe), path, pure=False, retries=RETRIES)
         futures = [submit(shard) for shard in itertools.islice(left, width)]
         waiting = as_completed(futures)
         try:
@@ -125,7 +128,12 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
     with contextlib.ExitStack() as stack:
         if scheduler is None:
             local = distributed.LocalCluster(
-                n_workers=workers or 1, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+                n_workers=workers or 1,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,  # an error comes back, and is told once
             )
             client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
@@ -159,6 +167,11 @@ def _recipe(table: Tabular) -> str:
     return table.recipe
 
 
+def _plugin(recipe: str) -> str | None:
+    """Return the user's own file, where it declares the encoding; a worker reads it from the same place."""
+    return declared_in(split_recipe(recipe)[0])
+
+
 def _chunks(found: Array) -> tuple[int, ...]:
     """Return chunks of whole rows."""
     left, sizes = max(1, CHUNK_BYTES // max(1, found.row_bytes)), []
@@ -170,13 +183,15 @@ def _chunks(found: Array) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4)
-def _table(recipe: str) -> Table:
+def _table(recipe: str, plugin: str | None) -> Table:
+    if plugin is not None:
+        load_file(plugin)
     return Table.parse(recipe)
 
 
-def _block(recipe: str, name: str, *, block_info: Any) -> NDArray[Any]:
+def _block(recipe: str, plugin: str | None, name: str, *, block_info: Any) -> NDArray[Any]:
     """Compute one chunk."""
-    table = _table(recipe)
+    table = _table(recipe, plugin)
     found = table.array(name)
     place = [slice(first, last) for first, last in block_info[None]["array-location"]]
     *outer, rows = place[: found.lead] or [slice(0, 1)]
@@ -195,9 +210,9 @@ def _block(recipe: str, name: str, *, block_info: Any) -> NDArray[Any]:
     return out
 
 
-def _write(recipe: str, path: str, shard: Shard) -> int:
+def _write(recipe: str, plugin: str | None, path: str, shard: Shard) -> int:
     """Compute a shard and write it; the work of a worker."""
     from pecli.formats.common.pump import Buffer
     from pecli.formats.zarr.write import opened, write_shard
 
-    return write_shard(_table(recipe), shard, opened(path, shard.array), Buffer())
+    return write_shard(_table(recipe, plugin), shard, opened(path, shard.array), Buffer())

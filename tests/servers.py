@@ -27,14 +27,33 @@ def s3_server():
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(300):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.1)
+        _wait_for(port)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.kill()
         server.wait()
+
+
+@contextlib.contextmanager
+def gs_server(bucket):
+    """The address of a server of Google Cloud Storage's protocol, with a bucket, in a process of its own."""
+    port = free_port()
+    words = ["start", "--host=127.0.0.1", f"--port={port}", "--in-memory", f"--default-bucket={bucket}"]
+    command = [sys.executable, "-m", "gcp_storage_emulator", *words]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _wait_for(port):
+    for _ in range(300):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
 
 
 class FileServer(http.server.ThreadingHTTPServer):

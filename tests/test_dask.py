@@ -157,6 +157,39 @@ def test_two_processes_from_the_shell(pecli, tmp_path):
     assert pecli("inspect", "pe.zarr", "--verify").returncode == 0
 
 
+OWN = os.path.join(os.getcwd(), "examples", "own_encoding.py")
+
+
+def test_workers_know_an_encoding_of_ones_own(pecli, scheduler, tmp_path):
+    need("zarr")
+    address, worker = scheduler
+    worker()
+    words = ("--plugin", OWN, "generate", "resonance-rope", "--dim", 16, "--len", 100, "-q", "-o")
+    for name, more in (("a.zarr", ("--scheduler", address)), ("b.zarr", ("--workers", 1))):
+        done = pecli(*words, name, *more)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert pecli("--plugin", OWN, "inspect", name, "--verify").returncode == 0
+
+
+def small_files():
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of that kind")
+def test_a_disk_that_is_full_for_a_worker_is_one_sentence_and_nothing_is_left(pecli, tmp_path):
+    need("zarr")
+    need("distributed")
+    done = pecli(
+        "generate", "sinusoidal", "--dim", 256, "--len", 40000, "-o", "pe.zarr", "--workers", 2, preexec_fn=small_files
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("pecli: pe.zarr: a worker could not write its part ([Errno 27] File too large")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "pe.zarr").exists()
+
+
 def test_what_cannot_be_is_one_sentence(refuses):
     refuses("generate", "rope", "--dim", 8, "--len", 4, "-o", "pe.npy", "--workers", 2, says="write -o PATH.zarr")
     need("zarr")

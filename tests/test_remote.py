@@ -4,6 +4,7 @@ A package that is not installed is skipped with a word; `make reach` installs th
 """
 
 import hashlib
+import importlib.util
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.common.ahead import HELD, LONGEST, Ahead
 from pecli.inspection.verification import verify, verify_folder
-from tests.servers import CuttingLine, FileServer, s3_server
+from tests.servers import CuttingLine, FileServer, gs_server, s3_server
 
 ROPE = "rope:dim=64,len=3000"
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of clients' sessions
@@ -100,6 +101,39 @@ def test_zarr_goes_to_s3_and_comes_back(s3):
         write_table(made, "s3://tables/b.zarr")
 
 
+@pytest.fixture
+def gs(monkeypatch):
+    """A server of Google's protocol with one bucket."""
+    need("gcsfs")
+    need("gcp_storage_emulator")
+    with gs_server("tables") as url:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+        yield url
+
+
+def test_gs_is_written_and_read_and_says_what_is_missing(gs, pecli):
+    words = ("generate", "sinusoidal", "--dim", 512, "--len", 10000, "-q", "-o")
+    for name in ("pe.npy", "pe.h5", "pe.zarr"):
+        if name == "pe.zarr":
+            need("zarr")
+        done = pecli(*words, f"gs://tables/{name}")
+        assert (done.returncode, done.stderr) == (0, ""), name
+        same = pecli("compare", f"gs://tables/{name}", "sinusoidal:dim=512")
+        assert (same.returncode, same.stderr) == (0, ""), name
+        none = pecli(*words, f"gs://nowhere/{name}")
+        said = f"pecli: gs://nowhere/{name}: the bucket does not exist: make it first, or check the name\n"
+        assert (none.returncode, none.stderr) == (2, said)
+    none = pecli("inspect", "gs://tables/no.npy")
+    assert (none.returncode, none.stderr) == (2, "pecli: gs://tables/no.npy: does not exist: check the name\n")
+
+
+def test_a_driver_that_is_missing_is_named(refuses):
+    need("fsspec")
+    if importlib.util.find_spec("gcsfs") is None:
+        refuses("inspect", "gs://tables/pe.npy", says="pip install 'pecli[remote]' gcsfs")
+    refuses("inspect", "nothing-known://tables/pe.npy", says="cannot be opened: Protocol not known")
+
+
 class Stopped(Exception):
     """What ends a run in the middle."""
 
@@ -144,6 +178,9 @@ def test_an_object_that_is_there_stays_with_no_clobber(s3):
 def test_what_is_wrong_is_one_sentence(s3, server, monkeypatch, tmp_path):
     with pytest.raises(WriteFailed, match=r"^s3://nowhere/pe.npy: the bucket does not exist"):
         write_table(table(ROPE), "s3://nowhere/pe.npy")
+    if importlib.util.find_spec("zarr"):
+        with pytest.raises(WriteFailed, match=r"^s3://nowhere/pe.zarr: the bucket does not exist"):
+            write_table(table(ROPE), "s3://nowhere/pe.zarr")
     with pytest.raises(BadFile, match=r"^s3://tables/no.npy: does not exist"):
         open_table("s3://tables/no.npy")
     with pytest.raises(WriteFailed, match="write a file, and send it"):
@@ -330,7 +367,5 @@ def test_no_secret_of_a_url_is_printed(pecli, files, tmp_path):
 
 
 def test_without_the_extra_a_sentence_names_it(refuses, monkeypatch):
-    import importlib.util
-
     if importlib.util.find_spec("fsspec") is None:
         refuses("inspect", "s3://tables/pe.npy", says="pip install 'pecli[remote]'")

@@ -86,6 +86,13 @@ def load_installed(name: str) -> None:
         found.load()
 
 
+def declared_in(name: str) -> str | None:
+    """Return the file, of those that the user named, that declares an encoding; None for any other encoding."""
+    encoding = REGISTRY.get(name)
+    path = None if encoding is None else encoding.function.__code__.co_filename
+    return path if path in _read.values() else None
+
+
 def fault_of(error: BaseException) -> str:
     """Return where an error arose in a file of the user's and what it is; nothing if it did not."""
     if isinstance(error, SyntaxError) and error.filename in _read.values():

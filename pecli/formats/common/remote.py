@@ -5,8 +5,10 @@ Who may read or write is the business of the protocol's own configuration: envir
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
+import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -45,6 +47,9 @@ def system_of(url: str) -> tuple[Any, str]:
     import fsspec
 
     keep_connections()
+    for package in PACKAGES.values():  # what they log, Python would print where nobody asked for it
+        if not (log := logging.getLogger(package)).handlers:
+            log.addHandler(logging.NullHandler())
     try:
         system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
     except (ImportError, ValueError) as error:
@@ -156,7 +161,7 @@ def check_target(url: str, *, clobber: bool) -> None:
     """Raise if nothing can be written behind a URL, before a byte is."""
     with _explained(shown(url)):
         system, path = system_of(url)
-        if "s3" in system.protocol:
+        if {"s3", "gs"} & set(system.protocol):
             with contextlib.suppress(PermissionError):  # who may write need not be allowed to look
                 _find_bucket(system, path.partition("/")[0])
         if not clobber and system.exists(path):
@@ -165,7 +170,10 @@ def check_target(url: str, *, clobber: bool) -> None:
 
 def _find_bucket(system: Any, bucket: str) -> None:
     try:
-        system.call_s3("head_bucket", Bucket=bucket)
+        if "s3" in system.protocol:
+            system.call_s3("head_bucket", Bucket=bucket)
+        else:
+            system.info(bucket)
     except FileNotFoundError as error:
         raise FileNotFoundError("the bucket does not exist") from error
 
@@ -207,8 +215,10 @@ def delete(url: str) -> None:
 
 def chunk_store(url: str, *, read_only: bool) -> Any:
     """Return what zarr keeps objects in."""
+    from fsspec.asyn import reset_lock
     from zarr.storage import FsspecStore
 
+    atexit.register(reset_lock)  # else a session of zarr's loop is ended at the exit in another, with a traceback
     system_of(url)  # says what is missing
     options = _patience(url.partition("://")[0].lower())
     return FsspecStore.from_url(url, storage_options=options, read_only=read_only)
