@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from pecli.encodings.recipe import split_recipe
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.common.format import Shard, Spread, WriteOptions
 from pecli.numbers.types import storage
+from pecli.numbers.urls import is_url
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -94,7 +96,8 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
 
         left = iter(shards)
         width = AHEAD * max(1, sum(client.nthreads().values()))
-        submit = partial(client.submit, _write, recipe, _plugin(recipe), path, pure=False, retries=RETRIES)
+        place = path if is_url(path) else os.path.abspath(path)  # workers stand in folders of their own
+        submit = partial(client.submit, _write, recipe, _plugin(recipe), place, pure=False, retries=RETRIES)
         futures = [submit(shard) for shard in itertools.islice(left, width)]
         waiting = as_completed(futures)
         try:
