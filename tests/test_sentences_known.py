@@ -261,7 +261,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
         ("too far", "extended linear"),
     "it makes no table ({})": ("stacks yarn", "stacks llama"),
     "its recipe cannot be computed: {}": ("verify bad", "verify"),
-    "its widest head reaches {} of {} positions": ("for lengths", "for long-context"),
+    "its widest head reaches distance {} of {}": ("for lengths", "for long-context"),
     "magnitude {} instead of {}": ("stacks warned", "stacks llama"),
     "missing: part {} of {}": ("verify parts", "verify"),
     "must be below {}, the rows of the table: some must be left to extend": ("prefix too long", "extended linear"),

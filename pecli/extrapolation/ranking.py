@@ -156,6 +156,6 @@ def _measured(recipe: Recipe, train: int, test: int) -> tuple[Recipe, str, float
             return Recipe.parse(best.recipe), "inside", 1.0, f"only with a scaling: without one {found.finding}"
     reach = 1.0
     if found.bias is not None:
-        widest = min(test, max(head.window for head in found.bias.heads))
-        return recipe, found.verdict, widest / test, f"its widest head reaches {widest} of {test} positions"
+        widest = min(test - 1, max(head.window for head in found.bias.heads))
+        return recipe, found.verdict, widest / test, f"its widest head reaches distance {widest} of {test - 1}"
     return recipe, found.verdict, reach if found.verdict in HOLDS else 0.0, found.finding
