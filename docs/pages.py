@@ -129,12 +129,16 @@ def gallery(drawn: dict[str, dict[str, str]]) -> str:
 
 
 def index() -> str:
-    """Return the list of encodings, by family."""
+    """Return the list of encodings, by family, each with what it is."""
     lines = ["# Catalogue", "", "A page for each encoding, and a [gallery](gallery.md) of their pictures.", ""]
     families = dict.fromkeys(encoding.family for encoding in CATALOGUE.values())
     for family in families:
-        names = [n for n, encoding in CATALOGUE.items() if encoding.family is family]
-        lines += ["```{toctree}", ":maxdepth: 1", f":caption: {family.title}", "", *names, "```", ""]
+        found = {n: encoding for n, encoding in CATALOGUE.items() if encoding.family is family}
+        lines += [f"## {family.title}", ""]
+        for name, encoding in found.items():
+            what = encoding.description.partition("\n")[0]
+            lines.append(f"- [{encoding.title}]({name}.md): {_plain(what[:1].lower() + what[1:].rstrip('.'))}")
+        lines += ["", "```{toctree}", ":hidden:", ":maxdepth: 1", f":caption: {family.title}", "", *found, "```", ""]
     return "\n".join(lines)
 
 
