@@ -11,6 +11,7 @@ import pytest
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.formats import FORMATS, format_for, open_table, write_table
+from pecli.formats.common import pump
 from tests.format_tables import (
     FACTS,
     RECIPE,
@@ -98,7 +99,8 @@ def test_positions_stand_beside_the_values(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_same_table_gives_the_same_bytes_with_any_number_of_threads(name, tmp_path):
+def test_the_same_table_gives_the_same_bytes_with_any_number_of_threads(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(pump, "cores", lambda: 8)
     table = Formula(9000, 40, names=("cos", "sin"))
     digests = set()
     for threads in (1, 1, 2, 5):
@@ -114,10 +116,12 @@ def test_hdf5_of_two_runs_is_equal(way, tmp_path):
     assert write(Formula(9000, 40), tmp_path, "hdf5", **way).read_bytes() == first
 
 
-def test_several_threads_compute(tmp_path):
-    table = Formula(200_000, 64)
-    write_table(table, tmp_path / "pe.npy", threads=3)
-    assert len(table.threads) > 1
+def test_several_threads_compute_but_no_more_than_there_are_cores(tmp_path, monkeypatch):
+    for cores in (1, 3):
+        monkeypatch.setattr(pump, "cores", lambda n=cores: n)
+        table = Formula(200_000, 64)
+        write_table(table, tmp_path / "pe.npy", threads=16)
+        assert len(table.threads) == 1 if cores == 1 else 1 < len(table.threads) <= 3
 
 
 def test_progress_counts_every_byte(tmp_path):

@@ -13,7 +13,7 @@ from pecli.engine.digits import prepare
 from pecli.engine.exact import round_ratio
 from pecli.engine.layout import Output, PairLayout, arrange, check_outputs
 from pecli.engine.tasks import TASK, tasks
-from pecli.engine.team import share
+from pecli.engine.team import cores, share
 from pecli.engine.wheel import Wheel
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow
@@ -52,7 +52,7 @@ def fill(
     dtype : str
         float16, bfloat16, float32 or float64; every value is the correctly rounded one.
     threads : int
-        How many threads share the work; never more than there is work for.
+        How many threads share the work; never more than there are cores, or work for.
     block : int, optional
         Rows that a thread takes at a time; the values do not depend on it.
 
@@ -106,7 +106,7 @@ def _fill_all(
     wheel: Wheel, multiples: Integers | range, outputs: Sequence[Output], dtype: str, threads: int, block: int | None
 ) -> None:
     layout = arrange(outputs)
-    threads = min(threads, 1 + (len(multiples) * wheel.count >> PER_THREAD))
+    threads = min(threads, cores(), 1 + (len(multiples) * wheel.count >> PER_THREAD))
     share(tasks(wheel, multiples, layout, dtype, threads, block), threads)
     _still(wheel, multiples, layout, dtype)
 

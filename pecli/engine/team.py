@@ -15,11 +15,14 @@ Task = Callable[[Scratch], None]
 _idle: list[Scratch] = []
 
 
+def cores() -> int:
+    """Count the cores that this process may use: more threads that compute would only wait for each other."""
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
 def default_threads() -> int:
     """Count the cores that this process may use, up to eight."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, min(8, len(os.sched_getaffinity(0))))
-    return max(1, min(8, os.cpu_count() or 1))
+    return min(8, cores())
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.engine.parallel import Ordered
-from pecli.engine.team import together
+from pecli.engine.team import cores, together
 from pecli.formats.common.format import WriteOptions
 from pecli.numbers.types import raw_bytes, storage
 from pecli.records import dataclass
@@ -98,9 +98,10 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
     size : int
         Bytes of the whole file; they are reserved while the first rows are computed.
     """
-    block = min(BLOCK_BYTES, BUFFER_BYTES // options.threads)
+    threads = min(options.threads, cores())
+    block = min(BLOCK_BYTES, BUFFER_BYTES // threads)
     work = (task for group in table.groups(offsets) for task in tasks(group, block))
-    lock, desk = threading.Lock(), _Desk(output, offsets, options)
+    lock, desk = threading.Lock(), _Desk(output, offsets, threads, options.progress)
 
     def run(errors: Sequence[BaseException]) -> None:
         while not errors:
@@ -111,7 +112,7 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
             buffer = desk.buffer()
             desk.hand_in(_Filled(task, fill(table, task, buffer), buffer))
 
-    together(run, options.threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
+    together(run, threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
 
 
 @dataclass(frozen=True)
@@ -130,10 +131,12 @@ class _Desk:
     where a task has several arrays: each would let another's piece between two of its own.
     """
 
-    def __init__(self, output: Output, offsets: Mapping[str, int], options: WriteOptions) -> None:
-        self._output, self._offsets, self._progress = output, offsets, options.progress
+    def __init__(
+        self, output: Output, offsets: Mapping[str, int], threads: int, progress: Callable[[int], None]
+    ) -> None:
+        self._output, self._offsets, self._progress = output, offsets, progress
         self._waiting = deque[_Filled]()
-        self._free = [Buffer() for _ in range(options.threads + 1)]  # one waits while each thread works on another
+        self._free = [Buffer() for _ in range(threads + 1)]  # one waits while each thread works on another
         self._writing, self._counting = threading.Lock(), threading.Lock()
 
     def buffer(self) -> Buffer:
@@ -183,7 +186,7 @@ def in_turn(
 
     `make` gives a result, good until the next is asked for, and the bytes of values in it, which are reported then.
     """
-    threads = min(options.threads, most_threads or options.threads)
+    threads = min(options.threads, most_threads or options.threads, cores())
     slots = max(2, min(threads, AHEAD_BYTES // max(1, buffer_bytes)))
     with Ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1) as found:
         yield _reported(found, options)
