@@ -91,13 +91,14 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
     """
     recipe = _recipe(table)
 
-    def run(path: str, shards: Sequence[Shard], options: WriteOptions) -> None:
+    def write(path: str, shards: Sequence[Shard], options: WriteOptions) -> None:
         from distributed import as_completed
 
         left = iter(shards)
         width = AHEAD * max(1, sum(client.nthreads().values()))
         place = path if is_url(path) else os.path.abspath(path)  # workers stand in folders of their own
-        submit = partial(client.submit, _write, recipe, _plugin(recipe), place, pure=False, retries=RETRIES)
+        run = os.urandom(8).hex()
+        submit = partial(client.submit, _write, recipe, _plugin(recipe), place, run, pure=False, retries=RETRIES)
         futures = [submit(shard) for shard in itertools.islice(left, width)]
         waiting = as_completed(futures)
         try:
@@ -113,7 +114,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
         finally:
             _settle(client, waiting)
 
-    return run
+    return write
 
 
 @contextlib.contextmanager
@@ -213,9 +214,17 @@ def _block(recipe: str, plugin: str | None, name: str, *, block_info: Any) -> ND
     return out
 
 
-def _write(recipe: str, plugin: str | None, path: str, shard: Shard) -> int:
+@lru_cache(maxsize=4)
+def _target(path: str, name: str, run: str) -> Any:
+    """Return an array to be written, which a worker opens once in a run: later another may lie in its place."""
+    from pecli.formats.zarr.write import opened
+
+    return opened(path, name)
+
+
+def _write(recipe: str, plugin: str | None, path: str, run: str, shard: Shard) -> int:
     """Compute a shard and write it; the work of a worker."""
     from pecli.formats.common.pump import Buffer
-    from pecli.formats.zarr.write import opened, write_shard
+    from pecli.formats.zarr.write import write_shard
 
-    return write_shard(_table(recipe, plugin), shard, opened(path, shard.array), Buffer())
+    return write_shard(_table(recipe, plugin), shard, _target(path, shard.array, run), Buffer())

@@ -118,12 +118,12 @@ def measure(mib, name, place, reference):
     if reference is not None:
         read.append(Watched("pecli", "compare", reference, source, "-q").finish())
     where = "store" if place.startswith("s3:") else "disk"
-    peaks = [max(most for _, most in of) for of in (wrote, read)]
-    speed = mib / seconds
+    peaks = [[most for _, most in of] for of in (wrote, read)]
+    most = [", ".join(f"{peak:.0f}" for peak in of) + " MB" for of in peaks]
     times = [f"{took:.0f} s" for took, _ in read] + ["-"] * (reference is None)
-    cells = name, where, f"{seconds:.0f} s", f"{speed:.0f} MiB/s", f"{peaks[0]:.0f} MB", *times, f"{peaks[1]:.0f} MB"
+    cells = name, where, f"{seconds:.0f} s", f"{mib / seconds:.0f} MiB/s", most[0], *times, most[1]
     print("|", " | ".join(cells), "|", flush=True)
-    return max(peaks) <= REACH
+    return max(map(max, peaks)) <= REACH
 
 
 def main():
