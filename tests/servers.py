@@ -178,7 +178,8 @@ def object_store(folder):
     port, *ports = random.sample(range(20000, 30000), 4)  # at 10,000 more it listens too
     words = {"dir": folder, "ip": "127.0.0.1", "s3": "true", "s3.port": port, "s3.config": folder / "s3.json",
              "master.port": ports[0], "volume.port": ports[1], "filer.port": ports[2],
-             "s3.port.iceberg": 0, "s3.port.lance": 0, "s3.iam": "false", "volume.max": 100, "master.volumeSizeLimitMB": 1024}  # fmt: skip
+             "s3.port.iceberg": 0, "s3.port.lance": 0, "s3.iam": "false",
+             "volume.max": 100, "master.volumeSizeLimitMB": 1024}  # fmt: skip
     weed = Path(sys.executable).parent / "weed"
     command = [weed, f"-logdir={folder}", "server", *(f"-{name}={value}" for name, value in words.items())]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
