@@ -60,6 +60,12 @@ def test_sines_are_compared_and_trained_vectors_are_said_to_be_trained(folder):
     assert inspect_checkpoint(folder(whisper, **{name: sines[:, ::-1].copy()})).tables[0].equal is False
 
 
+def test_one_number_by_the_name_of_vectors_is_no_crash(folder):
+    whisper = {"model_type": "whisper", "d_model": 8, "max_source_positions": 12}
+    name = "model.encoder.embed_positions.weight"
+    assert inspect_checkpoint(folder(whisper, **{name: np.ones(1, np.float32)})).tables[0].equal is None
+
+
 def test_who_would_read_the_config_otherwise_is_named(folder):
     yarn = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 512, "attention_factor": 1.5}
     found = inspect_checkpoint(folder({**LLAMA, "rope_scaling": yarn}, lm_head=np.zeros((4, 4), np.float32)))

@@ -15,12 +15,14 @@ from pecli.sources.sources import read_source
 from .sentences import said, sentences
 from .test_findings import CASES as FOUND
 from .test_findings import ROPE, SINES, YARN, arrays, changed, put
-from .unknown_tables import bf16, torch_frequencies
+from .unknown_tables import alibi_slopes, bf16, torch_frequencies
 
 LLAMA = "rope:dim=64,len=200,scaling=llama3,factor=8,original-max=8192,base=500000"
 ALIBI = "alibi:heads=8,len=9"
 LISTED = "rope:dim=8,len=40,scaling=longrope,original-max=64,short-factor=1+1+1+2,long-factor=2+2+2+2"
 HALF = "rope:dim=16,len=120,layout=half"
+SMOOTH = "rope:dim=64,len=200,scaling=llama3,factor=8,original-max=2048"
+DISTANCES = np.subtract.outer(range(24), range(24)).T
 CONCAT = "rope:dim=16,len=120,layout=concat"
 
 
@@ -38,8 +40,8 @@ def turned_yarn(factor, power=1):
     return {"cos": (np.cos(angle) * size).astype("f4"), "sin": (np.sin(angle) * size).astype("f4")}
 
 
-def framework(rows, base=10000.0, change=lambda w: w):
-    angle = (np.arange(rows, dtype="f4")[:, None] * change(torch_frequencies(base, 16))).astype("f8")
+def framework(rows, base=10000.0, change=lambda w: w, kind=lambda p: p):
+    angle = (kind(np.arange(rows, dtype="f4"))[:, None] * change(torch_frequencies(base, 16))).astype("f8")
     return {"cos": np.cos(angle).astype("f4"), "sin": np.sin(angle).astype("f4")}
 
 
@@ -80,8 +82,21 @@ def every_3rd(p):
     return p
 
 
-def slopes_of(slopes):
-    return {"bias": (-np.array(slopes)[:, None, None] * abs(np.subtract.outer(range(9), range(9)))).astype("f4")}
+def slopes_of(slopes, power=1):
+    sizes = abs(np.subtract.outer(range(9), range(9))) ** power
+    return {"bias": (-np.array(slopes)[:, None, None] * sizes).astype("f4")}
+
+
+def noisy(parts, first, stop=None):
+    """Arrays of which some rows are noise."""
+    rng, rows = np.random.default_rng(5), slice(first, stop)
+    return {k: put(rows, rng.uniform(-1, 1, v[rows].shape))(v.copy()) for k, v in parts.items()}
+
+
+def t5_logarithms(log, other):
+    sizes = np.maximum(abs(DISTANCES), 8)
+    far = np.minimum(8 + np.floor(log(sizes / 8) / other(64 / 8) * 8), 15).astype(int)
+    return np.where(abs(DISTANCES) < 8, abs(DISTANCES), far) + 16 * (DISTANCES > 0)
 
 
 CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items()} | {
@@ -193,6 +208,21 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "in float32": ("rope:dim=16,len=300", framework(300), {}),
     "in float32, long": ("rope:dim=16", framework(3000), {}),
     "frequencies in bfloat16, long": ("rope:dim=16", framework(1500, change=bf16), {}),
+    "in bfloat16, then noise": ("rope:dim=16", noisy(framework(2500, change=bf16), 1100), {}),
+    "in bfloat16, but one": ("rope:dim=16", noisy(framework(1500, change=bf16), 1440, 1441), {}),
+    "positions in float16": ("rope:dim=16", framework(4000, kind=lambda p: p.astype("f2").astype("f4")), {}),
+    "not smoothed, left": (SMOOTH, arrays(SMOOTH + ",high-freq-factor=1.0000000001"), {}),
+    "not smoothed, divided": (SMOOTH, arrays(SMOOTH + ",low-freq-factor=3.9999999999"), {}),
+    "distance squared": ("alibi:heads=6,len=9", slopes_of(alibi_slopes(6), 2), {}),
+    "around": ("shaw:dim=4,clip=3,len=24,form=index", {"index": (DISTANCES + 3) % 7}, {}),
+    "around from 0": ("shaw:dim=4,clip=3,len=24,form=index", {"index": DISTANCES % 7}, {}),
+    "two logarithms": (
+        "t5:buckets=32,max-distance=64,len=24,form=index",
+        {"index": t5_logarithms(np.log2, np.log)},
+        {},
+    ),
+    "squared": (ROPE, {k: v * v for k, v in arrays(ROPE).items()}, {}),
+    "cos squared": (ROPE, changed(ROPE, cos=lambda p: p * p), {}),
     "exact for bfloat16": (f"{ROPE},arithmetic=bfloat16", arrays(ROPE), {}),
     "in float32, short": ("rope:dim=16,len=20", framework(4), {}),
     "an odd base in float32": ("rope:dim=16,len=300", framework(300, 12345.0), {}),
@@ -295,7 +325,18 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "no array of one name: {}; compare one with path::name": ("no common name", "an array less"),
     "no fault that is known explains the difference, and no formula was found that gives these values":
         ("nothing known", "another rank"),
-    "of the first {} rows": ("frequencies in bfloat16, long", "in bfloat16"),
+    "of the first {} rows": ("in bfloat16, then noise", "frequencies in bfloat16, long"),
+    "phases were computed in {} ({}){}": ("positions in float16", "equal"),
+    "key - query + clip": ("around", "around from 0"),
+    "{} is squared{}": ("cos squared", "equal"),
+    "that leaves {} of {} values unexplained": ("in bfloat16, but one", "positions in float16"),
+    "{}: they are left as they are": ("not smoothed, left", "not smoothed, divided"),
+    "{}: they are divided by the factor": ("not smoothed, divided", "not smoothed, left"),
+    "the distance is squared": ("distance squared", "around"),
+    "distances go around where they should be clipped: the index is ({}) modulo {}": ("around", "two logarithms"),
+    "{} of the distance is divided by {} of max-distance, where one logarithm was expected of both":
+        ("two logarithms", "around from 0"),
+    "every value is squared": ("squared", "cos squared"),
     "of {} columns": ("a part", "some rows"),
     "one row differs, {}, in {}": ("a row", "some rows"),
     "one value differs, at {}: {} where {} was expected": ("one value", "a part"),
@@ -370,7 +411,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} {} where {} was expected": ("base", "exchanged"),
     "{}, that of infinity is not": ("sign under a mask", "sign of all"),
     "{}: as {} {} where {} was expected": ("exponent", "base"),
-    "{}: first wrong at position {}": ("in bfloat16", "in float32, short"),
+    ": first wrong at position {}": ("in bfloat16", "in float32, short"),
     "{}: neighbours stand where two halves were expected": ("neighbours for halves", "halves for neighbours"),
     "{}: no value is off by more than its rounding": ("in float32, short", "in float32"),
     "{}: shape {} against {}": ("fewer rows", "doubled row"),

@@ -110,6 +110,18 @@ def multiplied(case: Case, half: Half, factor: float) -> Work:
     return work
 
 
+def squared(case: Case, half: Half) -> Work:
+    """Return the work that squares one half."""
+    array = case.expected[half.lane].name
+
+    def work(name: str, values: Floats, _start: int) -> Floats:
+        if name == array:
+            values[:, half.place] *= values[:, half.place]
+        return values
+
+    return work
+
+
 def alone(case: Case) -> Iterator[Half]:
     """Yield what may have been treated on its own: every array, or the halves of a sole one."""
     if len(case.there) > 1:

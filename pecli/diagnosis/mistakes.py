@@ -53,18 +53,22 @@ def started_elsewhere(case: Case, table: Table) -> Iterator[Candidate]:
 
 
 def _lanes(case: Case, table: Table, change: Change, arithmetic: str | None = None) -> Lanes | None:
-    made = changed(table, change, table.request.dtype if case.narrowed else case.grain, arithmetic)
+    own = table.request.dtype if case.narrowed else case.grain
+    made = changed(table, change, own if change.values is None else _widest(table), arithmetic)
     lanes = None if made is None else case.beside(made)
-    if lanes is not None and case.narrowed:
-        lanes = reworked(lanes, case.grain)
     if lanes is None or change.values is None:
-        return lanes
+        return reworked(lanes, case.grain) if lanes is not None and case.narrowed else lanes
     values, shapes = change.values, {lane.name: lane.row_shape for lane in lanes}
 
     def work(name: str, rows: Floats, first: int) -> Floats:
         return values(name, rows.reshape(len(rows), *shapes[name]), first).reshape(rows.shape)
 
     return reworked(lanes, case.grain, work)
+
+
+def _widest(table: Table) -> str:
+    """Return the type of values that are changed before they are rounded; that of whole numbers stays."""
+    return table.request.dtype if table.request.dtype.startswith("int") else "float64"
 
 
 def _layouts(table: Table) -> Iterator[Change]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pecli.diagnosis.bounds import bounded
 from pecli.diagnosis.case import Candidate, Case
-from pecli.diagnosis.halves import alone, halves, moved, multiplied
+from pecli.diagnosis.halves import alone, halves, moved, multiplied, squared
 from pecli.diagnosis.reworked import Indices, Work, backwards, candidate, each, reworked, shifted
 from pecli.diagnosis.turned import turnable, turned, words
 from pecli.measures.lanes import Lane
@@ -35,6 +35,7 @@ def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     yield from _signs(case)
     yield from _sizes(case, magnitude)
     yield from _sums(case)
+    yield from _squares(case)
     yield from bounded(case)
     yield from _bytes(case)
     yield from _column_shifts(case, widths)
@@ -126,6 +127,13 @@ def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
         if factor is not None:
             text = f"{half.name} is {factor:.6g} times what was expected{half.where}"
             yield from _sized(case, "size", text, multiplied(case, half, factor))
+
+
+def _squares(case: Case) -> Iterator[Candidate]:
+    """Yield squares of all values, or of those of a part."""
+    yield from _sized(case, "square", "every value is squared", each(np.square))
+    for half in alone(case):
+        yield from _sized(case, "square", f"{half.name} is squared{half.where}", squared(case, half))
 
 
 def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:

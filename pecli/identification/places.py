@@ -15,8 +15,7 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         for f, shape in zip(arrays, shapes, strict=True)
         if f.first is not None and f.last is not None
     ]
-    if total.first is None or not wrong:
-        return "no value differs"
+    assert total.first is not None
     if total.beyond == 1:
         spot = total.first
         return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"

@@ -122,8 +122,8 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         return UNKNOWN
     note = WAYS[sample.grain]
     if trial.near < 1.0:
-        tolerance = Tolerance(atol=trial.allowed, rtol=trial.allowed)
-        note = f"{note}, but {differences(*_compared(trial, tolerance))}"
+        arrays, shapes = _compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
+        note = f"{note}, but {differences(arrays, shapes)}" if sum(arrays, Figures()).beyond else note
     return _likely(trial, trial.residual, trial.equal, sample.grain, note, near())
 
 

@@ -154,7 +154,7 @@ def _vectors(
     table: StoredTable, name: str, reading: ConfigReading, layers: list[LayerReading]
 ) -> tuple[bool | None, str]:
     shape = tuple(side for side in table.array(name).shape if side != 1)
-    for layer in layers:
+    for layer in layers if shape else ():
         recipe = _resolved(reading, layer)
         if recipe is None or recipe.encoding.family is not Family.ABSOLUTE or recipe.encoding.facts.learned:
             continue

@@ -200,7 +200,8 @@ def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
     own, others = rows[0], [row for row in rows[1:] if row.known]
     agree = sum(row.equal for row in (own, *others))
     if own.recipe is None:
-        return Advice(f"transformers makes no table of this config: {own.trouble.rstrip('?.')}.", "", agree)
+        refusal = own.trouble.rstrip("?.") + "."
+        return Advice(f"transformers makes no table of this config: {refusal}", "", agree)
     apart = [row for row in others if not row.equal]
     if not apart:
         return Advice(f"All {agree} stacks that are known to make this table agree.", "", agree)

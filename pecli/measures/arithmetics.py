@@ -183,6 +183,8 @@ def find_arithmetic(
                 return tried[-1]
     if grain == "float32" and tried[0].bounded >= ENOUGH:  # narrower values hide a unit of a frequency
         tried.append(nearest(tried[1], shown))
+    elif grain == "float32":  # frequencies that a library's powers gave, and narrower positions or angles
+        tried.extend([nearest(way, shown) for way in tried if way.frequencies == "float32" and way.bounded >= BOUNDED])
     exact = tried[0]
     found = max(tried, key=lambda found: (round(found.equal, 3), found.close))
     if exact.bounded >= BOUNDED:  # what exact phases explain needs no narrower ones, unless to the bit

@@ -1,10 +1,13 @@
-"""What people get instead of ALiBi: the slopes of its heads in another order."""
+"""What people get instead of ALiBi: the slopes of its heads in another order, the distance squared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.changes import Change
 from pecli.encodings.bias.alibi import alibi_slopes
@@ -15,7 +18,9 @@ LN2 = CONTEXT.ln(2)
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield slopes of another power; sorted, or those of more heads, where the heads are no power of two."""
+    """Yield the distance squared; slopes of another power, sorted, or those of more heads than a power of two."""
+    if keys["bias"] == "symmetric":
+        yield Change("distance", "the distance is squared", values=_squared)
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
         return
     heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
@@ -28,6 +33,17 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield _slopes(order, f"the slopes are sorted, the {word} first")
     first = alibi_slopes(more, most, "frameworks")[:heads]
     yield _slopes(first, f"the slopes are the first {heads} of those of {more} heads")
+
+
+def _squared(name: str, values: NDArray[np.float64], _first: int) -> NDArray[np.float64]:
+    """Return a penalty times the distance, which it holds itself: its row's smallest one is that of distance 1."""
+    if name != "bias":
+        return values
+    size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)
+    finite = np.isfinite(values) & np.isfinite(size)
+    distance = np.round(np.divide(np.abs(values), size, out=np.ones_like(values), where=finite))
+    found: NDArray[np.float64] = values * distance
+    return found
 
 
 def _slopes(slopes: Sequence[Fraction], said: str) -> Change:

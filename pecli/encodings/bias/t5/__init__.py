@@ -44,6 +44,7 @@ from pecli.errors import BadParameter
         "extend": reaches.vectors,
         "why": ".why:why",
         "code": ".code:code",
+        "mistakes": ".mistakes:mistakes",
     },
 )
 def t5(

@@ -64,7 +64,7 @@ def effect(recipe: Recipe) -> Effect:
     place=1,
     hooks={
         "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect,
-        "why": ".why:why",
+        "why": ".why:why", "mistakes": ".mistakes:mistakes",
     },
 )  # fmt: skip
 def shaw(

@@ -15,6 +15,7 @@ from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, Origin
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
 from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT, TAU
+from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
     from pecli.encodings.rotary.rope.ramps import Suspected
@@ -110,8 +111,13 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
 
 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the two ends exchanged, and others."""
+    """Yield the two ends exchanged, no ramp between them, and others."""
     low, high = "low-freq-factor", "high-freq-factor"
+    narrow = Decimal("1e-20")  # a ramp between the two on which no frequency lies
+    said = f"the frequencies between {low} and {high} are not smoothed"
+    kept, divided = {high: number_text(Decimal(keys[low]) + narrow)}, {low: number_text(Decimal(keys[high]) - narrow)}
+    yield Change("scaling", f"{said}: they are left as they are", dict(kept))
+    yield Change("scaling", f"{said}: they are divided by the factor", dict(divided))
     yield Change("scaling", f"{low} and {high} are exchanged", {low: keys[high], high: keys[low]})
     yield from other_values("1", "2", "0.5", "4")(low, keys[low], ())
     yield from other_values("4", "2", "8", "16", "32", "1")(high, keys[high], ())
