@@ -48,6 +48,9 @@ class Remote(Protocol):
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly so many bytes."""
 
+    def release(self) -> None:
+        """Let go of the bytes that were read ahead."""
+
 
 @dataclass(frozen=True)
 class InputFile:

@@ -93,6 +93,10 @@ class RemoteFile:
         """Return exactly `count` bytes at `offset`."""
         return bytes(self._ahead.read(offset, count))
 
+    def release(self) -> None:
+        """Let go of the bytes that were read ahead."""
+        self._ahead.release()
+
     def _fetch(self, offset: int, count: int) -> bytes:
         def fetch() -> bytes:
             data: bytes = self._system.cat_file(self._path, start=offset, end=offset + count)

@@ -126,6 +126,8 @@ class StoredTable(Tabular):
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+        if self.source.remote is not None:  # what was compared may outlive the file
+            self.source.remote.release()
 
 
 def stored_array(
