@@ -131,6 +131,8 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "turns": (ROPE, turned(ROPE, 2 * np.pi), {}),
     "turns back": (ROPE, turned(ROPE, 1 / (2 * np.pi)), {}),
     "exponent of d - 2": (ROPE, arrays(f"{ROPE},base={10000.0 ** (16 / 14):.12g}"), {}),
+    "exponent of d - 1": (ROPE, arrays(f"{ROPE},base={10000.0 ** (16 / 15):.12g}"), {}),
+    "exponent between": (ROPE, turned(ROPE, 10000.0 ** (-1 / 16)), {}),
     "exponent twice": (ROPE, arrays(f"{ROPE},base=1e8"), {}),
     "another ramp": (YARN, arrays(f"{YARN},ramp=rotations"), {}),
     "not truncated": (YARN, arrays(f"{YARN},truncate=false"), {}),
@@ -315,6 +317,9 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "every value is {} times what was expected": ("size", "first half doubled"),
     "exponent 4i/d where 2i/d was expected": ("exponent twice", "exponent"),
     "exponent i/d where 2i/d was expected": ("exponent", "exponent twice"),
+    "exponent over d - 1 where d was expected": ("exponent of d - 1", "exponent of d - 2"),
+    "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series":
+        ("exponent between", "exponent of d - 1"),
     "exponent over d - 2 where d was expected": ("exponent of d - 2", "base"),
     "linear factor {} applied beside scaling {}: every angle is {} times too small":
         ("linear beside", "linear unasked"),
@@ -330,8 +335,9 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "key - query + clip": ("around", "around from 0"),
     "{} is squared{}": ("cos squared", "equal"),
     "that leaves {} of {} values unexplained": ("in bfloat16, but one", "positions in float16"),
-    "{}: they are left as they are": ("not smoothed, left", "not smoothed, divided"),
-    "{}: they are divided by the factor": ("not smoothed, divided", "not smoothed, left"),
+    "the frequencies between {} and {} are not smoothed but left as they are":
+        ("not smoothed, left", "not smoothed, divided"),
+    "{} and {} are exchanged, {}": ("not smoothed, divided", "not smoothed, left"),
     "the distance is squared": ("distance squared", "around"),
     "distances go around where they should be clipped: the index is ({}) modulo {}": ("around", "two logarithms"),
     "{} of the distance is divided by {} of max-distance, where one logarithm was expected of both":

@@ -139,6 +139,8 @@ def other_units() -> Iterator[Change]:
 
     said = "pairs are counted from 1 where 0 was expected: every frequency is the next one of the series"
     yield Change("exponent", said, waves=_counted_from_one)
+    said = "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series"
+    yield Change("exponent", said, waves=_counted_from_half)
 
 
 def _turned(factor: Decimal) -> Callable[[Waves], Waves]:
@@ -148,6 +150,13 @@ def _turned(factor: Decimal) -> Callable[[Waves], Waves]:
 def _counted_from_one(waves: Waves) -> Waves:
     """Return waves whose frequencies are the next ones, which are so many times as large as the first is the 2nd."""
     return _multiplied(waves, lambda w: CONTEXT.divide(_exact(w[1]), _exact(w[0])) if len(w) > 1 else Decimal(1))
+
+
+def _counted_from_half(waves: Waves) -> Waves:
+    """Return waves whose frequencies lie half way to the next ones of a geometric series."""
+    return _multiplied(
+        waves, lambda w: CONTEXT.sqrt(CONTEXT.divide(_exact(w[1]), _exact(w[0]))) if len(w) > 1 else Decimal(1)
+    )
 
 
 def _multiplied(waves: Waves, factor: Callable[[Sequence[Decimal | Fraction]], Decimal]) -> Waves:

@@ -51,11 +51,13 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 
 def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the exponent whose divisor is the last column's, as linspace has it."""
+    """Yield exponents whose divisor is the last pair's, as linspace has it, or the last column's."""
     width = int(keys.get("rotary-dim", keys["dim"]))
     if width > 2 and "partial" not in keys:
         said = "exponent over d - 2 where d was expected"
         yield other_exponent("base", keys["base"], Fraction(width, width - 2), said)
+        said = "exponent over d - 1 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
 
 
 def _defaults(scaling: Scaling, keys: Mapping[str, str]) -> Iterator[Change]:

@@ -113,12 +113,14 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield the two ends exchanged, no ramp between them, and others."""
     low, high = "low-freq-factor", "high-freq-factor"
-    narrow = Decimal("1e-20")  # a ramp between the two on which no frequency lies
-    said = f"the frequencies between {low} and {high} are not smoothed"
-    kept, divided = {high: number_text(Decimal(keys[low]) + narrow)}, {low: number_text(Decimal(keys[high]) - narrow)}
-    yield Change("scaling", f"{said}: they are left as they are", dict(kept))
-    yield Change("scaling", f"{said}: they are divided by the factor", dict(divided))
-    yield Change("scaling", f"{low} and {high} are exchanged", {low: keys[high], high: keys[low]})
+    other = {low: keys[high], high: keys[low]}
+    if Decimal(keys[low]) >= Decimal(keys[high]):
+        yield Change("scaling", f"{low} and {high} are exchanged", other)
+    else:  # the first test then takes all that lie between
+        no_ramp = "or the frequencies between them are not smoothed but divided by the factor"
+        yield Change("scaling", f"{low} and {high} are exchanged, {no_ramp}", other)
+    end = {high: number_text(Decimal(keys[low]) + Decimal("1e-20"))}  # right after the other: no ramp
+    yield Change("scaling", f"the frequencies between {low} and {high} are not smoothed but left as they are", end)
     yield from other_values("1", "2", "0.5", "4")(low, keys[low], ())
     yield from other_values("4", "2", "8", "16", "32", "1")(high, keys[high], ())
 
