@@ -281,6 +281,32 @@ def test_a_header_that_is_damaged_is_refused(tmp_path, capfd):
     assert Path(path).exists()
 
 
+@pytest.mark.parametrize("heap", ["names", "attributes"])
+def test_free_space_without_end_is_refused(heap, tmp_path, capfd):
+    """Two flipped bytes: libhdf5 took all memory, or never came back and let no signal through."""
+    path = tmp_path / "a.h5"
+    assert run(["generate", "sinusoidal:dim=8,len=6", "-q", "-o", str(path)]) == 0
+    data = bytearray(path.read_bytes())
+    if heap == "names":
+        at = data.index(b"HEAP")
+        free, names = (int.from_bytes(data[at + 8 * i : at + 8 * i + 8], "little") for i in (2, 3))
+        data[names + free : names + free + 8] = free.to_bytes(8, "little")  # the next free block is itself
+    else:
+        at = data.index(b"GCOL") + 16
+        data[at : at + 2], data[at + 8 : at + 16] = bytes(2), bytes(8)
+    path.write_bytes(data)
+    assert run(["inspect", str(path)]) == 2
+    assert "has a damaged heap of names or attributes: make it again" in capfd.readouterr().err
+
+
+def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
+    path = tmp_path / "a.npy"
+    path.write_bytes(npy("{'descr': '\\T4', 'fortran_order': False, 'shape': (3, 4), }\n", bytes(48)))
+    assert run(["inspect", str(path)]) == 2
+    assert "has a header that is not NumPy's" in capfd.readouterr().err
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -15,6 +15,7 @@ from pecli.formats.common.facts import plain
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
 from pecli.formats.common.scales import POSITIONS
 from pecli.formats.common.stored import StoredTable, boxes, stored_array
+from pecli.formats.hdf5.heap import check_heaps
 from pecli.formats.hdf5.types import file_type, stored_type
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import ITEM_BYTES, storage
@@ -34,6 +35,7 @@ class Hdf5Table(StoredTable):
 
     def __init__(self, source: InputFile) -> None:
         self._raw = RawFile(source)
+        check_heaps(self._raw)
         self._lock = threading.Lock()
         self._file = _opened(source)
         with undone(self.close):

@@ -39,7 +39,10 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     if len(head) < start + length:
         raise ValueError("ends within the header: it is truncated; make it again")
     try:
-        fields = ast.literal_eval(head[start : start + length].decode("utf-8" if major == 3 else "latin1").strip())
+        text = head[start : start + length].decode("utf-8" if major == 3 else "latin1").strip()
+        fields = ast.literal_eval(
+            text.replace("\\", "?")
+        )  # no type of numbers has one, and Python warns of odd escapes
         described, fortran, shape = fields["descr"], fields["fortran_order"], safe_shape(fields["shape"])
         dtype = np.dtype(described if isinstance(described, str) else "O")
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
