@@ -349,3 +349,18 @@ def test_slopes_are_proportions_in_double_precision_too(tmp_path):
     m = np.array(unknown_tables.alibi_slopes(20))
     found = identified(tmp_path, bias=-m[:, None] * np.abs(np.arange(-63, 64)))
     assert found.recipe.startswith("alibi:heads=20,slopes=frameworks,bias-max=8")
+
+
+@pytest.mark.parametrize("length", [200, 512])
+def test_values_that_a_narrow_type_would_hold_too_are_not_said_to_be_rounded_to_it(length, tmp_path):
+    """Slopes of eight heads are powers of two; a KERPLE like the first two heads was said to be the same as all."""
+    away = np.abs(np.subtract.outer(*[np.arange(length)] * 2))
+    made = -np.array(unknown_tables.alibi_slopes(8))[:, None, None] * away
+    found = identified(tmp_path, bias=made.astype(np.float32))
+    assert (found.confidence, found.arithmetic) == ("sure", "exact")
+    low, high = map(float, found.ranges["bias-max"])
+    assert 8 - 1e-6 < low < 8 < high < 8 + 1e-6
+    for other in found.aliases:
+        assert (Table.parse(other).read("bias") == made).all()
+    two = identified(tmp_path, bias=made[:2].astype(np.float32))
+    assert any(other.startswith("kerple:heads=2,kind=power,r1=0.5+0.25,r2=1+1,") for other in two.aliases)

@@ -14,7 +14,15 @@ from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import identify_vector
-from pecli.identification.verdict import UNKNOWN, Identification, long, verdict, verdict_of_arithmetic, worth
+from pecli.identification.verdict import (
+    UNKNOWN,
+    Identification,
+    holds_over_all,
+    long,
+    verdict,
+    verdict_of_arithmetic,
+    worth,
+)
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
@@ -233,13 +241,16 @@ def _rank(found: Identification) -> tuple[bool, float, float, int]:
 
 
 def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
-    """Add the recipes of other encodings that reproduce the sample too."""
+    """Add the recipes of other encodings that reproduce the table too: the sample may lack most of its heads."""
     assert found.guess is not None
+    equal = 1.0 if found.equal is None else found.equal
     same = [t for t in exact if (t.guess.name, t.guess.cost) == (found.guess.name, found.guess.cost)]
-    others_of_it = [t.recipe for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
+    rivals = [t for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
+    others_of_it = [t.recipe for t in rivals if holds_over_all(t, equal)]
     if others_of_it:
         notes = (f"the values leave room for {len(others_of_it)} other choices, such as {others_of_it[0]}",)
         found = replace(found, confidence="likely", notes=(*found.notes, *notes))
     assert found.guess is not None
     others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
-    return replace(found, aliases=tuple(trial.recipe for trial in others.values() if not trial.guess.listed))
+    also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
+    return replace(found, aliases=tuple(trial.recipe for trial in also))

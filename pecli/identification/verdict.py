@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -103,7 +103,10 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
     if trial.guess.partition:
         return _trained(trial, evidence)
     if trial.equal == 1.0:
-        how = "exact" if sample.grain == real_type(sample.dtype) else f"exact, rounded to {sample.grain}"
+        own = real_type(sample.dtype)
+        if all(real_type(right.dtype) == own for _, right in trial.pairs):  # though a narrower type would hold them too
+            evidence = replace(evidence, sample=replace(sample, grain=own))
+        how = "exact" if evidence.sample.grain == own else f"exact, rounded to {sample.grain}"
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
     two_ways = sample.grain == "float64" and trial.near > trial.equal  # to compute a double, beside what is spoiled
     if trial.intact >= INTACT and trial.units > SPOILED and not trial.guess.listed and not two_ways:
@@ -154,6 +157,12 @@ def _compared(trial: Trial, tolerance: Tolerance) -> tuple[list[Figures], list[t
     """Return how the whole arrays of a file compare with the recipe's, and their shapes."""
     arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
     return arrays, [a.shape for a, _ in trial.pairs]
+
+
+def holds_over_all(trial: Trial, equal: float) -> bool:
+    """Whether a recipe that gives the sample gives at least such a share of the whole table."""
+    figures = sum(_compared(trial, Tolerance())[0], Figures())
+    return 1 - figures.unequal / max(figures.compared, 1) >= equal
 
 
 def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identification:
