@@ -39,7 +39,7 @@ pe.h5: | .venv/.installed ## Write the main job's table: sinusoidal, 2048 x 512
 	@$(VENV_PYTHON) -m pecli generate sinusoidal --len 2048 --dim 512 -o $@
 
 test: .venv/.dev ## Run the tests, a process for each core
-	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadscope
+	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 quick: .venv/.dev ## Run the tests that take seconds: those without child processes or long tables
 	$(VENV_PYTHON) -m pytest --quick
