@@ -76,6 +76,21 @@ def test_no_class_name_stands_in_two_rooms():
     assert TWICE - several == set(), "mended: take it off the list"
 
 
+def body(node):
+    """How many lines a function has below its docstring."""
+    first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
+    return node.end_lineno - first.lineno + 1
+
+
+def test_modules_and_functions_are_read_at_a_glance():
+    """At most 300 lines a module, and 60 a body."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    assert [name for name, tree in TREES.items() if tree.body and tree.body[-1].end_lineno > 300] == []
+    long = [(name, node.name) for name, tree in TREES.items() for node in ast.walk(tree)
+            if isinstance(node, functions) and body(node) > 60]  # fmt: skip
+    assert long == []
+
+
 FRAMEWORKS = ("torch", "keras", "jax")  # rooms named as the framework that they need
 
 

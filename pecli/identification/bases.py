@@ -17,7 +17,7 @@ from pecli.identification.trial import make
 from pecli.measures.arithmetics import ROUNDED, spacing, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
-from pecli.measures.waves import NARROW
+from pecli.measures.wave import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 

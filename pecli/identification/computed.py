@@ -14,7 +14,7 @@ from pecli.measures.arithmetics import Arithmetic, Shown, find_arithmetic, neare
 from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
-from pecli.measures.waves import NARROW
+from pecli.measures.wave import NARROW
 
 EARLY = 4  # rows that tell a cosine from a sine
 WHOLE = 1e-9  # what steps from position 0 to the first row may be off a whole number by

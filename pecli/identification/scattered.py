@@ -26,7 +26,7 @@ from pecli.measures.placing import SPREAD
 from pecli.measures.rhythm import wrap
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import COMMON_BASES, SHIFTS, Spectrum, shift_keys
-from pecli.measures.waves import Wave
+from pecli.measures.wave import Wave
 from pecli.numbers.positions import LIMIT
 
 MOST_ROWS = 256

@@ -15,7 +15,7 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Filled, Lane, lane_of, regrouped
 from pecli.measures.samples import Floats
-from pecli.measures.waves import NARROW
+from pecli.measures.wave import NARROW
 from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.table import Table
 

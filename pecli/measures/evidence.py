@@ -17,7 +17,8 @@ from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
 from pecli.measures.spectra import SAFETY, Measured
-from pecli.measures.waves import Rule, Wave, explain, in_series
+from pecli.measures.wave import Wave
+from pecli.measures.waves import Rule, explain, in_series
 from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
 

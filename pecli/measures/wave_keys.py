@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from pecli.measures.waves import Wave
+from pecli.measures.wave import Wave
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import decimal_exactly
 from pecli.numbers.text import number_text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pecli.measures.evidence import Evidence
+from pecli.measures.wave import Wave, underflowed
 from pecli.measures.wave_keys import table_keys
-from pecli.measures.waves import Wave, underflowed
 
 
 def rotary_layout(wave: Wave) -> str | None:

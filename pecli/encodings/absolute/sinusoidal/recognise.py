@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from pecli.declare.guess import Guess
 from pecli.measures.evidence import Evidence
+from pecli.measures.wave import Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
-from pecli.measures.waves import Wave, underflowed
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly
 from pecli.numbers.text import number_text

@@ -17,8 +17,8 @@ from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
+from pecli.measures.wave import NARROW, Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
-from pecli.measures.waves import NARROW, Wave, underflowed
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest  # fmt: skip
 from pecli.numbers.text import join_list, number_text
