@@ -310,6 +310,10 @@ def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
 @pytest.mark.parametrize(
     "words",
     [
+        *(
+            ["inspect", f"{name},len=1,step=1{'0' * 29}"]
+            for name in ("gaussian:mask=none", "alibi:heads=2", "transformer-xl:dim=4")
+        ),
         ["inspect", "gaussian:len=1200", "--identify"],  # rows of a sample were taken for the whole square
         ["inspect", "xpos:dim=32,scale-base=2,len=5000", "--identify"],  # scales that overflow
         ["inspect", "learned:dim=1,len=1", "--plot", "-"],  # one value has no row axis once squeezed

@@ -110,13 +110,17 @@ class PairFiller(Filler[P]):
         return self.part.count + self.positions.count - 1
 
     @once
+    def by(self) -> int:
+        """Return the step of positions, as a multiple of the unit; of a single one, whose step leads nowhere, 1."""
+        step = self.positions.step
+        alone = self.positions.count == 1 and self.request.queries in (None, 1)
+        return 1 if step is None or alone else int(step / self.positions.unit)
+
+    @once
     def steps(self) -> range:
         """Return every distance key - query, from the last query's to the first key up, as multiples of the unit."""
-        unit, step = self.positions.unit, self.positions.step
-        assert step is not None
-        by = int(step / unit)
-        first = -(self.extent.last - 1) * by
-        return range(first, first + by * self.span, by)
+        first = -(self.extent.last - 1) * self.by
+        return range(first, first + self.by * self.span, self.by)
 
     def distances(self, start: int, stop: int) -> Points:
         """Return the distances of places `start` to `stop` of a vector."""

@@ -66,9 +66,7 @@ class RelativeFiller(PairFiller[Relative]):
     @once
     def _frame(self) -> Frame:
         """Return queries and keys of the whole table, of which this one may be a shard."""
-        step = self.positions.step
-        by = 1 if step is None else int(step / self.positions.unit)
-        return Frame(self.request.queries or self.positions.count, self.positions.count, by)
+        return Frame(self.request.queries or self.positions.count, self.positions.count, self.by)
 
     @once
     def _rows(self) -> range | NDArray[np.int64]:
