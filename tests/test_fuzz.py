@@ -208,6 +208,25 @@ def test_of_drawn_vectors_only_the_rows_asked_for_are_made(monkeypatch, capfd):
     ).all()
 
 
+def test_of_a_wide_window_a_few_rows_take_memory_for_a_few_rows():
+    """Vectors for all columns of the window took 0.9 GB, whichever rows were asked for."""
+    from pecli.tables.table import Table
+
+    tracemalloc.start()
+    table = Table.parse("window:seed=16,grid=4x4095,heads=3")
+    rows = table.read_rows(["bias", "index"], 4094, 4096)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
+    y, x = np.divmod(np.arange(4 * 4095), 4095)
+    expected = np.stack([(0 - y + 3) * 8189 + 4094 - x + 4094, (1 - y + 3) * 8189 + 0 - x + 4094])
+    assert (rows["index"] == expected).all()
+    entries = np.zeros((3, 7 * 8189), np.float32)
+    entries[:, expected] = rows["bias"]
+    assert (entries[:, expected] == rows["bias"]).all()  # what two queries share is one value
+    assert len(np.unique(entries[0])) > 30_000
+
+
 @pytest.mark.parametrize("recipe", ["sinusoidal:dim=65536", "transformer-xl:dim=65536", "alibi:heads=65536"])
 def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe, capfd):
     assert run(["inspect", recipe, "--json"]) == 0
