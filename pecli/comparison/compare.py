@@ -87,7 +87,7 @@ def compare_lanes(
             break
     ulp_dtype = coarser(left.dtype, right.dtype)
     return ArrayComparison(
-        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.stretch, total
+        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.stretch, total, right.name
     )
 
 

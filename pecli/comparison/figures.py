@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,11 @@ class Place:
     left: float
     right: float
     difference: float
+
+    @property
+    def reversed(self) -> Place:
+        """The same with the sides exchanged."""
+        return replace(self, left=self.right, right=self.left)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what --json prints."""
@@ -39,6 +44,11 @@ class OddValues:
         """Return the counts of both."""
         first = later.first_row if self.first_row is None else self.first_row
         return OddValues(self.left + later.left, self.right + later.right, self.both + later.both, first)
+
+    @property
+    def reversed(self) -> OddValues:
+        """The same with the sides exchanged."""
+        return replace(self, left=self.right, right=self.left)
 
     def as_dict(self) -> dict[str, Any]:
         """Return counts by side; empty where there are none."""
@@ -105,6 +115,12 @@ class Figures:
         """Return the figures of both."""
         both = {name: (getattr(self, name), getattr(later, name)) for name in FIELDS}
         return Figures(**{name: _JOINED.get(name, _sum)(*values) for name, values in both.items()})
+
+    def reversed(self, array: str) -> Figures:
+        """Return the same with the sides exchanged, and places in an array of this name."""
+        sides = {name: None if place is None else replace(place.reversed, array=array) for name, place in
+                 (("worst", self.worst), ("first", self.first), ("last", self.last))}  # fmt: skip
+        return replace(self, nan=self.nan.reversed, infinite=self.infinite.reversed, **sides)
 
     @property
     def max_abs(self) -> float:

@@ -67,7 +67,7 @@ class ArrayComparison:
     Attributes
     ----------
     name, shape, dtype : str, tuple, str
-        Of the first; `other_shape` and `other_dtype` of the second.
+        Of the first; `other_name`, `other_shape` and `other_dtype` of the second.
     ulp_dtype : str or None
         Type in whose units distances are counted; None where it has none.
     stretch : int
@@ -83,6 +83,15 @@ class ArrayComparison:
     ulp_dtype: str | None
     stretch: int
     figures: Figures
+    other_name: str
+
+    @property
+    def reversed(self) -> ArrayComparison:
+        """The second beside the first."""
+        return ArrayComparison(
+            self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
+            self.ulp_dtype, self.stretch, self.figures.reversed(self.other_name), self.name,
+        )  # fmt: skip
 
     @property
     def units(self) -> dict[str, int]:
@@ -130,6 +139,12 @@ class Comparison:
     def total(self) -> Figures:
         """The figures of all arrays together."""
         return sum((array.figures for array in self.arrays), Figures())
+
+    @property
+    def reversed(self) -> Comparison:
+        """The second beside the first, without what explains it."""
+        arrays = [array.reversed for array in self.arrays]
+        return Comparison(arrays, self.remarks, self.complete, tolerance=self.tolerance)
 
     @property
     def equal(self) -> bool:

@@ -64,7 +64,7 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
     """
     found = compare_tables(a, b, tolerance, progress)
     computed = isinstance(a, Table) and not isinstance(b, Table)
-    found.explain = partial(diagnose, b, a) if computed else partial(diagnose, a, b)
+    found.explain = (lambda seen: diagnose(b, a, seen.reversed)) if computed else partial(diagnose, a, b)
     return found
 
 
