@@ -75,7 +75,7 @@ def test_faults_are_named(tmp_path):
 
 
 def test_the_same_is_said_whichever_side_is_named_first(tmp_path):
-    """With the recipe first, "7 where 0.92 was expected" was said the other way round, and parts were not looked for."""
+    """With the recipe first, "7 where 0.92 was expected" was said the other way round, and parts were not tried."""
     pair = next(filter(lambda pair: pair.expected is not None and pair.way == "recipe", map(draw, range(100))))
     sides = [{name: values.copy() for name, values in pair.right.items()} for _ in range(2)]
     for values in sides[0].values():

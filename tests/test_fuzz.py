@@ -227,6 +227,21 @@ def test_of_a_wide_window_a_few_rows_take_memory_for_a_few_rows():
     assert len(np.unique(entries[0])) > 30_000
 
 
+def test_a_folder_of_many_other_files_is_not_looked_through(tmp_path, monkeypatch, capfd):
+    """A whole disk, named by mistake, took 18 s of the processor; hidden folders were walked as well."""
+    monkeypatch.setattr("pecli.sources.listing.OTHERS", 30)
+    for folder in ("part", ".hidden", "pe.zarr"):
+        (tmp_path / folder).mkdir()
+        for number in range(40 if folder != "part" else 29):
+            (tmp_path / folder / f"{number}.txt").touch()
+    np.save(tmp_path / "part" / "pe.npy", np.zeros((2, 2), np.float32))
+    (tmp_path / "pe.zarr").rename(tmp_path / "part" / "_pe")
+    assert run(["inspect", str(tmp_path)]) == 0
+    (tmp_path / "part" / "text").mkdir()
+    assert run(["inspect", str(tmp_path)]) == 2
+    assert "more than 30 other files: name a folder of tables" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("recipe", ["sinusoidal:dim=65536", "transformer-xl:dim=65536", "alibi:heads=65536"])
 def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe, capfd):
     assert run(["inspect", recipe, "--json"]) == 0

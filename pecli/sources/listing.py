@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from pecli.errors import BadFile
 from pecli.numbers.urls import is_url
+
+OTHERS = (
+    20_000  # names that are no table's, after which a folder is not looked through further: it is a home, or a disk
+)
 
 
 def files_of(text: str) -> list[str]:
@@ -18,7 +24,7 @@ def files_of(text: str) -> list[str]:
     Raises
     ------
     BadFile
-        If the folder cannot be read.
+        If the folder cannot be read, or holds very many other files.
     """
     from pecli.formats import WRITTEN
 
@@ -28,14 +34,25 @@ def files_of(text: str) -> list[str]:
     if is_url(text):
         return _files_behind(text, tuple(suffixes), stores)
     try:
-        root = Path(text)
-        found = [p for p in root.rglob("*") if not any(part[0] in "._" for part in p.relative_to(root).parts)]
-        found = [p for p in found if not any(part.endswith(stores) for part in p.relative_to(root).parts[:-1])]
-        if not root.is_dir():
-            found = [Path(name) for name in glob.glob(text, recursive=True)]
+        if os.path.isdir(text):
+            os.scandir(text).close()  # it must be readable; of what is below, as much as may be read
     except OSError as error:
         raise BadFile(text, f"cannot be read: {error.strerror}") from error
-    return [str(p) for p in sorted(found, key=lambda p: _natural(str(p))) if p.suffix.lower() in suffixes]
+    found = _files_below(text, tuple(suffixes), stores) if os.path.isdir(text) else glob.glob(text, recursive=True)
+    return sorted((name for name in found if Path(name).suffix.lower() in suffixes), key=_natural)
+
+
+def _files_below(root: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files of a folder, and the stores, which are folders that are not entered."""
+    others = 0
+    for folder, folders, files in os.walk(root):
+        tables = [name for name in (*folders, *files) if name[0] not in "._" and name.lower().endswith(suffixes)]
+        yield from (str(Path(folder, name)) for name in tables)
+        folders[:] = [name for name in folders if name[0] not in "._" and not name.lower().endswith(stores)]
+        others += len(files) + len(folders) - len(tables)
+        if others > OTHERS:
+            some = os.path.join(root, "*.npy")
+            raise BadFile(root, f"holds more than {OTHERS:,} other files: name a folder of tables, or '{some}'")
 
 
 def _files_behind(url: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> list[str]:
