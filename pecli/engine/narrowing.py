@@ -165,10 +165,11 @@ class Rounder:
     ) -> None:
         self.rows = len(z)
         self._window = window
-        self._run: Callable[[slice, NDArray[np.bool_]], None] = {
-            "float32": self._to_single,
-            "float16": self._to_half,
-            "bfloat16": self._to_brain,
+        # no method of this object: a circle would keep the outputs until Python next looks for circles
+        self._run: Callable[[Rounder, slice, NDArray[np.bool_]], None] = {
+            "float32": Rounder._to_single,
+            "float16": Rounder._to_half,
+            "bfloat16": Rounder._to_brain,
         }[dtype]
         if dtype == "float32":
             self._bits = z.reshape(-1).view(np.uint64)
@@ -182,7 +183,7 @@ class Rounder:
 
     def __call__(self, at: int, doubtful: NDArray[np.bool_]) -> None:
         """Round the block into the rows from ``at``, and flag the doubtful parts; z is overwritten."""
-        self._run(slice(at, at + self.rows), doubtful)
+        self._run(self, slice(at, at + self.rows), doubtful)
 
     def _store(self, rows: slice) -> None:
         for source, target in self._stores:
