@@ -21,11 +21,6 @@ class Place:
     right: float
     difference: float
 
-    @property
-    def reversed(self) -> Place:
-        """The same with the sides exchanged."""
-        return replace(self, left=self.right, right=self.left)
-
     def as_dict(self) -> dict[str, Any]:
         """Return what --json prints."""
         return {"array": self.array, "index": self.index, "values": [self.left, self.right], "abs": self.difference}
@@ -44,11 +39,6 @@ class OddValues:
         """Return the counts of both."""
         first = later.first_row if self.first_row is None else self.first_row
         return OddValues(self.left + later.left, self.right + later.right, self.both + later.both, first)
-
-    @property
-    def reversed(self) -> OddValues:
-        """The same with the sides exchanged."""
-        return replace(self, left=self.right, right=self.left)
 
     def as_dict(self) -> dict[str, Any]:
         """Return counts by side; empty where there are none."""
@@ -118,9 +108,13 @@ class Figures:
 
     def reversed(self, array: str) -> Figures:
         """Return the same with the sides exchanged, and places in an array of this name."""
-        sides = {name: None if place is None else replace(place.reversed, array=array) for name, place in
-                 (("worst", self.worst), ("first", self.first), ("last", self.last))}  # fmt: skip
-        return replace(self, nan=self.nan.reversed, infinite=self.infinite.reversed, **sides)
+
+        def other(place: Place | None) -> Place | None:
+            return None if place is None else replace(place, array=array, left=place.right, right=place.left)
+
+        nan, infinite = (replace(odd, left=odd.right, right=odd.left) for odd in (self.nan, self.infinite))
+        worst, first, last = map(other, (self.worst, self.first, self.last))
+        return replace(self, nan=nan, infinite=infinite, worst=worst, first=first, last=last)
 
     @property
     def max_abs(self) -> float:
