@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from pecli.engine.scratch import Scratch
+from pecli.process import with_room
 
 Result = TypeVar("Result")
 Task = Callable[[Scratch], None]
@@ -53,7 +54,7 @@ class Helper:
 
     def __init__(self, run: Callable[[], object]) -> None:
         self._run, self._ended = run, threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread = threading.Thread(target=with_room(self._work), daemon=True)
 
     def _work(self) -> None:
         try:
