@@ -99,6 +99,18 @@ def t5_logarithms(log, other):
     return np.where(abs(DISTANCES) < 8, abs(DISTANCES), far) + 16 * (DISTANCES > 0)
 
 
+LEARNED = "learned:dim=8,max-len=50,len=50"
+
+
+def normalised(p, epsilon=1e-5, centre=True):
+    q = p - p.mean(1, keepdims=True) if centre else p
+    return q / np.sqrt((q * q).mean(1, keepdims=True) + np.float32(epsilon))
+
+
+def dropped(p, share, scale):
+    return np.where(np.random.default_rng(3).random(p.shape) < share, 0, p * np.float32(scale)).astype("f4")
+
+
 CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items()} | {
     "a file with a recipe": (SINES, {**arrays(f"{SINES},base=500000")}, {"as": "file"}),
     "within a tolerance": (SINES, changed(SINES, pe=lambda p: p + np.float32(1e-6)), {"atol": 1e-5}),
@@ -159,13 +171,13 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "from row 0 again": (SINES, changed(SINES, pe=lambda p: p[np.arange(120) % 90]), {}),
     "shifted left": (SINES, changed(SINES, pe=lambda p: np.roll(p, -1, 1)), {}),
     "rows up": (
-        "learned:dim=8,max-len=50,len=50",
-        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: put(-1, 7)(np.roll(p, -1, 0))),
+        LEARNED,
+        changed(LEARNED, pe=lambda p: put(-1, 7)(np.roll(p, -1, 0))),
         {},
     ),
     "rows down": (
-        "learned:dim=8,max-len=50,len=50",
-        changed("learned:dim=8,max-len=50,len=50", pe=lambda p: put(0, 7)(np.roll(p, 1, 0))),
+        LEARNED,
+        changed(LEARNED, pe=lambda p: put(0, 7)(np.roll(p, 1, 0))),
         {},
     ),
     "bytes": (SINES, changed(SINES, pe=lambda p: p.byteswap()), {}),
@@ -258,6 +270,12 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "over the last": (SINES, divided(119), {}),
     "powers of e": (ALIBI, slopes_of(np.exp(-np.arange(1, 9))), {}),
     "of more heads": ("alibi:heads=6,len=9", slopes_of(2.0 ** -np.arange(1, 7)), {}),
+    "dropout": (SINES, changed(SINES, pe=lambda p: dropped(p, 0.2, 1.25)), {}),
+    "zeros here and there": (SINES, changed(SINES, pe=lambda p: dropped(p, 0.2, 1)), {}),
+    "of length 1": (LEARNED, changed(LEARNED, pe=lambda p: p / np.sqrt((p * p).sum(1, keepdims=True))), {}),
+    "layer norm": (LEARNED, changed(LEARNED, pe=normalised), {}),
+    "RMS norm": (LEARNED, changed(LEARNED, pe=lambda p: normalised(p, 1e-6, False)), {}),
+    "centred": (LEARNED, changed(LEARNED, pe=lambda p: p - p.mean(1, keepdims=True)), {}),
     "no recipe, another base": (SINES, arrays(f"{SINES},base=500000"), {"as": "plain"}),
 }
 
@@ -291,6 +309,13 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "degrees instead of radians: cos and sin were taken of the angle times 180/pi": ("degrees", "degrees back"),
     "degrees instead of radians: cos and sin were taken of the angle times pi/180": ("degrees back", "degrees"),
     "every value has lost its sign": ("without signs", "sign of all"),
+    "every row is divided by its length": ("of length 1", "RMS norm"),
+    "every row went through RMS normalisation (epsilon {})": ("RMS norm", "of length 1"),
+    "every row went through layer normalisation (epsilon {})": ("layer norm", "centred"),
+    "every value that differs is {}": ("zeros here and there", "dropout"),
+    "the mean of every row is taken from it": ("centred", "layer norm"),
+    "values here and there are 0, all others {} times what was expected, as dropout leaves them":
+        ("dropout", "zeros here and there"),
     "every value is {}": ("all NaN", "sum"),
     "every {} is there {} times: {} {} holds what was expected at {} 1": ("rows twice each", "rows doubled"),
     "every {}{} {} from {} {} on{}": ("every 3rd row", "rows swapped"),

@@ -1,4 +1,4 @@
-"""Values that are all one number, that lost their sign, were cut off at bounds, or stand where a mask was expected."""
+"""Values that are all one number or differ by being one, lost their sign, were cut off, or stand for a mask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from pecli.diagnosis.case import Candidate, Case
+from pecli.diagnosis.case import Candidate, Case, gaps, read_rows
 from pecli.diagnosis.reworked import candidate, each
 from pecli.measures.samples import Floats
 
@@ -46,6 +46,23 @@ def constant(case: Case) -> Iterator[Candidate]:
         yield candidate(
             case, "constant", f"every value is {number_word(value)}", each(partial(np.full_like, fill_value=value))
         )
+
+
+def stuck(case: Case) -> Iterator[Candidate]:
+    """Yield one number in the place of all values that differ in the window, wherever they are."""
+    unlike = [gaps(p, q) > 0 for p, q in zip(case.here, case.there, strict=True) if p.shape == q.shape]
+    if len(unlike) < len(case.here):
+        return
+    values = np.unique(np.concatenate([p[off] for p, off in zip(case.here, unlike, strict=True)]))
+    if len(values) == 1 and sum(map(np.count_nonzero, unlike)) >= LEAST:
+        value = float(values[0])
+        mine = {theirs.name: lane for lane, theirs in zip(case.mine, case.expected, strict=True)}
+
+        def work(name: str, values: Floats, start: int) -> Floats:
+            here = read_rows(mine[name], start, start + len(values))
+            return np.where((here == value) | np.isnan(here) & np.isnan(value), value, values)
+
+        yield candidate(case, "constant", f"every value that differs is {number_word(value)}", work)
 
 
 def number_word(value: float) -> str:

@@ -21,13 +21,14 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.diagnosis.arithmetic import arithmetic
+from pecli.diagnosis.bounds import stuck
 from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
 from pecli.diagnosis.identity import identified, otherwise
 from pecli.diagnosis.mistakes import recipe_candidates
 from pecli.diagnosis.order import reordered
 from pecli.diagnosis.part import parts_of
-from pecli.diagnosis.places import few_rows, rest
+from pecli.diagnosis.places import few_rows, places, rest
 from pecli.diagnosis.reworked import roughened
 from pecli.diagnosis.roundings import coarser, roundings
 from pecli.diagnosis.structure import structural
@@ -113,7 +114,17 @@ def _explained(case: Case | None, table: Table | None, found: Comparison) -> Exp
         if less is not None and (said is None or not less.left):
             first, *others = less.findings
             return Explained(less.left, [replace(first, text=f"{part.text}: {first.text}"), *others])
-    return said
+    return _stuck(case, found) if said is None else said
+
+
+def _stuck(case: Case, found: Comparison) -> Explained | None:
+    """Say that all values that differ are one number, and where they are."""
+    for one in stuck(case):
+        said = _applied(case, one, found.total)
+        if said is not None and not said.left:
+            where = [replace(place, text=f"{place.text}: {one.text}") for place in places(found.arrays)]
+            return Explained(0, where or said.findings)
+    return None
 
 
 def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None:

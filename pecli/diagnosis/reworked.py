@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -79,6 +79,13 @@ def candidate(
 ) -> Candidate:
     """Return what says that the expected values were changed so."""
     return Candidate(kind, text, partial(reworked, case.expected, grain or case.grain, work, rows))
+
+
+def changed_values(case: Case, kind: str, text: str, work: Work) -> Iterator[Candidate]:
+    """Yield what says that the values were changed so before they were rounded, and after."""
+    if case.exact:
+        yield Candidate(kind, text, partial(reworked, case.exact, case.grain, work))
+    yield candidate(case, kind, text, work)
 
 
 def roughened(lanes: Lanes, grain: str, start: int, stop: int) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from pecli.diagnosis.bounds import bounded
 from pecli.diagnosis.case import Candidate, Case
 from pecli.diagnosis.halves import alone, halves, moved, multiplied, squared
-from pecli.diagnosis.reworked import Indices, Work, backwards, candidate, each, reworked, shifted
+from pecli.diagnosis.processed import dropped, normalised
+from pecli.diagnosis.reworked import Indices, backwards, candidate, changed_values, each, shifted
 from pecli.diagnosis.turned import turnable, turned, words
 from pecli.measures.lanes import Lane
 from pecli.measures.samples import Floats, rounded
@@ -41,6 +42,8 @@ def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     yield from _column_shifts(case, widths)
     yield from _row_changes(case)
     yield from _moved_columns(case)
+    yield from normalised(case)
+    yield from dropped(case, partial(_factor, case))
 
 
 def simple(case: Case) -> Iterator[Candidate]:
@@ -52,13 +55,6 @@ def simple(case: Case) -> Iterator[Candidate]:
         yield candidate(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
     factor = _factor(case, list(zip(case.here, case.there, strict=True))) or 1.0
     yield candidate(case, "size", _size_text(factor, None), each(partial(np.multiply, factor)))
-
-
-def _sized(case: Case, kind: str, text: str, work: Work) -> Iterator[Candidate]:
-    """Yield the values so changed before they were rounded, and after."""
-    if case.exact:
-        yield Candidate(kind, text, partial(reworked, case.exact, case.grain, work))
-    yield candidate(case, kind, text, work)
 
 
 def _exchanges(case: Case) -> Iterator[Candidate]:
@@ -121,19 +117,19 @@ def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     """Yield one factor on all values, or on those of a part."""
     factor = _factor(case, list(zip(case.here, case.there, strict=True)))
     if factor is not None:
-        yield from _sized(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
+        yield from changed_values(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
     for half in alone(case):
         factor = _factor(case, [(half.of(case.here), half.of(case.there))])
         if factor is not None:
             text = f"{half.name} is {factor:.6g} times what was expected{half.where}"
-            yield from _sized(case, "size", text, multiplied(case, half, factor))
+            yield from changed_values(case, "size", text, multiplied(case, half, factor))
 
 
 def _squares(case: Case) -> Iterator[Candidate]:
     """Yield squares of all values, or of those of a part."""
-    yield from _sized(case, "square", "every value is squared", each(np.square))
+    yield from changed_values(case, "square", "every value is squared", each(np.square))
     for half in alone(case):
-        yield from _sized(case, "square", f"{half.name} is squared{half.where}", squared(case, half))
+        yield from changed_values(case, "square", f"{half.name} is squared{half.where}", squared(case, half))
 
 
 def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
@@ -157,7 +153,7 @@ def _sums(case: Case) -> Iterator[Candidate]:
     middle = float(np.median(off)) if off.size else 0.0
     if abs(middle) > case.rounding:
         number = float(f"{middle:.3g}") if abs(float(f"{middle:.3g}") - middle) < case.rounding else middle
-        yield from _sized(case, "sum", f"{number:.6g} is added to every value", each(partial(np.add, number)))
+        yield from changed_values(case, "sum", f"{number:.6g} is added to every value", each(partial(np.add, number)))
 
 
 def _size_text(factor: float, magnitude: float | None) -> str:
