@@ -125,11 +125,14 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     """
     from pecli.identification.identification import identify as identified
     from pecli.numbers.positions import Positions
+    from pecli.sources.alignment import take_type
 
     if positions is not None:
         given = Positions.parse(positions) if isinstance(positions, str) else Positions.listed(positions)
         positions = given.numbers(0, given.count)
-    return identified(_open(subject), positions)
+    table = _open(subject)
+    take_type(table, "float32")  # of a text file that says no type
+    return identified(table, positions)
 
 
 def inspect(subject: Any, *, sha256: bool = False) -> Inspection:

@@ -11,6 +11,7 @@ import pytest
 
 import pecli
 from pecli.errors import BadParameter, PecliError, UnknownName
+from pecli.tables.selection import InMemory
 from tests.conftest import ROOT, clean_environment
 
 
@@ -58,6 +59,13 @@ def test_layers_of_a_config_in_memory(tmp_path):
     assert "llama, as transformers" in repr(pecli.read_config(config))
     with pytest.raises(PecliError, match="layer-type"):
         pecli.api.source_of("rope:dim=4", layer_type="all")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_decimals_of_a_text_file_are_identified_as_by_the_command(suffix, tmp_path):
+    path = tmp_path / f"pe.{suffix}"
+    pecli.write_table(InMemory({"pe": pecli.table("sinusoidal:dim=32,len=100")["pe"]}), path)
+    assert pecli.identify(path).confidence == "sure"
 
 
 def test_identify_says_what_values_are():
