@@ -217,9 +217,9 @@ def _block(recipe: str, plugin: str | None, name: str, *, block_info: Any) -> ND
 @lru_cache(maxsize=4)
 def _target(path: str, name: str, run: str) -> Any:
     """Return an array to be written, which a worker opens once in a run: later another may lie in its place."""
-    from pecli.formats.zarr.write import opened
+    from pecli.formats.zarr.stores import Target
 
-    return opened(path, name)
+    return Target(path, name)
 
 
 def _write(recipe: str, plugin: str | None, path: str, run: str, shard: Shard) -> int:

@@ -16,6 +16,17 @@ class PecliError(Exception):
 
     status = 2
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let it be told in another process than the one that raised it: its text is made once."""
+        return _same, (type(self), self.args, vars(self))
+
+
+def _same(kind: type[PecliError], said: tuple[object, ...], known: dict[str, object]) -> PecliError:
+    error = kind.__new__(kind)
+    error.args = said
+    vars(error).update(known)
+    return error
+
 
 class BadParameter(PecliError, ValueError):
     """A parameter whose value breaks a rule; the message names keys as recipes do, and a command line as its options.

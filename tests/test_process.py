@@ -1,11 +1,13 @@
 """How the process of a command ends: quickly, and with everything done that others rely on."""
 
 import os
+import pickle
 import subprocess
 import sys
 
 import pytest
 
+from pecli.errors import BadFile, BadParameter, UnknownName
 from tests.conftest import clean_environment
 
 BEGIN = "import sys; from pecli.__main__ import main; sys.argv = ['pecli', *{arguments!r}]\n"
@@ -99,3 +101,12 @@ def test_calls_with_room_take_no_memory_at_each_turn_of_a_loop():
     )
     without, within = map(int, done.stdout.split())
     assert within < 100 <= without  # the second is CPython's doing: should it stop, with_room may go
+
+
+@pytest.mark.parametrize(
+    "error",
+    [BadFile("pe.npy", "is empty"), BadParameter("dim", 3, "must be even"), UnknownName("encoding", "rop", ["rope"])],
+)
+def test_what_is_wrong_in_another_process_is_told_in_this_one(error):
+    told = pickle.loads(pickle.dumps(error))
+    assert (type(told), str(told), vars(told)) == (type(error), str(error), vars(error))

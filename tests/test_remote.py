@@ -6,6 +6,9 @@ A package that is not installed is skipped with a word; `make reach` installs th
 import hashlib
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -156,15 +159,35 @@ def test_a_run_that_fails_leaves_nothing_and_no_upload(s3, name):
 
 
 def test_an_upload_goes_on_over_a_line_that_is_cut(s3, server, monkeypatch):
+    need("zarr")
     line = CuttingLine(server, cuts=2, after=3 << 20)
     monkeypatch.setenv("AWS_ENDPOINT_URL", line.url)
     fresh()
     made = table("sinusoidal:dim=512,len=10240")  # 20 MiB: three parts
     write_table(made, "s3://tables/pe.npy")
-    line.close()
     assert line.broken == 2
+    line.cuts = 2
+    write_table(made, "s3://tables/pe.zarr")
+    assert line.broken == 4
+    assert verify(open_table("s3://tables/pe.zarr"), "pe.zarr").good
+    line.close()
     sent = s3.get_object(Bucket="tables", Key="pe.npy")["Body"].read()
     assert hashlib.sha256(sent[-20 << 20 :]).digest() == hashlib.sha256(made.read("pe").tobytes()).digest()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="it says what a process took at the most")
+def test_many_threads_take_no_more_memory_than_a_process_may(s3):
+    need("zarr")
+    words = "generate sinusoidal --dim 512 --len 65536 --threads 16 -q -o s3://tables/pe.zarr"  # 128 MiB
+    code = (
+        "import re, sys\nfrom pecli.cli.run import run\n"
+        "status = run(sys.argv[1:])\n"
+        "print(status, re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words.split()], capture_output=True, text=True)
+    status, memory = map(int, done.stdout.split())
+    assert (status, done.stderr) == (0, "")
+    assert memory * 1024 < 200e6
 
 
 def test_an_object_that_is_there_stays_with_no_clobber(s3):
@@ -297,7 +320,7 @@ def test_stores_behind_a_url_are_parts_too(s3):
 
 
 def test_reading_goes_on_over_a_line_that_is_cut_with_a_word(files, tmp_path, monkeypatch):
-    monkeypatch.setattr("pecli.formats.common.remote.PAUSE", 0.01)
+    monkeypatch.setattr("pecli.formats.common.tries.PAUSE", 0.01)
     made = table(ROPE)
     said = []
     process.listen(said.append)
@@ -344,7 +367,7 @@ def test_a_server_that_is_silent_or_gone_is_told(tmp_path, monkeypatch):
 
     need("aiohttp")
     need("fsspec")
-    monkeypatch.setattr("pecli.formats.common.remote.PAUSE", 0.01)
+    monkeypatch.setattr("pecli.formats.common.tries.PAUSE", 0.01)
     monkeypatch.setattr("pecli.formats.common.remote.SILENCE", 0.2)
     silent = socket.create_server(("127.0.0.1", 0))
     with pytest.raises(BadFile, match="does not answer"):

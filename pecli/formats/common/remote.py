@@ -9,25 +9,21 @@ import atexit
 import contextlib
 import importlib.util
 import logging
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
-from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, WriteFailed
+from pecli.errors import BadFile, MissingPackage, WouldOverwrite, WriteFailed
 from pecli.formats.common.ahead import Ahead
 from pecli.formats.common.input import HEAD_BYTES, InputFile
 from pecli.formats.common.output import Output
 from pecli.formats.common.safe import Need
+from pecli.formats.common.tries import brief, told, tried
 from pecli.numbers.urls import shown
-from pecli.process import keep_connections, notice
+from pecli.process import keep_connections
 
-TRIES = 5
-PAUSE = 0.5  # seconds before the second try, doubled for each further one
 SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
 PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
-
-Result = TypeVar("Result")
 
 
 def system_of(url: str) -> tuple[Any, str]:
@@ -53,7 +49,7 @@ def system_of(url: str) -> tuple[Any, str]:
     try:
         system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
     except (ImportError, ValueError) as error:
-        raise BadFile(shown(url), f"cannot be opened: {_brief(error)}") from error
+        raise BadFile(shown(url), f"cannot be opened: {brief(error)}") from error
     return system, path
 
 
@@ -128,7 +124,7 @@ def remote_source(url: str) -> Iterator[InputFile]:
 def remote_output(url: str, *, clobber: bool, need: Need) -> Iterator[Output]:
     """Open an object for writing; it appears when all of it is there, and a failure leaves no part of an upload."""
     name = shown(url)
-    with _explained(name):
+    with told(name):
         system, path = system_of(url)
         if not clobber and system.exists(path):
             raise WouldOverwrite(name)
@@ -163,7 +159,7 @@ def _transaction(system: Any, path: str, part: int, name: str) -> Any:
 
 def check_target(url: str, *, clobber: bool) -> None:
     """Raise if nothing can be written behind a URL, before a byte is."""
-    with _explained(shown(url)):
+    with told(shown(url)):
         system, path = system_of(url)
         if {"s3", "gs"} & set(system.protocol):
             with contextlib.suppress(PermissionError):  # who may write need not be allowed to look
@@ -185,7 +181,7 @@ def _find_bucket(system: Any, bucket: str) -> None:
 def check_empty(url: str) -> None:
     """Raise if anything lies below a URL, where a store of many objects is to be."""
     check_target(url, clobber=True)
-    with _explained(shown(url)):
+    with told(shown(url)):
         system, path = system_of(url)
         if system.exists(path):
             rule = "exists: a store of many objects is not replaced, so remove it, or name another"
@@ -217,82 +213,24 @@ def delete(url: str) -> None:
         system.rm(path, recursive=True)
 
 
-def chunk_store(url: str, *, read_only: bool) -> Any:
-    """Return what zarr keeps objects in."""
+def get(url: str) -> bytes:
+    """Return all of a small object."""
+    system, path = system_of(url)
+    return tried(shown(url), lambda: bytes(system.cat_file(path)))
+
+
+def put(url: str, data: bytes) -> None:
+    """Write an object at once; a connection that is lost is made again."""
+    system, path = system_of(url)
+    tried(shown(url), lambda: system.pipe_file(path, data))
+
+
+def chunk_store(url: str) -> Any:
+    """Return what zarr reads objects from."""
     from fsspec.asyn import reset_lock
     from zarr.storage import FsspecStore
 
     atexit.register(reset_lock)  # else a session of zarr's loop is ended at the exit in another, with a traceback
     system_of(url)  # says what is missing
     options = _patience(url.partition("://")[0].lower())
-    return FsspecStore.from_url(url, storage_options=options, read_only=read_only)
-
-
-def tried(name: str, act: Callable[[], Result]) -> Result:
-    """Do what may fail while a connection is lost, some times; say so each time.
-
-    Raises
-    ------
-    BadFile
-        If it fails for good.
-    """
-    for number in range(1, TRIES + 1):
-        try:
-            return act()
-        except PecliError:
-            raise
-        except Exception as said:
-            error = _cause(said)
-            if _final(error) or number == TRIES:
-                raise BadFile(name, _reason(error)) from error
-            notice(f"{name}: {_brief(error)}: trying again, {number} of {TRIES - 1}")
-            time.sleep(PAUSE * 2 ** (number - 1))
-    raise AssertionError
-
-
-@contextlib.contextmanager
-def _explained(name: str) -> Iterator[None]:
-    try:
-        yield
-    except PecliError:
-        raise
-    except Exception as error:
-        raise WriteFailed(name, _reason(error)) from error
-
-
-def _cause(error: Exception) -> BaseException:
-    """Return what really failed: a lost connection is told as a file that is not there, by the client of HTTP."""
-    cause = error.__cause__
-    lost = isinstance(cause, TimeoutError) or type(cause).__module__.startswith("aiohttp")
-    if isinstance(error, FileNotFoundError) and cause is not None and lost:
-        return error if getattr(cause, "status", None) in (404, 410) else cause
-    return error
-
-
-def _final(error: BaseException) -> bool:
-    """Whether trying again is of no use."""
-    if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError):
-        return True
-    status = getattr(error, "status", None)
-    return "redentials" in str(error) or (isinstance(status, int) and 400 <= status < 500 and status not in (408, 429))
-
-
-def _reason(error: BaseException) -> str:
-    said = _brief(error)
-    if "bucket" in said.lower() and "not exist" in said.lower():
-        return "the bucket does not exist: make it first, or check the name"
-    if isinstance(error, FileNotFoundError):
-        return "does not exist: check the name"
-    if isinstance(error, PermissionError) or getattr(error, "status", 0) in (401, 403):
-        return "may not be opened: check the credentials in the protocol's own configuration"
-    if "redentials" in said:
-        return "needs credentials: give them in the protocol's own configuration (AWS_PROFILE, say)"
-    if isinstance(error, TimeoutError) or "timed out" in said.lower() or "timeout" in type(error).__name__.lower():
-        return "its server does not answer: check the address, or try again later"
-    return f"cannot be reached ({said}): check the address, or try again later"
-
-
-def _brief(error: BaseException) -> str:
-    """Return what an error says in one line, without what URLs in it keep secret."""
-    text = " ".join(shown(str(error)).split()) or type(error).__name__
-    return text if len(text) < 200 else f"{text[:200]}..."
+    return FsspecStore.from_url(url, storage_options=options, read_only=True)

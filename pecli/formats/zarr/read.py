@@ -38,12 +38,13 @@ class ZarrTable(StoredTable):
         import zarr
 
         if is_url(source.path):
-            from pecli.formats.common.remote import RemoteFile, tried
+            from pecli.formats.common.remote import RemoteFile
+            from pecli.formats.common.tries import tried
 
             RemoteFile(f"{source.path.rstrip('/')}/zarr.json")  # says what hinders
             self._tried = partial(tried, source.name)
         with reading(source, "has no root that zarr reads, so it is no store, or its writing did not end"):
-            root = zarr.open_group(store_at(source.path, read_only=True), mode="r")
+            root = zarr.open_group(store_at(source.path), mode="r")
             facts = dict(root.attrs)
         self._held: dict[str, zarr.Array[Any]] = {}
         self._ahead: dict[str, Ahead] = {}

@@ -6,7 +6,7 @@ import itertools
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.engine.team import apart, together
@@ -18,11 +18,8 @@ from pecli.formats.common.places import Numbered
 from pecli.formats.common.pump import Buffer, Task, fill
 from pecli.formats.common.scales import Places, with_scales
 from pecli.formats.hdf5.chunks import chunk_shape
-from pecli.formats.zarr.stores import store_at
+from pecli.formats.zarr.stores import Outbox, Target
 from pecli.numbers.types import storage
-
-if TYPE_CHECKING:
-    import zarr
 
 CHUNKS = 4  # of a shard
 WRITERS = 4  # threads at most: the library holds three copies of a shard that it writes to a disk, five to a store
@@ -79,15 +76,17 @@ def create(table: Numbered, places: Places, array: Array, path: str, *, compress
     import zarr
 
     names = [places.get((array.name, axis), label) for axis, label in enumerate(array.axes)]
+    outbox = Outbox(path, array.name)
     zarr.create_array(
-        store_at(path, array.name), shape=array.shape, dtype=storage(array.dtype), chunks=chunk_shape(array),
+        outbox.store, shape=array.shape, dtype=storage(array.dtype), chunks=chunk_shape(array),
         shards=shard_shape(array), compressors="auto" if compress else None, filters=None, dimension_names=names,
         fill_value=math.nan if array.dtype.startswith("float") else 0,  # what is not there reads as no number
         attributes={"lead": array.lead},
     )  # fmt: skip
+    outbox.send()
 
 
-def write_shard(table: Tabular, shard: Shard, target: zarr.Array[Any], buffer: Buffer) -> int:
+def write_shard(table: Tabular, shard: Shard, target: Target, buffer: Buffer) -> int:
     """Compute the rows of a shard and write them; return the bytes of values."""
     array = table.array(shard.array)
     values = fill(table, Task((array,), shard.start, shard.stop), buffer)[array.name]
@@ -97,21 +96,13 @@ def write_shard(table: Tabular, shard: Shard, target: zarr.Array[Any], buffer: B
         inner = math.prod(array.shape[axis + 1 : array.lead])
         at, rest = divmod(rest, inner)
         box.append(slice(at, min(array.shape[axis], at + shard_shape(array)[axis])))
-    shape = tuple(part.stop - part.start for part in box) + array.row_shape
-    target[(*box, *(slice(0, size) for size in array.row_shape))] = values.reshape(shape)
+    target.write(box, values)
     return values.nbytes
-
-
-def opened(path: str, name: str) -> zarr.Array[Any]:
-    """Return an array of the store, to be written: chunks of zeros are written too, since one that is lost is none."""
-    import zarr
-
-    return zarr.open_array(store_at(path, name), mode="r+", config={"write_empty_chunks": True})
 
 
 def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], options: WriteOptions) -> None:
     work, lock = iter(shards), threading.Lock()
-    targets = {name: opened(objects.path, name) for name in dict.fromkeys(shard.array for shard in shards)}
+    targets = {name: Target(objects.path, name) for name in dict.fromkeys(shard.array for shard in shards)}
     stopped: list[bool] = []
 
     def run(errors: Sequence[BaseException]) -> None:
@@ -133,4 +124,6 @@ def _finish(table: Numbered, path: str) -> None:
 
     facts = {"pecli_recipe": table.recipe, **table.metadata}
     known: dict[str, Any] = {plain(key): plain(value) for key, value in facts.items() if value is not None}
-    zarr.create_group(store_at(path), attributes=known | {"pecli_arrays": [plain(a.name) for a in table.arrays]})
+    outbox = Outbox(path)
+    zarr.create_group(outbox.store, attributes=known | {"pecli_arrays": [plain(a.name) for a in table.arrays]})
+    outbox.send()
