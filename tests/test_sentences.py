@@ -82,8 +82,18 @@ def every_3rd(p):
     return p
 
 
-def slopes_of(slopes, power=1):
-    sizes = abs(np.subtract.outer(range(9), range(9))) ** power
+def distances(n):
+    return abs(np.subtract.outer(range(n), range(n)))
+
+
+def eight_bits():
+    """The values of float8 e4m3 of sizes up to 1, of which those halfway between two are no values of a table."""
+    sizes = [m * 2.0**-9 for m in range(8)] + [(8 + m) * 2.0 ** (e - 10) for e in range(1, 8) for m in range(8)]
+    return np.array(sorted({sign * size for size in sizes for sign in (1, -1) if size <= 1}), np.float32)
+
+
+def slopes_of(slopes, power=1, plus=0):
+    sizes = np.maximum(distances(9) + plus, 0) ** power
     return {"bias": (-np.array(slopes)[:, None, None] * sizes).astype("f4")}
 
 
@@ -270,6 +280,18 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "over the last": (SINES, divided(119), {}),
     "powers of e": (ALIBI, slopes_of(np.exp(-np.arange(1, 9))), {}),
     "of more heads": ("alibi:heads=6,len=9", slopes_of(2.0 ** -np.arange(1, 7)), {}),
+    "distance from 1": (ALIBI, slopes_of(alibi_slopes(8), plus=1), {}),
+    "distance less 1": (ALIBI, slopes_of(alibi_slopes(8), plus=-1), {}),
+    "root of the distance": (ALIBI, slopes_of(alibi_slopes(8), 0.5), {}),
+    "logarithm of the distance": (
+        ALIBI,
+        {"bias": (-np.array(alibi_slopes(8))[:, None, None] * np.log1p(distances(9))).astype("f4")},
+        {},
+    ),
+    "lower triangle": (ALIBI, changed(ALIBI, bias=np.tril), {}),
+    "upper triangle": (ALIBI, changed(ALIBI, bias=np.triu), {}),
+    "float8": (SINES, changed(SINES, pe=lambda p: eight_bits()[abs(eight_bits() - p[..., None]).argmin(-1)]), {}),
+    "cut to 11 bits": (SINES, changed(SINES, pe=lambda p: (p.view("u4") & np.uint32(0xFFFFE000)).view("f4")), {}),
     "dropout": (SINES, changed(SINES, pe=lambda p: dropped(p, 0.2, 1.25)), {}),
     "zeros here and there": (SINES, changed(SINES, pe=lambda p: dropped(p, 0.2, 1)), {}),
     "of length 1": (LEARNED, changed(LEARNED, pe=lambda p: p / np.sqrt((p * p).sum(1, keepdims=True))), {}),
@@ -309,6 +331,12 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "degrees instead of radians: cos and sin were taken of the angle times 180/pi": ("degrees", "degrees back"),
     "degrees instead of radians: cos and sin were taken of the angle times pi/180": ("degrees back", "degrees"),
     "every value has lost its sign": ("without signs", "sign of all"),
+    "the distance is counted from 1": ("distance from 1", "distance less 1"),
+    "the distance is taken less 1": ("distance less 1", "distance from 1"),
+    "the square root of the distance is taken": ("root of the distance", "distance squared"),
+    "the logarithm of 1 + the distance is taken": ("logarithm of the distance", "root of the distance"),
+    "{} stands at all keys {} the query": ("lower triangle", "heads backwards"),
+    "the expected values cut, not rounded, to {}": ("cut to 11 bits", "float8"),
     "every row is divided by its length": ("of length 1", "RMS norm"),
     "every row went through RMS normalisation (epsilon {})": ("RMS norm", "of length 1"),
     "every row went through layer normalisation (epsilon {})": ("layer norm", "centred"),

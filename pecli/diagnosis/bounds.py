@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pecli.diagnosis.case import Candidate, Case, gaps, read_rows
 from pecli.diagnosis.reworked import candidate, each
 from pecli.measures.samples import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LEAST = 3  # values at a bound that show it: a single one may have been typed
 
@@ -25,6 +29,7 @@ def bounded(case: Case) -> Iterator[Candidate]:
         if len(values) == 1:
             text = f"{number_word(float(values[0]))} stands where {number_word(infinite)} was expected"
             yield candidate(case, "mask", text, each(partial(_unmasked, infinite=infinite, value=float(values[0]))))
+    yield from _triangles(case)
     mine, expected = here[np.isfinite(here)], there[np.isfinite(there)]
     if not mine.size or not expected.size:
         return
@@ -37,6 +42,29 @@ def bounded(case: Case) -> Iterator[Candidate]:
         said = [text for text, one in ((f"below {low:.6g}", below), (f"above {high:.6g}", above)) if one]
         work = partial(np.clip, a_min=low if below else -np.inf, a_max=high if above else np.inf)
         yield candidate(case, "bounds", f"values {' and '.join(said)} were cut off", each(work))
+
+
+def _triangles(case: Case) -> Iterator[Candidate]:
+    """Yield one number at all keys after their queries, or before them, of a bias of every pair of both."""
+    lane = case.expected[0]
+    if len(case.expected) > 1 or lane.array.axes[-2:] != ("query", "key") or lane.shape[-2] != lane.shape[-1]:
+        return
+    for word, side in (("after", np.greater), ("before", np.less)):
+        beyond = partial(_beyond, side, lane.shape[-1])
+        values = np.unique(case.here[0][beyond(case.window[0], len(case.here[0]))])
+        if len(values) == 1:
+            value = float(values[0])
+
+            def work(_name: str, p: Floats, start: int, beyond: Any = beyond, value: float = value) -> Floats:
+                return np.where(beyond(start, len(p)), value, p)
+
+            yield candidate(case, "mask", f"{number_word(value)} stands at all keys {word} the query", work)
+
+
+def _beyond(side: np.ufunc, keys: int, start: int, count: int) -> NDArray[np.bool_]:
+    """Return (count, keys): of rows that are queries, head by head, which keys lie on that side of theirs."""
+    found: NDArray[np.bool_] = side(np.arange(keys), np.arange(start, start + count)[:, None] % keys)
+    return found
 
 
 def constant(case: Case) -> Iterator[Candidate]:

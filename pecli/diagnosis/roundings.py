@@ -12,8 +12,11 @@ from pecli.diagnosis.reworked import Work, candidate, each, reworked
 from pecli.measures.samples import Floats, holds, rounded
 
 MOST_DECIMALS = 7  # float32 has no more to lose
-MOST_BITS = 22  # of a value, fewer than float32 has
+MOST_BITS = 21  # of a value, fewer than float32 has
 DOUBLE = 53  # bits of a value in float64
+NARROW = {"bfloat16": 8, "float16": 11}  # significant bits
+LEAST = -1000  # exponent below which no value is looked at
+EIGHT_BITS = (("e4m3", 4, -5), ("e5m2", 3, -13))  # significant bits; values below 2^-6 and 2^-14 are subnormal
 STEPS = (127, 128, 255, 256)  # of which the size 1 is made in eight bits
 
 
@@ -54,15 +57,16 @@ def _decimals(case: Case) -> int | None:
 
 def coarser(case: Case) -> Iterator[Candidate]:
     """Yield the multiples of a step, or the number of bits, that all values at hand and not the expected ones have."""
-    if case.grain in ("bfloat16", "float16"):
-        return
     works = {f"multiples of 1/{parts}": partial(_multiples, parts=parts) for parts in STEPS}
+    works |= {f"float8 {name}": partial(_shortened, bits=bits, least=least) for name, bits, least in EIGHT_BITS}
     bits = max(map(_bits, case.here))
-    if bits < MOST_BITS:
+    if bits <= NARROW.get(case.grain, MOST_BITS):
         works[f"{bits} significant bits"] = partial(_shortened, bits=bits)
     for text, work in works.items():
         if _kept(case, work):
             yield candidate(case, "rounding", f"the expected values rounded to {text}", each(work))
+            cut = partial(work, to=np.trunc)
+            yield candidate(case, "rounding", f"the expected values cut, not rounded, to {text}", each(cut))
             return
 
 
@@ -77,14 +81,15 @@ def _same(work: Callable[[Floats], Floats], p: Floats, grain: str) -> bool:
     return np.array_equal(rounded(work(p), grain), p, equal_nan=True)
 
 
-def _multiples(p: Floats, parts: int) -> Floats:
-    found: Floats = np.round(p * parts) / parts
+def _multiples(p: Floats, parts: int, to: Callable[[Floats], Floats] = np.round) -> Floats:
+    found: Floats = to(p * parts) / parts
     return found
 
 
-def _shortened(p: Floats, bits: int) -> Floats:
-    part, exponent = np.frexp(p)
-    found: Floats = np.ldexp(np.round(part * 2.0**bits) / 2.0**bits, exponent)
+def _shortened(p: Floats, bits: int, least: int = LEAST, to: Callable[[Floats], Floats] = np.round) -> Floats:
+    """Return values of so many significant bits, fewer below 2^least, where all have the same last one."""
+    unit = np.maximum(np.frexp(p)[1], least) - bits
+    found: Floats = np.ldexp(to(np.ldexp(p, -unit)), unit)
     return found
 
 

@@ -1,10 +1,11 @@
-"""What people get instead of ALiBi: the slopes of its heads in another order, the distance squared."""
+"""What people get instead of ALiBi: the slopes of its heads in another order, another function of the distance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,20 @@ from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
 
 LN2 = CONTEXT.ln(2)
+DISTANCES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "the distance is squared": np.square,
+    "the square root of the distance is taken": np.sqrt,
+    "the logarithm of 1 + the distance is taken": np.log1p,
+    "the distance is counted from 1": lambda distance: distance + 1,
+    "the distance is taken less 1": lambda distance: np.maximum(distance - 1, 0),
+}
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the distance squared; slopes of another power, sorted, or those of more heads than a power of two."""
+    """Yield other functions of the distance; slopes of another power, sorted, or of more heads than a power of two."""
     if keys["bias"] == "symmetric":
-        yield Change("distance", "the distance is squared", values=_squared)
+        for said, function in DISTANCES.items():
+            yield Change("distance", said, values=partial(_distanced, function))
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
         return
     heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
@@ -35,15 +44,16 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield _slopes(first, f"the slopes are the first {heads} of those of {more} heads")
 
 
-def _squared(name: str, values: NDArray[np.float64], _first: int) -> NDArray[np.float64]:
-    """Return a penalty times the distance, which it holds itself: its row's smallest one is that of distance 1."""
+def _distanced(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str, values: NDArray[np.float64], _first: int
+) -> NDArray[np.float64]:
+    """Return a penalty of another distance, which it holds itself: its row's smallest one is that of distance 1."""
     if name != "bias":
         return values
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)
     finite = np.isfinite(values) & np.isfinite(size)
-    distance = np.round(np.divide(np.abs(values), size, out=np.ones_like(values), where=finite))
-    found: NDArray[np.float64] = values * distance
-    return found
+    distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
+    return np.where(finite, -size * function(distance), values)
 
 
 def _slopes(slopes: Sequence[Fraction], said: str) -> Change:
