@@ -304,6 +304,19 @@ def test_roundings_that_show_in_later_rows_are_named(tmp_path, how, pairs, rows,
     assert f"base={base:.0f}," in found.recipe
 
 
+@pytest.mark.parametrize(
+    ("dtype", "rows", "base"), [("float16", 2049, 1e6), ("float16", 2049, 10000), ("bfloat16", 4097, 1e6)]
+)
+def test_units_of_a_frequency_that_later_rows_of_a_narrow_type_show_are_no_other_base(tmp_path, dtype, rows, base):
+    """Exponentials in float32: told as shift=1 of 649381.9, or as base 10000.002, whose values were off by as much."""
+    cos, sin = campaign_tables.computed(unknown_tables.powers(base, 32, 32), np.arange(float(rows)), "exponential")
+    found = identified(tmp_path, array=unknown_tables.narrow(np.concatenate([cos, sin], 1), dtype))
+    assert f"base={base:.0f}," in found.recipe
+    assert "shift=0" in found.recipe
+    assert found.equal > 0.9994
+    assert any("rounded to float32" in note for note in found.notes)
+
+
 def test_frequencies_over_a_factor_are_positions_over_it(tmp_path):
     w = unknown_tables.powers(1e6, 64, 64) / np.longdouble(2.5)
     found = identified(tmp_path, **in_pairs(w, 7 + np.arange(48.0), "exponential"))

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.samples import Floats, rounded
+from pecli.measures.samples import RESOLUTION, Floats, rounded
 from pecli.records import dataclass
 
 ROWS = 192
@@ -22,6 +22,7 @@ FEW = 24  # of them that tell which arithmetics are worth a look at all
 APART = 0.15  # share of these by which one may be worse than the best
 NEIGHBOURS = {"float32": 14, "float16": 8, "bfloat16": 4}
 """Units by which a frequency may be off: exp instead of a power gives up to 9 in float32, an odd base some more."""
+UNITS = NEIGHBOURS["float32"] * 2.0**-24  # by so much, relative
 ENOUGH = 0.9  # share of values that must be equal to the bit
 BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
 SPREAD = 12.0  # roundings of an angle in float32
@@ -181,7 +182,8 @@ def find_arithmetic(
             tried.append(_scored(way, shown))
             if tried[-1].equal == 1.0:
                 return tried[-1]
-    if grain == "float32" and tried[0].bounded >= ENOUGH:  # narrower values hide a unit of a frequency
+    units_show = grain != "float64" and float(np.abs(positions).max()) * UNITS > RESOLUTION[grain] / 4
+    if units_show and tried[0].bounded >= ENOUGH:  # early rows of narrower values hide a unit of a frequency
         tried.append(nearest(tried[1], shown))
     elif grain == "float32":  # frequencies that a library's powers gave, and narrower positions or angles
         tried.extend([nearest(way, shown) for way in tried if way.frequencies == "float32" and way.bounded >= BOUNDED])
