@@ -187,6 +187,7 @@ def sinusoid(rng: Rng) -> Case:
         f"sinusoidal d={d} base={base:g} {order} shift={shift} n={n} start={start} step={step:g} {size:g} {dtype} {how}"
     )
     made, ideal = u.narrow(table(computed(w, p, how)), dtype), table(exact(w, p))
+    other = base ** (d / (d - 2) if shift else (d - 2) / d)
     if rng.random() < 0.06:
         return Case(
             f"{text} transposed",
@@ -194,8 +195,8 @@ def sinusoid(rng: Rng) -> Case:
             {"array": ideal},
             {"base": base},
             said="rows and columns are exchanged",
+            alike=({"base": other},),
         )
-    other = base ** (d / (d - 2) if shift else (d - 2) / d)
     return Case(text, {"array": made}, {"array": ideal}, {"base": base}, alike=({"base": other},))
 
 

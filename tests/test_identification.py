@@ -317,6 +317,58 @@ def test_units_of_a_frequency_that_later_rows_of_a_narrow_type_show_are_no_other
     assert any("rounded to float32" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("w", "rows", "how", "dtype", "said"),
+    [
+        (unknown_tables.yarn(10007, 64, 4, 32768), 33, "float32", "bfloat16",
+         "base=10007,scaling=ntk-by-parts,factor=4,"),
+        (unknown_tables.powers(10000 * 2.5 ** (48 / 47), 48, 48), 97, "exponential", "bfloat16",
+         "base=10000,scaling=ntk,factor=2.5,"),
+        (np.r_[unknown_tables.powers(100, 64, 16), np.zeros(48)], 20, "float32", "float32",
+         "partial=0.25,base=100,scaling=proportional,"),
+    ],
+)  # fmt: skip
+def test_few_rows_far_from_position_0_tell_by_the_turns_since_then(tmp_path, w, rows, how, dtype, said):
+    made = in_pairs(w, 4096 + np.arange(float(rows)), how)
+    found = identified(tmp_path, **{name: unknown_tables.narrow(v, dtype) for name, v in made.items()})
+    assert said in found.recipe
+    assert "start=4096," in found.recipe
+    assert found.equal == 1.0
+
+
+@pytest.mark.parametrize(
+    ("w", "start", "rows", "how", "said"),
+    [
+        (np.r_[unknown_tables.powers(10000, 64, 16), np.zeros(48)], 100, 47, "bfloat16",
+         "partial=0.25,base=10000,scaling=proportional,"),
+        (unknown_tables.by_rotations(5e6, 128, 16, 4096, 1, 4), 0, 1023, "float16",
+         "base=5000000,scaling=llama3,factor=16,original-max=4096,"),
+        (unknown_tables.yarn(5e6, 16, 4, 32768), 4096, 127, "cut", "base=5000000,scaling=ntk-by-parts,factor=4,"),
+    ],
+)  # fmt: skip
+def test_scaled_frequencies_are_found_through_narrow_phases(tmp_path, w, start, rows, how, said):
+    """Fast pairs whose turns no slow one counts; pairs that float16 holds at rest; a ramp with one pair on it."""
+    found = identified(tmp_path, **in_pairs(w, start + np.arange(float(rows)), how))
+    assert said in found.recipe
+    assert found.equal == 1.0
+
+
+def test_a_square_root_is_told_where_narrow_phases_blur_the_size(tmp_path):
+    cos, sin = campaign_tables.computed(unknown_tables.powers(500000, 64, 64), np.arange(48.0), "bfloat16")
+    found = identified(tmp_path, array=128**0.5 * np.concatenate([sin, cos], 1))
+    assert "amplitude=11.3137084989847604," in found.recipe
+    assert found.equal == 1.0
+
+
+def test_a_base_that_explains_all_is_better_than_a_shorter_one_that_does_not(tmp_path):
+    """Told as 148707.33 with shift=0 and 21 values open: the base of d - 2 explained them all."""
+    w, p = unknown_tables.powers(123456.7, 63, 64), 1000 + 10 * np.arange(383.0)
+    cos, sin = (0.02 * v for v in campaign_tables.computed(w, p, "float32"))
+    found = identified(tmp_path, array=unknown_tables.bf16(np.stack([sin, cos], 2).reshape(383, 128)))
+    assert "base=123456.7,order=interleaved,shift=1," in found.recipe
+    assert found.equal == 1.0
+
+
 def test_frequencies_over_a_factor_are_positions_over_it(tmp_path):
     w = unknown_tables.powers(1e6, 64, 64) / np.longdouble(2.5)
     found = identified(tmp_path, **in_pairs(w, 7 + np.arange(48.0), "exponential"))

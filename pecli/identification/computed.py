@@ -10,7 +10,7 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import Arithmetic, Shown, find_arithmetic, nearest, spread_rows
+from pecli.measures.arithmetics import ROWS, Arithmetic, Shown, find_arithmetic, nearest, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
@@ -56,6 +56,12 @@ class Workings:
         first = self.reading.rows.start
         found: Floats = np.arange(first, first + len(self.reading.first), dtype=np.float64) * self.step + self.start
         return found
+
+    @property
+    def shown(self) -> int:
+        """How many values the arithmetic was judged by."""
+        rows, pairs = self.reading.first.shape
+        return int(2 * min(rows, ROWS) * pairs)
 
     def nearest(self) -> Floats:
         """Return the frequencies of the same type that do best, pair by pair."""

@@ -237,7 +237,7 @@ def _rank(found: Identification) -> tuple[bool, float, float, int]:
     """Return what makes one verdict better than another: how many values, how few digits, and how sure."""
     cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
     equal = float(sure == 2) if found.equal is None else found.equal
-    return sure > 0, equal - worth(equal, sure=sure == 2) * cost, -cost, sure
+    return sure > 0, equal - worth(equal, found.count, sure=sure == 2) * cost, -cost, sure
 
 
 def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:

@@ -28,6 +28,8 @@ SPOILED = 8.0  # units by which a spoiled value is off at least; other numbers o
 NEARLY = 0.9  # share of equal values that rounded parameters leave
 DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
 ROUGH_DIGIT = 5e-3  # the same where few values are equal, and chance moves many
+MOST_WHOLE = 2  # explanations that are compared with all values
+SETTLING = 2  # values for a digit, where another choice explains all
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
 
@@ -55,6 +57,8 @@ class Identification:
         Recipes of other encodings that give the same values.
     ranges : mapping of str to (str, str)
         Numbers of the recipe that the values leave room for: from which to which they would be the same.
+    count : int
+        How many values an arithmetic was compared with; 0 for other recipes.
     """
 
     recipe: str | None
@@ -66,6 +70,7 @@ class Identification:
     aliases: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     guess: Guess | None = field(default=None, compare=False)
+    count: int = field(default=0, compare=False)
 
     def __repr__(self) -> str:
         if self.recipe is None:
@@ -196,7 +201,11 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
         how = explained(other, evidence) if chosen(other, "base") != chosen(trial.guess, "base") else None
         if how is not None:
             found.append((other, how, span, all_of_it))
-    guess, best, ends, every = max(found, key=_merit)
+    found.sort(key=_merit, reverse=True)
+    if found[0][1].how.equal == 1:  # what explains the rows looked at is told apart by all
+        found = [one for one in found if one[1].how.equal == 1][:MOST_WHOLE]
+        found.sort(key=lambda one: one[1].over_all(evidence)[0] if len(found) > 1 else 0)
+    guess, best, ends, every = found[0]
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
     if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
@@ -212,21 +221,25 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
-    return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess)
+    return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess, count=count)
 
 
 def _merit(found: Explanation) -> tuple[float, float]:
     """Return what makes one explanation better: how many values it gives, a few for each digit, and fewer digits."""
     guess, workings, *_ = found
     equal = workings.how.equal
-    return equal - worth(
-        equal, sure=equal == 1 and not ("base" in guess.free and long(guess))
-    ) * guess.cost, -guess.cost
+    share = worth(equal, workings.shown, sure=equal == 1 and not ("base" in guess.free and long(guess)))
+    return equal - share * guess.cost, -guess.cost
 
 
-def worth(equal: float, *, sure: bool) -> float:
-    """Return the share of the values that a digit must explain where a share is equal: none where all is settled."""
-    return 0.0 if sure else DIGIT if equal > NEARLY else ROUGH_DIGIT
+def worth(equal: float, count: int, *, sure: bool) -> float:
+    """Return the share of so many values that a digit must explain where a share is equal: none where all is settled.
+
+    What explains all leaves none to a library's roundings: a few values then settle what a digit would.
+    """
+    if sure:
+        return 0.0
+    return min(DIGIT, SETTLING / count) if equal == 1 and count else DIGIT if equal > NEARLY else ROUGH_DIGIT
 
 
 def long(guess: Guess) -> bool:

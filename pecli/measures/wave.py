@@ -86,7 +86,7 @@ class Wave:
         full[~self.lines.resting] = self.spectrum.frequencies if self.used is None else self.used
         if self.lines.resting.any() and underflowed(self):
             w = self.spectrum.frequencies
-            full = w[0] * (w[-1] / w[0]) ** (np.arange(m) / max(1, len(w) - 1))
+            full[len(w) :] = w[-1] * (w[-1] / w[-2]) ** np.arange(1, m - len(w) + 1)
         found: Floats = np.outer(self.positions(), full)
         return found
 
@@ -111,7 +111,7 @@ class Wave:
 def underflowed(wave: Wave) -> bool:
     """Whether the next pairs of the rule would seem to stand still too: rounding hides so slow a turn."""
     w = wave.spectrum.frequencies
-    if len(w) < 2 or "scaling" in wave.spectrum.keys:
+    if len(w) < 2 or ("scaling" in wave.spectrum.keys and wave.level != "float16"):
         return False
     following = w[-1] * (w[-1] / w[-2])
     positions = wave.positions()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.arithmetics import spacing
-from pecli.measures.phase_lines import Lines, phase_lines
+from pecli.measures.phase_lines import Lines, phase_lines, sharpened
 from pecli.measures.placing import ROUNDINGS, position_of
 from pecli.measures.readings import Reading
 from pecli.measures.rhythm import Rhythm
@@ -52,7 +52,7 @@ def explain(reading: Reading, grain: str, rule: Rule, *, around: bool = False) -
     rhythm = reading.rhythm
     tolerance = 4 * max(reading.resolution, float(np.median(rhythm.scatter)))
     settled = False
-    for lines in phase_lines(rhythm, tolerance):
+    for lines in _each(phase_lines(rhythm, tolerance), rhythm):
         moving = ~lines.resting
         turning = int(moving.sum())
         if turning == 0 or not moving[:turning].all():
@@ -75,6 +75,15 @@ def explain(reading: Reading, grain: str, rule: Rule, *, around: bool = False) -
                 break
         if settled and turning >= TELLING:
             return
+
+
+def _each(ways: Iterable[Lines], rhythm: Rhythm) -> Iterator[Lines]:
+    """Yield lines with the steps that the turns since position 0 tell, where they are many; then as the rows do."""
+    for lines in ways:
+        better = sharpened(lines, rhythm)
+        if better is not None:
+            yield better
+        yield lines
 
 
 def _each_placed(

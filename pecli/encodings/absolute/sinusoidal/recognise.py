@@ -10,6 +10,7 @@ from pecli.declare.guess import Guess
 from pecli.measures.evidence import Evidence
 from pecli.measures.wave import Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
+from pecli.measures.waves import STEPPED
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly
 from pecli.numbers.text import number_text
@@ -37,7 +38,7 @@ def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     keys = {"dim": str(reading.width), "order": order, **wave.spectrum.keys}
     if wave.magnitude != 1:
         root = Decimal(reading.width).sqrt()
-        near = abs(wave.magnitude / root - 1) <= Decimal(2 * max(wave.resolution, 2.0**-24))
+        near = abs(wave.magnitude / root - 1) <= Decimal(max(2 * wave.resolution, STEPPED))
         keys["amplitude"] = number_text(round(root, ROOT) if near else wave.magnitude)
     if len(reading.blank) == 1:  # more rows of zeros are no padding
         keys["pad-row"] = fraction_text(Fraction(wave.start) + wave.step * reading.blank[0])

@@ -72,10 +72,10 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
         log, lengths = math.log(float(slowing.base)) / m, np.array(NICE, np.float64)[:, None]
         for fast, slow in BETAS[:USUAL]:
             first, last = (np.log(lengths / TURN / beta) / log for beta in (fast, slow))
-            ratios = _ratio(m, np.maximum(first, 0), last, f)
-            for k in np.flatnonzero(slowing.follows(measured, ratios)):
-                keys = _lengths(NICE[k], fast, slow, {"truncate": "false"})
-                yield from slowing.tested(measured, ratios[k], keys, 1.0)
+            for more, low_end, high_end in (({}, np.floor(first), np.ceil(last)), ({"truncate": "false"}, first, last)):
+                ratios = _ratio(m, np.maximum(low_end, 0), np.minimum(high_end, 2 * m - 1), f)
+                for k in np.flatnonzero(slowing.follows(measured, ratios)):
+                    yield from slowing.tested(measured, ratios[k], _lengths(NICE[k], fast, slow, more), len(more))
     if len(inside) >= 2:
         rise, start = (float(v) for v in np.polyfit(inside, along[inside], 1))
         ends = (-start / rise, (1 - start) / rise) if rise > 0 else (0.0, 0.0)
