@@ -353,6 +353,41 @@ def test_scaled_frequencies_are_found_through_narrow_phases(tmp_path, w, start, 
     assert found.equal == 1.0
 
 
+def test_a_vector_whose_ramp_holds_one_pair_leaves_a_range_of_its_factors(tmp_path):
+    """Told as factor 4 within 32000 alone: eight bits of one slowed pair leave many a factor and length."""
+    w = unknown_tables.by_rotations(1771, 64, 32, 32768, 1, 4)
+    found = identified(tmp_path, inv_freq=unknown_tables.bf16(w.astype(np.float32)))
+    assert found.confidence == "likely"
+    assert any("other choices, such as rope:" in note for note in found.notes)
+    for name, number in (("base", 1771), ("factor", 32), ("original-max", 32768)):
+        low, high = map(float, found.ranges[name])
+        assert low <= number <= high
+    assert any("together they have base from" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (9, 5)])
+def test_a_grid_of_eight_bits_tells_a_base_that_is_not_usual(tmp_path, rows, columns):
+    """A slow cosine stays 1 along a side, and only its sine moves."""
+    y, x = np.divmod(np.arange(rows * columns), columns)
+    halves = [unknown_tables.sin_cos(v + 1, 48, 54321.0) for v in (y, x)]
+    table = np.concatenate([np.stack([v[:, :24], v[:, 24:]], 2).reshape(len(v), -1) for v in halves], 1)
+    found = identified(tmp_path, array=unknown_tables.narrow(table, "bfloat16"))
+    assert found.recipe.startswith(f"detr:dim=96,grid={rows}x{columns},")
+    low, high = map(float, found.ranges["temperature"])
+    assert low <= 54321 <= high
+
+
+def test_a_base_two_digits_shorter_tells_a_shift(tmp_path):
+    """Told as 2254.24 without one: any range holds a number of six digits, and few hold one of four."""
+    w, p = unknown_tables.powers(1771, 31, 32), 0.5 * np.arange(192)
+    cos, sin = campaign_tables.computed(w, p, "float32")
+    table = unknown_tables.bf16(np.concatenate([cos, sin], 1))
+    table[112:] = 0
+    found = identified(tmp_path, array=table)
+    assert "base=1771,order=cos-sin,shift=1," in found.recipe
+    assert any("5120 of 12288 values differ" in note for note in found.notes)
+
+
 def test_a_square_root_is_told_where_narrow_phases_blur_the_size(tmp_path):
     cos, sin = campaign_tables.computed(unknown_tables.powers(500000, 64, 64), np.arange(48.0), "bfloat16")
     found = identified(tmp_path, array=128**0.5 * np.concatenate([sin, cos], 1))

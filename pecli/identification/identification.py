@@ -13,7 +13,7 @@ from pecli.identification.fitting import refitted
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
-from pecli.identification.vectors import identify_vector
+from pecli.identification.vectors import best_vector, identify_vector
 from pecli.identification.verdict import (
     UNKNOWN,
     Identification,
@@ -178,7 +178,7 @@ def _by(evidence: Evidence) -> Identification:
     vectors = [identify_vector(guess, evidence) for guess in guesses if guess.vector]
     trials = [t for guess in guesses if not guess.vector and (t := try_guess(guess, evidence)) is not None]
     if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
-        return max(vectors, key=lambda found: found.equal or 0.0)
+        return best_vector(vectors)
     if not any(t.equal == 1.0 for t in trials):
         again = [g for t in _likely(trials, most) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]

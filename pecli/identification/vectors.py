@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +15,7 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.identification.bases import between, exponents_of
-from pecli.identification.fitting import said, wide
+from pecli.identification.fitting import chosen, said, wide
 from pecli.identification.verdict import UNKNOWN, Identification
 from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
@@ -50,6 +52,41 @@ def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
             notes = (*guess.notes, *said(ranges))
             best = Identification(str(recipe), confidence, residual, equal, how, notes, ranges=ranges, guess=guess)
     return best
+
+
+def best_vector(found: Sequence[Identification]) -> Identification:
+    """Return the first of the best; with the ranges of numbers in which others of its kind are as good."""
+    best = max(found, key=lambda one: one.equal or 0.0)
+    same = [one for one in found if one.equal == best.equal and one.arithmetic == best.arithmetic and _like(one, best)]
+    others = [one.recipe for one in same if one.recipe != best.recipe]
+    if best.guess is None or not others:
+        return best
+    ranges = {}
+    for name in best.guess.free:
+        ends = [Decimal(end) for one in same for end in one.ranges.get(name, (_number(one, name),))]
+        if min(ends) < max(ends):
+            ranges[name] = (str(min(ends)), str(max(ends)))
+    spans = (f"{name} from {low} to {high}" for name, (low, high) in ranges.items())
+    notes = (
+        *best.guess.notes,
+        f"the values leave room for {len(others)} other choices, such as {others[0]}",
+        f"together they have {', '.join(spans)}",
+    )
+    return replace(best, confidence="likely", notes=notes, ranges=ranges)
+
+
+def _like(one: Identification, other: Identification) -> bool:
+    """Whether two have the same parameters but for the numbers that were fitted."""
+    fixed = [
+        {k: v for k, v in found.guess.keys.items() if k not in found.guess.free} if found.guess else None
+        for found in (one, other)
+    ]
+    return fixed[0] == fixed[1]
+
+
+def _number(found: Identification, name: str) -> str:
+    assert found.guess is not None
+    return chosen(found.guess, name)
 
 
 def _by_steps(recipe: Recipe, plan: Waves) -> Floats | None:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, fastest_steps, lone_parts
+from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
-from pecli.measures.spectra import SAFETY, Measured
-from pecli.measures.wave import Wave
+from pecli.measures.spectra import SAFETY, Measured, geometric
+from pecli.measures.wave import NARROW, Wave
 from pecli.measures.waves import Rule, explain, in_series
 from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
@@ -229,6 +230,10 @@ class Evidence:
         for reading in pairs_of([p[:, moving] for p in line], self.resolution):
             for wave in in_series(reading, self.sample.grain):
                 found[wave.spectrum.keys.get("base", "10000")] = None
+        if not found and self.sample.grain in NARROW and moving.size % 2 == 0:
+            beside = np.repeat(moving.reshape(-1, 2).any(axis=1), 2)  # a slow cosine stays 1, and its sine moves
+            for reading in pairs_of([p[:, beside] for p in line], self.resolution):
+                found |= dict.fromkeys(_bases_of(reading))
         if not found and len(line[0]) > 3:
             fastest = fastest_steps(np.concatenate([p[:, moving] for p in line], axis=1), self.resolution)
             columns = sum(p.shape[1] for p in self.points)
@@ -254,6 +259,15 @@ class Evidence:
                 if all(twice(part, a, b) for part in (cos, sin)):
                     found.insert(0, (layout, width, cos[a], sin[a]))
         return tuple(found)
+
+
+def _bases_of(reading: Reading) -> Iterator[str]:
+    """Yield bases that pairs of few rounded rows may have, to be refined by all values."""
+    rhythm = reading.rhythm
+    for lines in phase_lines(rhythm, 4 * reading.resolution):
+        if not lines.resting.any() and (lines.steps > 0).all():
+            measured = Measured(lines.steps, lines.errors, float(len(lines.steps))).at("bfloat16")
+            yield from (spectrum.keys.get("base", "10000") for spectrum in geometric(measured))
 
 
 def _most(told: list[NDArray[np.bool_]]) -> bool:

@@ -24,6 +24,7 @@ from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest
 from pecli.numbers.text import join_list, number_text
 
 FITTED = ("attention-factor", "factor", "original-max")  # numbers of scalings that the values may leave a range
+MOST_OF_VECTOR = 16  # rules for a vector, of which few rounded numbers may leave many
 COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
 
 
@@ -49,12 +50,13 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
                 yield replace(alone, table={**table, "arithmetic": "float32"}, cost=spectrum.cost + 1)
     if evidence.frequencies is not None:
         notes = ("these are the frequencies of its pairs",)
-        for spectrum in _of_level(evidence.frequencies):
+        for spectrum in _of_level(evidence.frequencies, MOST_OF_VECTOR):
             linear = {} if spectrum.step == 1 else {"scaling": "linear", "factor": fraction_text(1 / spectrum.step)}
             if decimal_exactly(1 / spectrum.step) and not (linear and "scaling" in spectrum.keys):
                 keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys, **linear}
                 table = {"length": "1"}
-                yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), vector=True)
+                free = ("base", *(key for key in FITTED if key in keys))
+                yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=free, vector=True)
     if evidence.matrix is not None and not evidence.integral:
         yield from _angles(evidence, evidence.matrix)
 
@@ -155,12 +157,12 @@ def _angles(evidence: Evidence, values: Floats) -> Iterator[Guess]:
             return
 
 
-def _of_level(measured: Measured) -> list[Spectrum]:
+def _of_level(measured: Measured, most: int = 4) -> list[Spectrum]:
     """Return the cheapest rules of the finest arithmetic that explains frequencies."""
     for level in LEVELS:
         spectra = sorted(_even_more(measured.at(level)), key=lambda s: s.cost)
         if spectra:
-            return spectra[:4]
+            return spectra[:most]
     return []
 
 
