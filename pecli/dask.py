@@ -36,6 +36,8 @@ CHUNK_BYTES = 64 << 20  # of a lazy array's chunk, where nobody says another
 AHEAD = 2  # shards that a worker's thread is given at a time
 PATIENCE = 15  # seconds that a scheduler has to answer, and a first worker to come
 RETRIES = 3
+# Ctrl-C reaches every process of a terminal, and is for the one that tells the others when to stop.
+UNHEARD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> dask.array.Array:
@@ -137,6 +139,7 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
                 processes=True,
                 dashboard_address=None,
                 memory_limit=0,
+                preload=UNHEARD,
                 silence_logs=logging.CRITICAL,  # an error comes back, and is told once
             )
             client = stack.enter_context(distributed.Client(stack.enter_context(local)))

@@ -157,6 +157,26 @@ def test_two_processes_from_the_shell(pecli, tmp_path):
     assert pecli("inspect", "pe.zarr", "--verify").returncode == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
+def test_an_interrupt_from_the_keyboard_leaves_nothing_and_no_word(tmp_path):
+    need("zarr")
+    need("distributed")
+    table = "sinusoidal:dim=1024,len=2M"  # 8 GiB, were it not interrupted
+    command = [sys.executable, "-m", "pecli", "generate", table, "-o", "pe.zarr", "--workers", "2"]
+    env = {**os.environ, "PYTHONPATH": os.getcwd()}
+    with subprocess.Popen(command, cwd=tmp_path, env=env, start_new_session=True, stderr=subprocess.PIPE) as run:
+        for _ in range(600):
+            time.sleep(0.1)
+            if (tmp_path / "pe.zarr" / "pe" / "c").exists():
+                break
+        began = time.monotonic()
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all processes
+        said = run.communicate(timeout=60)[1]
+    assert (run.returncode, said) == (-signal.SIGINT, b"")
+    assert time.monotonic() - began < 10
+    assert list(tmp_path.iterdir()) == []
+
+
 OWN = os.path.join(os.getcwd(), "examples", "own_encoding.py")
 
 

@@ -19,6 +19,7 @@ from pecli import process, table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.common.ahead import HELD, LONGEST, Ahead
+from pecli.formats.common.fetched import Fetched
 from pecli.inspection.verification import verify, verify_folder
 from tests.servers import CuttingLine, FileServer, gs_server, s3_server
 
@@ -230,17 +231,37 @@ def test_a_range_is_fetched_and_not_the_whole(files, tmp_path):
         assert files.sent < 1 << 20, suffix
 
 
-@pytest.mark.parametrize("suffix", ["npy", "h5", "csv", "safetensors", "parquet"])
+@pytest.mark.parametrize("suffix", ["npy", "h5", "csv", "json", "arrow", "safetensors", "parquet"])
 def test_what_is_read_in_order_is_fetched_in_long_ranges(files, tmp_path, suffix):
-    made = table("rope:dim=512,len=20000" if suffix != "csv" else "rope:dim=64,len=20000")
+    made = table("rope:dim=64,len=20000" if suffix in ("csv", "json") else "rope:dim=512,len=20000")
     write_table(made, tmp_path / f"pe.{suffix}")
     size = (tmp_path / f"pe.{suffix}").stat().st_size
     with open_table(f"{files.url}/pe.{suffix}") as found:
         assert verify(found, "pe", made.recipe).good
-    if suffix not in ("csv", "parquet"):  # where lines are counted first, and one column is read after the other
+    if suffix != "parquet":  # where one column is read after the other
         assert size <= files.sent < 1.1 * size + (1 << 20)
     assert len(files.asked) < 40 + files.sent / (2 << 20)
-    assert max(files.asked) <= 4 << 20
+    assert max(files.asked) <= (8 if suffix == "arrow" else 4) << 20  # a batch of Arrow is one buffer
+
+
+def test_what_is_kept_is_fetched_once_and_without_room_nothing_is(monkeypatch):
+    data = np.random.default_rng(0).bytes(100_000)
+    asked = []
+
+    def read(offset, count):
+        asked.append((offset, count))
+        return data[offset : offset + count]
+
+    kept = Fetched(read, len(data))
+    places = [(0, 10), (50, 100), (10, 40), (0, 150), (99_990, 10), (120, 40), (0, 160), (99_995, 5)]
+    for offset, count in places:
+        assert kept.read(offset, count) == data[offset : offset + count]
+    assert asked == [(0, 10), (50, 100), (10, 40), (99_990, 10), (120, 40)]
+    monkeypatch.setattr("pecli.formats.common.fetched.free_space", lambda _folder: 4 * len(data) - 1)
+    asked.clear()
+    kept = Fetched(read, len(data))
+    assert [kept.read(0, 10), kept.read(0, 10)] == [data[:10]] * 2
+    assert asked == [(0, 10)] * 2
 
 
 def test_ranges_come_from_any_thread_and_are_held_within_bounds():
@@ -306,6 +327,10 @@ def test_a_folder_of_parts_behind_a_url_is_a_source(s3, pecli, tmp_path):
     write_table(table("rope:dim=32,len=3000,shard=1/3"), "s3://tables/parts/1.npz")
     strange = pecli("convert", "s3://tables/parts/", "-o", "other.h5")
     assert (strange.returncode, "1.npz, which does not belong" in strange.stderr) == (2, True), strange.stderr
+    for words in (("inspect", "s3://tables/parts"), ("convert", "s3://tables/parts", "-o", "other.h5")):
+        folder = pecli(*words)
+        rule = "is a folder: name a file in it, or all its parts by a slash: s3://tables/parts/"
+        assert (folder.returncode, folder.stderr) == (2, f"pecli: s3://tables/parts: {rule}\n")
     none = pecli("inspect", "s3://tables/nothing/", "--verify")
     assert (none.returncode, none.stderr.count("\n"), "does not exist" in none.stderr) == (2, 1, True), none.stderr
     assert not (tmp_path / "other.h5").exists()

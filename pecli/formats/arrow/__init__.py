@@ -15,4 +15,5 @@ FORMAT = Format(
     package="pyarrow",
     room=192 << 20,
     compresses=True,
+    rereads=True,
 )

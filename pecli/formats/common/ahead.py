@@ -74,11 +74,6 @@ class Ahead:
             offset, count = offset + len(part), count - len(part)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def release(self) -> None:
-        """Let go of all that is held; a later read fetches again."""
-        with self._lock:
-            self._held = []
-
     def _range(self, offset: int, count: int) -> Range:
         """Return the range that holds what stands at `offset`, and see that the one after it is on its way."""
         with self._lock:

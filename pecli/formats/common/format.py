@@ -131,6 +131,8 @@ class Format:
         Whether it has a use for the options of these names.
     many : bool
         Whether it is not a file, but a folder of objects, or those below a URL.
+    rereads : bool
+        Whether its reader goes through a file more than once: what is behind a URL is kept on the disk then.
     home : str
         The module that declares it; whoever finds it fills that in.
     """
@@ -150,6 +152,7 @@ class Format:
     compresses: bool = False
     widens: bool = False
     many: bool = False
+    rereads: bool = False
     home: str = ""
 
     def need(self) -> None:
@@ -187,5 +190,7 @@ class Format:
     def open(self, source: InputFile) -> StoredTable:
         """Open a file of this format; :class:`BadFile` if it is damaged."""
         assert self.reader is not None, "exports are refused before"
+        if self.rereads and source.remote is not None:
+            source.remote.keep()
         table: StoredTable = load(self.reader, self.home)(source)
         return table

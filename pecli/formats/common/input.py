@@ -48,8 +48,11 @@ class Remote(Protocol):
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly so many bytes."""
 
+    def keep(self) -> None:
+        """Fetch nothing twice from now on."""
+
     def release(self) -> None:
-        """Let go of the bytes that were read ahead."""
+        """Let go of the bytes that were read ahead, or kept."""
 
 
 @dataclass(frozen=True)

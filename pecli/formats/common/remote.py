@@ -14,6 +14,7 @@ from typing import Any
 
 from pecli.errors import BadFile, MissingPackage, WouldOverwrite, WriteFailed
 from pecli.formats.common.ahead import Ahead
+from pecli.formats.common.fetched import Fetched
 from pecli.formats.common.input import HEAD_BYTES, InputFile
 from pecli.formats.common.output import Output
 from pecli.formats.common.safe import Need
@@ -79,19 +80,25 @@ class RemoteFile:
     def __init__(self, url: str) -> None:
         self.name = shown(url)
         self._system, self._path = system_of(url)
-        size = tried(self.name, lambda: self._system.info(self._path))["size"]
-        if size is None:
+        found = tried(self.name, lambda: self._system.info(self._path))
+        if found.get("type") == "directory":
+            raise BadFile(self.name, f"is a folder: name a file in it, or all its parts by a slash: {self.name}/")
+        if found["size"] is None:
             raise BadFile(self.name, "comes from a server that does not say its size: download it first")
-        self.size: int = size
+        self.size: int = found["size"]
         self._ahead = Ahead(self._fetch, self.size)
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes at `offset`."""
         return bytes(self._ahead.read(offset, count))
 
+    def keep(self) -> None:
+        """Fetch nothing twice from now on: who reads goes through the file more than once."""
+        self._ahead = Ahead(Fetched(self._fetch, self.size).read, self.size)
+
     def release(self) -> None:
-        """Let go of the bytes that were read ahead."""
-        self._ahead.release()
+        """Let go of the bytes that were read ahead, or kept."""
+        self._ahead = Ahead(self._fetch, self.size)
 
     def _fetch(self, offset: int, count: int) -> bytes:
         def fetch() -> bytes:

@@ -5,4 +5,4 @@ It holds no recipe.
 
 from pecli.formats.common.format import Format
 
-FORMAT = Format(name="csv", title="csv", suffixes=(".csv",), reader=".read:CsvTable", place=5)
+FORMAT = Format(name="csv", title="csv", suffixes=(".csv",), reader=".read:CsvTable", place=5, rereads=True)

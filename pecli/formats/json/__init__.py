@@ -5,4 +5,4 @@ Infinity is the string inf; recipe and metadata are keys of their own.
 
 from pecli.formats.common.format import Format
 
-FORMAT = Format(name="json", title="JSON", suffixes=(".json",), reader=".read:JsonTable", place=6)
+FORMAT = Format(name="json", title="JSON", suffixes=(".json",), reader=".read:JsonTable", place=6, rereads=True)
