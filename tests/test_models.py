@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import random
 from decimal import Decimal
 
@@ -297,7 +298,8 @@ def test_a_config_of_which_no_table_can_be_right_is_refused_in_one_sentence(conf
     [
         ("{", "is not JSON"),
         ("[1, 2]", "is JSON but no object"),
-        ('{"rope_theta": NaN}', "NaN is no number of JSON"),
+        ('{"model_type": "llama", "rope_theta": NaN}', "has rope_theta NaN: it must be a number"),
+        ('{"model_type": "llama", "head_dim": Infinity}', "has head_dim Infinity: it must be a whole number"),
         ("\x00\xff", "is not JSON"),
     ],
 )
@@ -307,6 +309,20 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, says):
     with pytest.raises(BadFile) as caught:
         read_config(file)
     assert says in str(caught.value)
+
+
+def test_infinity_beside_the_keys_of_positions_is_no_fault(tmp_path):
+    """Mamba 2, Zamba 2, Falcon-H1 and Nemotron-H publish it as Python's JSON writes it."""
+    config = {"model_type": "falcon_h1", "head_dim": 64, "rope_theta": 1e11, "time_step_limit": [0.0, math.inf]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    for subject in (tmp_path / "config.json", config):
+        assert read_config(subject).layers["all"].params == {"dim": "64", "base": "1e11"}
+
+
+@pytest.mark.parametrize("factor", [math.inf, math.nan])
+def test_a_factor_that_is_not_finite_is_refused(factor):
+    with pytest.raises(BadFile, match=r"has rope_scaling.factor (Infinity|NaN): it must be a number"):
+        read(model_type="llama", rope_scaling={"type": "linear", "factor": factor})
 
 
 def test_a_directory_is_refused_with_the_file_inside_it(tmp_path):

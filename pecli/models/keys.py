@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pecli.errors import BadFile
 from pecli.models.reading import Key
@@ -44,9 +45,6 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
     if len(data) > LARGEST_CONFIG:
         raise BadFile(path, f"is larger than {LARGEST_CONFIG >> 20} MiB: that is no config.json")
 
-    def constant(word: str) -> NoReturn:
-        raise ValueError(f"{word} is no number of JSON")
-
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if repeated is not None and len(found) < len(pairs):
@@ -55,7 +53,7 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
         return found
 
     try:
-        loaded = json.loads(data, parse_float=Decimal, parse_constant=constant, object_pairs_hook=once)
+        loaded = json.loads(data, parse_float=Decimal, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise BadFile(path, f"is not JSON: {error}") from error
     if not isinstance(loaded, dict):
@@ -185,9 +183,9 @@ class Notes:
 
 
 def number(value: Any) -> Number | None:
-    """Return a JSON number; None for anything else (true is no number)."""
+    """Return a JSON number; None for anything else (true is none, nor Infinity, which Mamba 2's configs hold)."""
     if isinstance(value, float):  # a share that was computed in double precision, as the frameworks do
-        return Decimal(value)
+        return Decimal(value) if isfinite(value) else None
     return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
 
 
