@@ -30,8 +30,14 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    import contextlib
+    import platform
+
     from pecli.cli.run import run
 
+    with contextlib.suppress(TypeError):
+        # h5py asks for the machine's name, and gets the processor's with it, which Python has a child process say
+        vars(platform.uname()).setdefault("processor", "")
     return run(sys.argv[1:])
 
 

@@ -56,6 +56,17 @@ def test_writing_a_table_loads_only_the_format_it_writes(tmp_path):
     assert child.stderr == "numpy"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs programs that are scripts")
+def test_writing_hdf5_starts_no_program(tmp_path):
+    program = tmp_path / "uname"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
+    program.chmod(0o755)
+    env = clean_environment(PATH=f"{tmp_path}:/usr/bin:/bin")
+    table = ["generate", "sinusoidal", "--len", "4", "--dim", "4", "-q", "-o", str(tmp_path / "a.h5")]
+    subprocess.run([sys.executable, "-m", "pecli", *table], env=env, check=True, timeout=60)
+    assert not (tmp_path / "asked").exists()
+
+
 def test_completion_of_an_encoding_loads_no_numpy():
     code = "import sys; from pecli.cli.run import run\nrun([])\nassert 'numpy' not in sys.modules"
     env = clean_environment(_PECLI_COMPLETE="complete_bash", COMP_WORDS="pecli generate sinu", COMP_CWORD="2")
