@@ -17,6 +17,8 @@ from pecli.tables.selection import View
 if TYPE_CHECKING:
     from pecli.formats.common.output import Output
 
+PIECE = 1 << 17  # numbers of a scale that are made at once, 1 MiB: for a whole block they took three times its memory
+
 
 @dataclass(frozen=True)
 class FileLayout:
@@ -122,7 +124,10 @@ class Numbered(View):
         """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
         rest = dict(out)
         for name in rest.keys() & self.scales.keys():
-            rest.pop(name)[...] = self.scales[name].values(start, stop)
+            numbers = rest.pop(name)
+            for at in range(start, stop, PIECE):
+                part = slice(at - start, min(at + PIECE, stop) - start)
+                numbers[part] = self.scales[name].values(start + part.start, start + part.stop)
         if rest:
             self.source.fill(start, stop, rest)
 
