@@ -15,11 +15,14 @@ from pecli.comparison.figures import Figures
 from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
 from pecli.declare.tabular import Tabular
 from pecli.engine.parallel import ordered_map
+from pecli.engine.team import default_threads
 from pecli.measures.lanes import Lane, Strip, pair_lanes, same_layout, strips
 from pecli.measures.ulps import coarser
 from pecli.numbers.types import ITEM_BYTES
+from pecli.tables.table import Table
 
 READ_BYTES = 1 << 20  # of each side at a time: fits the caches, and large enough that Python's share is small
+COMPUTED_BYTES = 16 << 20  # of all threads' blocks, where a side is computed: the engine works once for each block
 
 Progress = Callable[[int], None] | None
 
@@ -92,9 +95,11 @@ def compare_lanes(
 
 
 def _blocks(left: Lane, right: Lane, parts: list[Strip]) -> Iterator[Strip]:
-    """Cut strips into blocks of about READ_BYTES."""
+    """Cut strips into blocks of about READ_BYTES, of a computed table in larger ones."""
+    computed = isinstance(left.table, Table) or isinstance(right.table, Table)
     width = max(left.row_size * ITEM_BYTES[left.dtype], right.row_size * ITEM_BYTES[right.dtype], 1)
-    step = max(1, READ_BYTES // width)
+    step = max(1, (COMPUTED_BYTES // default_threads() if computed else READ_BYTES) // width)
+    step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
     for part in parts:
         for start in range(0, part.rows, step):
             yield Strip(part.left + start, part.right + start, min(step, part.rows - start), part.cut)
