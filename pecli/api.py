@@ -100,12 +100,13 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     >>> compare(Recipe.parse("rope:dim=4,base=100"), "rope:dim=4,base=200").equal
     False
     """
+    from pecli.application.faults import explained
     from pecli.comparison.results import Tolerance
     from pecli.diagnosis.diagnosis import compare as compared
     from pecli.sources.alignment import open_beside
 
     a, b = open_beside(source_of(first), source_of(second), ROWS)
-    return compared(a, b, Tolerance(atol, rtol, ulp))
+    return explained(compared(a, b, Tolerance(atol, rtol, ulp)), a, b)
 
 
 def identify(subject: Any, *, positions: Any = None) -> Identification:

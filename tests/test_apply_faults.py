@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pecli import Recipe
+from pecli import compare as compare_subjects
 from pecli.application.faults import rotation_faults
 from pecli.comparison.results import Tolerance
 from pecli.diagnosis.diagnosis import compare
@@ -114,8 +115,12 @@ def test_another_width_is_named(recipe, other, tmp_path, pecli):
     done = pecli("compare", "mine.npz", "golden.npz", "--ulp", "4")
     assert done.returncode == 1
     said = " ".join(done.stdout.split())
-    assert f"k_rotated: {other} columns were turned, and {24 - other} were expected" in said
+    fault = f"k_rotated: {other} columns were turned, and {24 - other} were expected"
+    assert fault in said
     assert "q_rotated: " not in said
+    files = [str(tmp_path / name) for name in ("mine.npz", "golden.npz")]
+    for pair in (files, files[::-1]):  # in Python too, and of the golden file named first
+        assert [finding.text for finding in compare_subjects(*pair, ulp=4).findings] == [fault]
 
 
 def test_no_fault_is_said_that_leaves_a_value(tmp_path, pecli):

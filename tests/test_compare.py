@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
+from pecli.cli.compare.view import details
 from pecli.comparison.compare import compare_tables
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
@@ -289,3 +290,52 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     status, memory = map(int, done.stdout.splitlines()[-1].split())
     assert status == 1
     assert memory < 250 * 1024
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [("int64", "int64"), ("uint64", "uint64"), ("int64", "uint64"), ("uint64", "int32")]
+)
+def test_whole_numbers_that_no_float64_holds_are_told_apart(tmp_path, a, b):
+    big = 2**53 if b != "int32" else 5
+    left, right = np.array([7, big, 9, 3], a), np.array([7, big + 1, 9, 3], b)
+    found = compared(tmp_path, left, right)
+    assert not found.equal
+    assert (found.total.beyond, found.total.max_abs) == (1, 1.0)
+    assert (found.total.worst.left, found.total.worst.right) == (big, big + 1)
+    extremes = np.array([np.iinfo(a).max, np.iinfo(a).min], a)
+    assert compared(tmp_path, extremes, extremes[::-1].copy()).total.max_abs == float(2**64 - 1)
+
+
+def test_a_row_of_a_bias_is_named_by_head_and_query(tmp_path):
+    a, b = np.zeros((4, 8, 8), np.float32), np.zeros((4, 8, 8), np.float32)
+    b[2, 3, 4], b[3, 1, 1] = np.nan, 1
+    (array,) = compared(tmp_path, a, b).arrays
+    lines = details(array)
+    assert any(line.startswith("worst rows: from [2, 3] (inf), from [3, 1] (1)") for line in lines)
+    assert any(line.endswith("the first at row [2, 3]") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rope:dim=8", "alibi", "--heads", "4"],
+        ["rope:dim=8", "alibi", "--for", "research", "--atol", "1"],
+        ["rope:dim=8", "alibi", "--for", "research", "--len", "77"],
+        ["rope:dim=8", "alibi", "--for", "research", "--cost"],
+        ["config.json", "--stacks", "--heads", "4"],
+    ],
+)
+def test_what_would_have_no_effect_is_refused(refuses, arguments):
+    refuses("compare", *arguments, says=["leave it out"])
+
+
+def test_heads_count_among_three_files_as_between_two(pecli, tmp_path):
+    rows = np.random.default_rng(2).standard_normal((16, 8)).astype(np.float32)
+    moved = rows.reshape(2, 4, 2, 8).swapaxes(1, 2).reshape(16, 8)
+    np.save(tmp_path / "a.npy", rows)
+    np.save(tmp_path / "b.npy", moved)
+    np.save(tmp_path / "c.npy", rows)
+    two = json.loads(pecli("compare", "a.npy", "b.npy", "--heads", "2", "--json").stdout)["findings"]
+    three = json.loads(pecli("compare", "a.npy", "b.npy", "c.npy", "--heads", "2", "--json").stdout)["pairs"]
+    assert "rows permuted" in two[0]
+    assert three[0]["findings"] == two

@@ -7,7 +7,8 @@ import h5py
 import numpy as np
 import pytest
 
-from pecli import Table, write_table
+from pecli import Table, open_table, write_table
+from pecli.inspection.statistics import inspect_table
 
 
 def inspected(pecli, *arguments):
@@ -211,3 +212,18 @@ def test_what_cannot_be_looked_at_is_refused(refuses, tmp_path):
     refuses("inspect", "t.npy", "--recipe", "rope:dim=8", says=["recipe", "--verify"])
     refuses("inspect", "rope:dim=8", "--verify", says=["for files"])
     refuses("inspect", "rop:dim=8", says=["unknown encoding 'rop': did you mean 'rope'?"])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1.5e308, -1.7e308, 1e-200, 3e-310, 1.0])
+def test_a_mean_and_norms_at_the_ends_of_float64(tmp_path, value):
+    values = np.full((3000, 300), value)
+    values[5] = 0.0
+    values[7, 0] = np.nan
+    np.save(tmp_path / "t.npy", values)
+    with open_table(tmp_path / "t.npy") as table:
+        (found,) = inspect_table("t", table).statistics
+    share = (2999 * 300 - 1) / (3000 * 300 - 1)
+    assert found.mean == pytest.approx(value * share, rel=1e-12)
+    assert found.norm_min == 0
+    assert found.norm_max == pytest.approx(abs(value) * 300**0.5, rel=1e-12)

@@ -180,3 +180,12 @@ def test_the_command_prints_properties_as_text_and_json(pecli):
 
 def test_a_table_of_one_row_has_nothing_to_measure():
     assert measure_properties(Table.parse("sinusoidal:dim=4,len=1")) == []
+
+
+def test_one_nan_of_a_bias_is_off_its_diagonal_wherever_it_stands(saved):
+    for place in ((1, 0, 3), (1, 7, 7), (1, 4, 4)):
+        bias = np.zeros((2, 8, 8))
+        bias[place] = np.nan
+        found = measured(saved(bias, "bias.npy"))["depends on key - query alone"]
+        assert found["holds"] is False
+        assert found["difference"] == math.inf

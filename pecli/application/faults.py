@@ -36,6 +36,21 @@ arithmetic, each rounded, and angles of a few hundred radians in float32."""
 Integers = NDArray[np.int64]
 
 
+def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = None) -> Comparison:
+    """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
+    usual = found.explain
+    mine, golden = (b, a) if "rotated" in a.metadata and "rotated" not in b.metadata else (a, b)
+    if heads is None and "rotated" not in golden.metadata:
+        return found
+
+    def explain(comparison: Comparison) -> list[Finding]:
+        said = rotation_faults(mine, golden, comparison) if heads is None else weight_faults(a, b, heads)
+        return said or (usual(comparison) if usual is not None else [])
+
+    found.explain = explain
+    return found
+
+
 def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
     facts = golden.metadata

@@ -67,8 +67,8 @@ class Pairing:
     def place(self, row: int, flat: int, x: NDArray[Any], y: NDArray[Any]) -> Place:
         """Return the place of a value of a piece (r, columns) that begins at `row`."""
         r, column = divmod(flat, x.shape[1])
-        left, right = float(x[r, column]), float(y[r, column])
-        difference = 0.0 if left == right or (left != left and right != right) else abs(left - right)
+        left, right = (values[r, column].item() for values in (x, y))
+        difference = 0.0 if left == right or (left != left and right != right) else float(abs(left - right))
         column = column // 2 if self.left.dtype.startswith("complex") else column
         inner = tuple(int(i) for i in np.unravel_index(column, self.row_shape)) if self.row_shape else ()
         size = math.inf if difference != difference else difference
@@ -149,6 +149,9 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
         gap[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
         gap[np.isnan(gap)] = np.inf
         known = None if units is None else units[np.isfinite(x) & np.isfinite(y)]
+    directions = _directions(pairing, x, y, signed)
+    if "int" in left and "int" in right:  # float64 does not hold 2^53 + 1
+        x, y, gap = a, b, _whole_gaps(a, b)
     return Figures(
         compared=a.size,
         max_ulp=0 if known is None else int(known.max(initial=0)),
@@ -157,8 +160,14 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
         infinite=infinite,
         **_differences(pairing, row, x, y, gap),
         **_beyond(pairing, row, x, y, gap, units),
-        **_directions(pairing, x, y, signed),
+        **directions,
     )
+
+
+def _whole_gaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Return how far whole numbers are apart: below 2^64, so that what wraps around is right."""
+    p, q = a.astype(np.uint64), b.astype(np.uint64)
+    return np.where(a > b, p - q, q - p).astype(np.float64)
 
 
 def _odd_values(pairing: Pairing, row: int, p: NDArray[np.bool_], q: NDArray[np.bool_]) -> OddValues:

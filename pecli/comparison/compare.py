@@ -90,8 +90,9 @@ def compare_lanes(
             break
     ulp_dtype = coarser(left.dtype, right.dtype)
     return ArrayComparison(
-        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.stretch, total, right.name
-    )
+        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.stretch, total, right.name,
+        left.lead,
+    )  # fmt: skip
 
 
 def _blocks(left: Lane, right: Lane, parts: list[Strip]) -> Iterator[Strip]:

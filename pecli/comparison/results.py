@@ -73,6 +73,8 @@ class ArrayComparison:
     stretch : int
         Rows for which one number stands in the profile.
     figures : Figures
+    lead : int
+        How many axes number the first's rows.
     """
 
     name: str
@@ -84,13 +86,22 @@ class ArrayComparison:
     stretch: int
     figures: Figures
     other_name: str
+    lead: int = 1
+
+    def place(self, row: int) -> tuple[int, ...]:
+        """Return the index of a row along the axes that number rows."""
+        index: list[int] = []
+        for side in self.shape[: self.lead][::-1]:
+            row, at = divmod(row, side)
+            index.insert(0, at)
+        return tuple(index)
 
     @property
     def reversed(self) -> ArrayComparison:
         """The second beside the first."""
         return ArrayComparison(
             self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
-            self.ulp_dtype, self.stretch, self.figures.reversed(self.other_name), self.name,
+            self.ulp_dtype, self.stretch, self.figures.reversed(self.other_name), self.name, self.lead,
         )  # fmt: skip
 
     @property

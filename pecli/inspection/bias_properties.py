@@ -97,10 +97,11 @@ def _range(m: Matrices) -> Property:
 
 def _distance(m: Matrices) -> Property:
     """Return how much values of one distance differ along the diagonals."""
-    with np.errstate(invalid="ignore"):
-        steps = m.values[:, 1:, 1:] - m.values[:, :-1, :-1]
-    same = (m.values[:, 1:, 1:] == m.values[:, :-1, :-1]) | np.isnan(m.values[:, 1:, 1:])
-    off = float(np.abs(np.where(same, 0.0, steps)).max(initial=0.0))
+    later, before = m.values[:, 1:, 1:], m.values[:, :-1, :-1]
+    same = (later == before) | (np.isnan(later) & np.isnan(before))
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.abs(np.where(same, 0.0, later - before))
+    off = float(np.where(np.isnan(steps), np.inf, steps).max(initial=0.0))
     share = float(same.mean()) if same.size else 1.0
     most = figure(off, 3)
     text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {share:.2%} are equal"

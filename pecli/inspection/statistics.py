@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.html import html_table
@@ -17,9 +18,12 @@ from pecli.records import dataclass
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 BLOCK_BYTES = 1 << 20  # read at once: with their float64 copies they stay in the caches
+LESS = 2.0**-64  # of values that are so much smaller, the sum of a block is always a float64
+SQUARES = 1e-150  # norms below which squares are no normal float64
 
 
 @dataclass
@@ -107,7 +111,7 @@ class _Running:
 
     def __init__(self, name: str) -> None:
         self.found = Statistics(name)
-        self.total, self.count = 0.0, 0
+        self.total, self.count = Fraction(0), 0  # of finite values the sum may be none
         self.norms, self.rows = 0.0, 0
 
     def add(self, start: int, raw: NDArray[Any], dtype: str) -> None:
@@ -118,8 +122,7 @@ class _Running:
         flat = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
         if flat.size == 0:
             return
-        with np.errstate(invalid="ignore"):  # a NaN that signals
-            wide = flat.astype(np.float64)
+        wide = flat.astype(np.float64)
         total = wide.sum()
         found = self.found
         if not np.isfinite(total):
@@ -139,10 +142,11 @@ class _Running:
             single = flat if flat.dtype == np.float32 else wide  # half the bytes
             low, high = single.min(), single.max()
             self.count += wide.size
-        self.total += float(total)
+        scale = 1.0 if np.isfinite(total) else LESS
+        self.total += Fraction(float(total if scale == 1 else (wide * scale).sum())) / Fraction(scale)
         found.minimum, found.maximum = float(low), float(high)
         if flat.shape[1] > 1:
-            norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+            norms = _norms(wide)
             found.norm_min, found.norm_max = float(norms.min()), float(norms.max())
             self.norms, self.rows = self.norms + float(norms.sum()), self.rows + len(norms)
 
@@ -159,9 +163,23 @@ class _Running:
 
     def finish(self) -> Statistics:
         found = self.found
-        found.mean = self.total / self.count if self.count else None
+        found.mean = float(self.total / self.count) if self.count else None
         found.norm_mean = self.norms / self.rows if self.rows else None
         return found
+
+
+def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Euclidean norm of each row, (n,); of very large and very small values by way of the largest."""
+    import numpy as np
+
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    odd = ~((norms > SQUARES) & (norms < np.inf))
+    if odd.any():
+        top = np.abs(rows[odd]).max(axis=1)
+        some = rows[odd] / np.where(top > 0, top, 1.0)[:, None]
+        norms[odd] = top * np.sqrt(np.einsum("ij,ij->i", some, some))
+    found: NDArray[np.float64] = norms
+    return found
 
 
 def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
@@ -172,7 +190,8 @@ def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[
 
     def count(block: Block) -> tuple[_Running, Block]:
         part = _Running(array.name)
-        part.add(block.start, block.values[array.name], array.dtype)
+        with np.errstate(all="ignore"):  # any bits may stand in a file
+            part.add(block.start, block.values[array.name], array.dtype)
         return part, block
 
     running = _Running(array.name)

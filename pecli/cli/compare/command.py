@@ -13,7 +13,7 @@ from pecli.cli.terminal.screen import progress_for, show
 from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
-    from pecli.comparison.results import ArrayComparison, Comparison, Finding, Tolerance
+    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
     from pecli.declare.encoding import Encoding
     from pecli.declare.tabular import Tabular
     from pecli.encodings.recipe import Recipe
@@ -31,7 +31,7 @@ def command(options: CompareOptions) -> int:
 
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
-        refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values")
+        refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values", "heads", "cost", *OF_COST)
         refuse("is for encodings: name them, or none for all of them", options, "purpose")
         return show_stacks(sources[0], layer_type=options.layer_type, json=options.json)
     refuse("is for --stacks: write it in the source, as NAME:config=FILE,layer-type=NAME", options, "layer_type")
@@ -39,6 +39,7 @@ def command(options: CompareOptions) -> int:
 
     named = None if options.values else chosen(sources)
     if options.purpose is not None:
+        refuse("has no effect with --for: leave it out", options, *TOLERANCES, "heads", "cost", *OF_COST)
         return _ranking(named, options)
     refuse("is for --for PURPOSE: name one, or leave it out", options, "train_len", "test_len", "top")
     if options.cost:
@@ -50,7 +51,7 @@ def command(options: CompareOptions) -> int:
         return show_costs(named, options)
     refuse("is for --cost: give it too, or leave this out", options, *OF_COST)
     if named is not None:
-        refuse("is for values: give --values too, or leave it out", options, *TOLERANCES)
+        refuse("is for values: give --values too, or leave it out", options, *TOLERANCES, "heads")
         return show_facts(named, json=options.json)
     return _compare_values(sources, options)
 
@@ -108,8 +109,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
     first, second = sources
     a, b = open_beside(first, second, DEFAULT_ROWS)
-    found = _compared(a, b, tolerance, quiet=options.quiet or options.json)
-    _explained_by_application(a, b, found, options.heads)
+    found = _compared(a, b, tolerance, options)
     if options.json:
         print_json({"sources": [first.text, second.text], **as_dict(found)})
     else:
@@ -117,27 +117,13 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     return 0 if found.equal else 1
 
 
-def _explained_by_application(a: Tabular, b: Tabular, found: Comparison, heads: int | None) -> None:
-    """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
-    usual = found.explain
-    if heads is None and "rotated" not in b.metadata:
-        return
-
-    def explain(comparison: Comparison) -> list[Finding]:
-        from pecli.application.faults import rotation_faults, weight_faults
-
-        said = rotation_faults(a, b, comparison) if heads is None else weight_faults(a, b, heads)
-        return said or (usual(comparison) if usual is not None else [])
-
-    found.explain = explain
-
-
-def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, *, quiet: bool) -> Comparison:
+def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:
+    from pecli.application.faults import explained
     from pecli.diagnosis.diagnosis import compare
 
     total = sum(array.bytes for table in (a, b) for array in table.arrays)
-    with progress_for(total, quiet=quiet) as advance:
-        return compare(a, b, tolerance, advance)
+    with progress_for(total, quiet=options.quiet or options.json) as advance:
+        return explained(compare(a, b, tolerance, advance), a, b, options.heads)
 
 
 def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
@@ -149,7 +135,7 @@ def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: Comp
     opened = open_alone(model, DEFAULT_ROWS)
     tables = [opened if s is model else table_like(s, opened) if s.is_recipe else s.open() for s in sources]
     pairs = {
-        (i, j): _compared(tables[i], tables[j], tolerance, quiet=options.quiet or options.json)
+        (i, j): _compared(tables[i], tables[j], tolerance, options)
         for i in range(len(tables))
         for j in range(i + 1, len(tables))
     }

@@ -60,15 +60,21 @@ def details(found: ArrayComparison) -> list[str]:
         lines.append("worst columns: " + ", ".join(f"{c} ({figure(found.columns[c], 3)})" for c in order))
     if figures.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
-        lines.append("worst rows: " + ", ".join(f"from {row} ({figure(value, 3)})" for row, value in top))
+        shown = (f"from {_row(found.place(row))} ({figure(value, 3)})" for row, value in top)
+        lines.append("worst rows: " + ", ".join(shown))
     for word, counts in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if counts.as_dict():
             lines.append(f"{word}: {_sides(counts)}")
     return lines
 
 
+def _row(place: Sequence[int]) -> str:
+    """Return a row's number; of a row of several axes, such as head and query, those of all."""
+    return str(place[0]) if len(place) == 1 else f"[{', '.join(map(str, place))}]"
+
+
 def _sides(counts: OddValues) -> str:
-    where = f", the first at row {counts.first_row[0]}" if counts.first_row else ""
+    where = f", the first at row {_row(counts.first_row)}" if counts.first_row else ""
     return f"{counts.left} on the left alone, {counts.right} on the right alone, {counts.both} on both{where}"
 
 
