@@ -206,6 +206,29 @@ def test_mlx_reads_no_rope_parameters_of_a_llama():
     assert found["vllm"].params == found["transformers"].params
 
 
+def test_mlx_turns_the_whole_head_of_a_llama_whatever_share_stands_beside_rope_parameters():
+    config = {"model_type": "llama", "head_dim": 20, "rope_parameters": {"rope_theta": 5e5}}
+    for model in ("llama", "mistral", "qwen2"):
+        for share in (0.5, 0.25):  # of which the second gives an odd width
+            found = stacks({**config, "model_type": model, "partial_rotary_factor": share})["mlx"]
+            assert found.params == {"dim": "20", "base": "1000000" if model == "qwen2" else "10000"}
+
+
+def test_an_original_length_inside_counts_written_with_a_point_too():
+    lengths = {"original_max_position_embeddings": 2048}
+    found = stacks({**LLAMA, **lengths}, **{**YARN, "original_max_position_embeddings": 1024.0})
+    assert {name: found[name].params["original-max"] for name in ("transformers", "llama.cpp", "mlx")} == {
+        "transformers": "2048", "llama.cpp": "1024", "mlx": "1024",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "config", [{"architectures": 4}, {"rope_scaling": {"type": "dynamic", "factor": 2, "alpha": "9"}}]
+)
+def test_a_value_of_the_wrong_kind_is_no_reason_to_fail(config):
+    assert all(one.params or one.differences for one in stacks({**LLAMA, **config}).values())
+
+
 def test_vllm_computes_a_multimodal_ramp_from_four_times_the_length():
     sections = {"mrope_section": [8, 12, 12]}
     config = {**LLAMA, "model_type": "qwen2_vl", "max_position_embeddings": 32768}

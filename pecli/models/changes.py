@@ -96,8 +96,8 @@ def ratio_of_both(params: Params, written: Written) -> Params:
 
 def inner_original(params: Params, written: Written) -> Params:
     """Return the original length that stands among the other parameters."""
-    value = written.scaling.get(ORIGINAL)
-    return {**params, "original-max": str(value)} if isinstance(value, int) else params
+    value = number(written.scaling.get(ORIGINAL))
+    return params if value is None else {**params, "original-max": number_text(value)}
 
 
 # ----- LongRoPE

@@ -42,7 +42,7 @@ STACK = Stack(
             key="architectures", text="has no architecture Phi3VForCausalLM in its converter",
             source=f"{_CONVERTER}/phi.py",
             error="NotImplementedError: Architecture 'Phi3VForCausalLM' not supported!",
-            where=lambda written: "Phi3VForCausalLM" in (written.config.get("architectures") or ()),
+            where=lambda written: "Phi3VForCausalLM" in str(written.config.get("architectures")),
         ),
         Rule(
             key="rope_scaling", text="writes no scaling for Phi, GPT-NeoX and StableLM: the table is the plain one",

@@ -8,7 +8,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, NO_SHARE, OLD_STYLE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models.stack import EVERY, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "mlx-lm mlx_lm/models"
@@ -24,6 +24,7 @@ _BASES = {
 }  # fmt: skip
 """Bases of the classes where rope_theta is absent."""
 _UNSCALED = ("phi", "gpt_neox", "stablelm", "glm", "glm4", "cohere", "cohere2", "nemotron")  # nn.RoPE without a scaling
+_WHOLE = ("llama", "mistral", "qwen2")  # mistral is run by llama's class
 _OWN_LISTS = ("phi3", "phimoe", "minicpm3")
 
 _longrope = partial(Rule, scaling="longrope", source=f"{_UTILS}:10-60")
@@ -63,7 +64,8 @@ def _by_long_mscale(params: Params, written: Written) -> Params:
 
 def _odd_share(written: Written) -> bool:
     share = number(written.config.get("partial_rotary_factor"))
-    return _ignores_new(written) and share is not None and int(written.head * float(share)) % 2 == 1
+    turns_a_part = _ignores_new(written) and written.model not in _WHOLE and share is not None
+    return turns_a_part and int(written.head * float(share)) % 2 == 1
 
 
 STACK = Stack(
@@ -110,8 +112,7 @@ STACK = Stack(
         ),
         Rule(
             key="partial_rotary_factor", text="turns the whole head of this model, whatever partial_rotary_factor says",
-            source=f"{_PATH}/llama.py", scaling=SCALED, change=changes.whole_head, where=changes.of("llama", "qwen2"),
-            remedies=(NO_SHARE,),
+            source=f"{_PATH}/llama.py", change=changes.whole_head, where=changes.of(*_WHOLE), remedies=(NO_SHARE,),
         ),
         usual.null_betas(_UTILS, where=changes.not_of(*_UNSCALED)),
         usual.ratio(f"{_UTILS}:169, 328-337; pull request 1507, closed"),

@@ -30,9 +30,9 @@ def _trained(params: Params, written: Written) -> Params:
 
 
 def _alpha(params: Params, written: Written) -> Params:
-    alpha = number(written.rope["alpha"])
-    assert alpha is not None
-    return {**changes.unscaled(params, written), "scaling": "ntk", "factor": number_text(alpha)}
+    alpha = number(written.rope.get("alpha"))
+    ntk = {"scaling": "ntk", "factor": number_text(alpha or 1)}
+    return params if alpha is None else {**changes.unscaled(params, written), **ntk}
 
 
 def _nested_truncate(params: Params, written: Written) -> Params:
