@@ -64,8 +64,9 @@ def _by_long_mscale(params: Params, written: Written) -> Params:
 
 def _odd_share(written: Written) -> bool:
     share = number(written.config.get("partial_rotary_factor"))
-    turns_a_part = _ignores_new(written) and written.model not in _WHOLE and share is not None
-    return turns_a_part and int(written.head * float(share)) % 2 == 1
+    if share is None or written.model in _WHOLE or not _ignores_new(written):
+        return False
+    return int(written.head * float(share)) % 2 == 1
 
 
 STACK = Stack(
