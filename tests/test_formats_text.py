@@ -155,6 +155,12 @@ def test_text_that_numpy_wrote(tmp_path):
         np.testing.assert_array_equal(stored.read("array"), values)
 
 
+def test_a_mark_of_utf_8_may_stand_before_numbers_too(tmp_path):
+    (tmp_path / "x.csv").write_bytes("\ufeff1.5,2\n3,4\n".encode())
+    with open_table(tmp_path / "x.csv") as stored:
+        assert stored.read("array").tolist() == [[1.5, 2], [3, 4]]
+
+
 def test_csv_rows_are_found_anywhere(tmp_path):
     values = np.arange(400_000, dtype=np.float32).reshape(200_000, 2) / 7
     table = Given([Array("pe", values.shape, "float32", ("position", "channel"))], {"pe": values}, np.arange(200_000))
@@ -202,6 +208,16 @@ def test_json_that_others_wrote(text, arrays, tmp_path):
     (tmp_path / "x.json").write_text(text)
     with open_table(tmp_path / "x.json") as stored:
         assert {array.name: stored.read(array.name).tolist() for array in stored.arrays} == arrays
+
+
+@pytest.mark.parametrize("value", [np.float32(1.5), np.int64(-3), np.float64(math.inf), np.complex64(1 + 2j)])
+def test_a_number_in_no_list_survives_json(value, tmp_path):
+    np.savez(tmp_path / "x.npz", count=value, table=np.eye(2))
+    with open_table(tmp_path / "x.npz") as stored:
+        write_table(stored, tmp_path / "x.json")
+    with open_table(tmp_path / "x.json") as stored:
+        assert [(array.name, array.shape) for array in stored.arrays] == [("count", ()), ("table", (2, 2))]
+        assert (stored.read("count"), stored.read("count").dtype) == (value, value.dtype)
 
 
 def test_json_has_no_bare_infinity(tmp_path):

@@ -111,7 +111,7 @@ class CsvTable(ColumnTable):
             piece = min(2 * piece, PIECE)
         line = data.split(b"\n", 1)[0]
         try:
-            return line.removeprefix(MARK).decode().strip("\r"), at + len(line) + 1
+            return line.decode().strip("\r"), at + len(line) + 1
         except UnicodeDecodeError:
             raise self.source.bad("is no text in UTF-8") from None
 
@@ -120,7 +120,7 @@ class CsvTable(ColumnTable):
 
     def _first_line(self) -> tuple[int, str, int]:
         """Return the first line that is neither blank nor a comment: its place, its text, the next place."""
-        at = 0
+        at = len(MARK) if self.source.head.startswith(MARK) else 0
         while at < self.source.size:
             line, after = self._line(at)
             if "\r" in line:

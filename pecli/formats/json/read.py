@@ -11,7 +11,7 @@ from pecli.formats.common.decimals import infer, parse, spelled
 from pecli.formats.common.facts import axes_of, plain, texts
 from pecli.formats.common.input import InputFile, RawFile, undone
 from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
-from pecli.formats.json.walk import MOST_LEVELS, Lists, Walk
+from pecli.formats.json.walk import MOST_LEVELS, Leaf, Lists, Walk
 from pecli.numbers.types import ITEM_BYTES, REAL, real_type
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class JsonTable(StoredTable):
 
     def __init__(self, source: InputFile) -> None:
         self.source, self._file = source, RawFile(source)
-        self._lists: dict[str, Lists] = {}
+        self._lists: dict[str, Lists | Leaf] = {}
         self._untyped: set[str] = set()
         with undone(self.close):
             with self._sound():
@@ -54,14 +54,16 @@ class JsonTable(StoredTable):
     def _array(self, name: str, value: Any) -> Iterator[Array]:
         said = value if isinstance(value, dict) else {"values": value}
         lists, about = said.get("values"), {key: self._small(held) for key, held in said.items() if key != "values"}
-        if not isinstance(lists, Lists):
+        if isinstance(lists, str) and about.get("shape") == []:
+            lists = Leaf(lists)
+        if not isinstance(lists, Lists | Leaf):
             return
         shape, stated = self._shape(name, lists), about.get("dtype")
         if stated is not None and (not isinstance(stated, str) or stated not in ITEM_BYTES or stated == "bfloat16"):
             raise self.source.bad(f"says '{name}' to be of type '{stated}', which JSON has not: it is damaged")
         dtype = stated or self._inferred(name, lists)
         if dtype in REAL:
-            if shape[-1] != 2:
+            if shape[-1:] != (2,):
                 raise self.source.bad(f"holds complex values in '{name}' that are no pairs: it is damaged")
             shape = shape[:-1]
         if about.get("shape", list(map(str, shape))) != list(map(str, shape)):
@@ -75,7 +77,7 @@ class JsonTable(StoredTable):
         with self._sound():
             return held.small() if isinstance(held, Lists) else held
 
-    def _shape(self, name: str, lists: Lists) -> tuple[int, ...]:
+    def _shape(self, name: str, lists: Lists | Leaf) -> tuple[int, ...]:
         if lists.depth > MOST_LEVELS:
             rule = f"has {lists.depth} levels of lists in '{name}', and {MOST_LEVELS} are the most: it is no table"
             raise self.source.bad(rule)
@@ -86,7 +88,7 @@ class JsonTable(StoredTable):
             raise self.source.bad(f"has lists of unequal length in '{name}': make them equal")
         return shape
 
-    def _texts(self, name: str, lists: Lists, *span: int) -> Iterator[tuple[int, list[str]]]:
+    def _texts(self, name: str, lists: Lists | Leaf, *span: int) -> Iterator[tuple[int, list[str]]]:
         """Yield leaves as texts, all or from one to another, with the number of the first of each piece."""
         with self._sound():
             for first, found in lists.texts(*span):
@@ -94,7 +96,7 @@ class JsonTable(StoredTable):
                     raise self.source.bad(f"mixes numbers with other things in '{name}'")
                 yield first, found
 
-    def _inferred(self, name: str, lists: Lists) -> str:
+    def _inferred(self, name: str, lists: Lists | Leaf) -> str:
         """Return the type of leaves that say none: int64 where all are integers that it holds."""
         try:
             return max((infer(found) for _, found in self._texts(name, lists)), key=("int64", "float64").index)

@@ -117,6 +117,20 @@ class Lists:
         return json_of(self._file.read(*self._pieces[0][1:3]).decode()) if len(self._pieces) == 1 else []
 
 
+class Leaf:
+    """A number that stands in no list: an array of no axes, with the face of :class:`Lists`."""
+
+    leaves, depth, plain = 1, 0, True
+    shape: tuple[int, ...] | None = ()
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def texts(self, *_: int) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the number's text."""
+        yield 0, [self._text]
+
+
 def json_of(text: str) -> Any:
     """Return what JSON says, with every number as the text that it was."""
     return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
