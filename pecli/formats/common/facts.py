@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,8 @@ def plain(text: str) -> str:
 
 def facts_json(table: Tabular, **more: Any) -> str:
     """Return the recipe, the metadata, what the arrays are, and `more` as JSON, always in the same order."""
+    import json
+
     arrays = {
         plain(array.name): {"shape": array.shape, "axes": array.axes, "dtype": array.dtype} for array in table.arrays
     }
@@ -47,6 +48,8 @@ def axes_of(facts: Mapping[str, Any], name: str) -> list[str]:
 
 def parse_object(data: bytes | str) -> dict[str, Any]:
     """Return a JSON object, or an empty one where the text is none."""
+    import json
+
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

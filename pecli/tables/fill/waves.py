@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,16 @@ from pecli.declare.plan import Band, Beside, Waves
 from pecli.declare.tabular import Array
 from pecli.engine import Wheel, fill
 from pecli.errors import BadParameter
-from pecli.numbers.exponentials import Exponentials
 from pecli.numbers.positions import Segment
 from pecli.numbers.types import COMPLEX
-from pecli.tables.fill.crossed import Sums, fill_logarithms
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
-from pecli.tables.fill.lookup import Lookup, fill_ramp
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import round_into
 from pecli.tables.layouts import layout_arrays
+
+if TYPE_CHECKING:
+    from pecli.tables.fill.crossed import Sums
+    from pecli.tables.fill.lookup import Lookup
 
 
 class WaveFiller(Filler[Waves]):
@@ -92,14 +93,20 @@ class WaveFiller(Filler[Waves]):
             views = self.places.views(band, target)
             fill(self._wheel(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
         for ramp in self.plan.ramps:
+            from pecli.tables.fill.lookup import fill_ramp
+
             fill_ramp(ramp, points_of(segment), target["pe"], self.dtype)
         if self.plan.cross is not None:
+            from pecli.tables.fill.crossed import fill_logarithms
+
             fill_logarithms(self.plan.cross, points_of(segment), target["pe"], self.dtype, threads)
         if not whole:
             for name, array in target.items():
                 out[name][segment.rows] = array
 
     def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
+        from pecli.numbers.exponentials import Exponentials
+
         views = self._beside_views(beside, out)
         for segment in self.part.segments(start, stop):
             values = beside.at(points_of(segment))
@@ -139,12 +146,16 @@ class WaveFiller(Filler[Waves]):
     @once
     def _sums(self) -> Sums:
         """Return what fills phases that are sums over coordinates."""
+        from pecli.tables.fill.crossed import Sums
+
         assert self.plan.cross is not None
         return Sums(self.plan.cross, self.plan.axes, self.dtype)
 
     @once
     def _lookup(self) -> Lookup:
         """Return what fills rows whose coordinates are looked up."""
+        from pecli.tables.fill.lookup import Lookup
+
         return Lookup(self.plan, self.places, self.dtype, self.main, self._wheel, not self._uncovered)
 
     @once
