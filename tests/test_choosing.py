@@ -180,3 +180,9 @@ def test_the_command_line_says_it(pecli, arguments, holds):
 )
 def test_what_goes_together_is_said(refuses, arguments, says):
     refuses(*arguments, says=(says,))
+
+
+@pytest.mark.parametrize("key", ["dtype=500k", "shard=1 2", "len=x", "layout=angles"])
+def test_what_a_recipe_says_of_its_table_must_be_right_where_facts_are_compared(key, capfd):
+    assert run(["compare", f"sinusoidal:dim=8,{key}", "rope:dim=8"]) == 2
+    assert key.partition("=")[2] in capfd.readouterr().err

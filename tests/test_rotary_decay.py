@@ -128,6 +128,23 @@ def test_the_logarithm_of_the_decay_is_added_and_hides_what_comes_after():
         assert made[1, 2, 2] == 0
 
 
+@pytest.mark.parametrize("keys", ["apply=log", "decay=dense,normalize=true"])
+def test_the_decay_of_late_heads_loses_nothing(keys):
+    """1 - 2^(-5 - h) has more digits than its logarithm was taken with, and 1 less its powers fewer."""
+    n, heads = 5, (40, 50, 64, 300, 550, 899)
+    made = Table.parse(f"retnet:dim=4,heads=900,{keys}", length=n, dtype="float64").read("decay")
+    with mpmath.workprec(2000):
+        for head in heads:
+            gamma = 1 - mpmath.mpf(2) ** (-5 - head)
+            if keys == "apply=log":
+                expected = [i * mpmath.log(gamma) for i in range(n)]
+                assert made[head].tolist() == [float(v) for v in expected]
+            else:
+                root = [mpmath.sqrt(mpmath.fsum(gamma**k for k in range(i + 1))) for i in range(n)]
+                expected = [[float(gamma ** (i - j) / root[i]) if j <= i else 0.0 for j in range(n)] for i in range(n)]
+                assert made[head].tolist() == expected
+
+
 @pytest.mark.parametrize("decay", ["distance", "dense,normalize=true", "dense,apply=log"])
 def test_any_rows_of_the_decay_equal_those_of_the_whole(decay):
     table = Table.parse(f"retnet:dim=4,heads=3,decay={decay}", length=30)
@@ -146,6 +163,7 @@ def test_any_rows_of_the_decay_equal_those_of_the_whole(decay):
         ("xpos:dim=8,scale-base=0", ["scale-base=0"]),
         ("xpos:dim=8,centre=1e300", ["centre=1e300", "2^53"]),
         ("retnet:dim=8", ["heads=N"]),
+        ("retnet:dim=8,heads=901", ["heads=901", "at most 900"]),
         ("retnet:dim=8,heads=2,normalize=true", ["normalize=true", "decay=distance"]),
         ("retnet:dim=8,heads=2,decay=none,apply=log", ["apply=log", "decay=none"]),
     ],

@@ -109,6 +109,7 @@ def t5_logarithms(log, other):
     return np.where(abs(DISTANCES) < 8, abs(DISTANCES), far) + 16 * (DISTANCES > 0)
 
 
+T5_INDEX = "t5:buckets=32,max-distance=64,len=24,form=index"
 LEARNED = "learned:dim=8,max-len=50,len=50"
 
 
@@ -292,6 +293,11 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "upper triangle": (ALIBI, changed(ALIBI, bias=np.triu), {}),
     "float8": (SINES, changed(SINES, pe=lambda p: eight_bits()[abs(eight_bits() - p[..., None]).argmin(-1)]), {}),
     "cut to 11 bits": (SINES, changed(SINES, pe=lambda p: (p.view("u4") & np.uint32(0xFFFFE000)).view("f4")), {}),
+    "one over": (LEARNED, changed(LEARNED, pe=lambda p: 1 / p), {}),
+    "modulo": (T5_INDEX, changed(T5_INDEX, index=lambda p: p % 16), {}),
+    "a grid turned round": (SINES, changed(SINES, pe=lambda p: p.reshape(10, 12, 32)[:, ::-1].reshape(120, 32)), {}),
+    "a grid exchanged": (SINES, changed(SINES, pe=lambda p: p.reshape(10, 12, 32).swapaxes(0, 1).reshape(120, 32)), {}),
+    "a grid upside down": (SINES, changed(SINES, pe=lambda p: p.reshape(10, 12, 32)[::-1].reshape(120, 32)), {}),
     "dropout": (SINES, changed(SINES, pe=lambda p: dropped(p, 0.2, 1.25)), {}),
     "zeros here and there": (SINES, changed(SINES, pe=lambda p: dropped(p, 0.2, 1)), {}),
     "of length 1": (LEARNED, changed(LEARNED, pe=lambda p: p / np.sqrt((p * p).sum(1, keepdims=True))), {}),
@@ -331,6 +337,12 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "degrees instead of radians: cos and sin were taken of the angle times 180/pi": ("degrees", "degrees back"),
     "degrees instead of radians: cos and sin were taken of the angle times pi/180": ("degrees back", "degrees"),
     "every value has lost its sign": ("without signs", "sign of all"),
+    "every value is 1 over what was expected": ("one over", "all but one"),
+    "every number is taken modulo {}": ("modulo", "around from 0"),
+    "the {} are those of a grid {}": ("a grid upside down", "rows swapped"),
+    "of {} x {} whose first axis runs backwards": ("a grid upside down", "rows swapped"),
+    "of {} x {} whose second axis runs backwards": ("a grid turned round", "a grid upside down"),
+    "of {} x {} whose axes are exchanged": ("a grid exchanged", "a grid upside down"),
     "the distance is counted from 1": ("distance from 1", "distance less 1"),
     "the distance is taken less 1": ("distance less 1", "distance from 1"),
     "the square root of the distance is taken": ("root of the distance", "distance squared"),

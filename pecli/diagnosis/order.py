@@ -106,8 +106,28 @@ def _words(order: Order, count: int, unit: str) -> str | None:
     if len(runs) <= MOST_RUNS:
         return ", ".join(_moved(order, run, unit) for run in runs)
     if len({*order}) == len(order) == count:
+        grid = _grid(order)
+        if grid is not None:
+            return f"the {units} are those of a grid {grid}"
         named = ", ".join(f"{k} holds {order[k]}" for k in off[:LISTED]) + (", .." if len(off) > LISTED else "")
         return f"permuted {units}: {named}"
+    return None
+
+
+def _grid(order: Order) -> str | None:
+    """Say of which grid an order is, with one axis turned round or both exchanged; None of none."""
+    places = np.arange(len(order))
+    for width in range(2, len(order) // 2 + 1):
+        height, odd = divmod(len(order), width)
+        if not odd:
+            grid = places.reshape(height, width)
+            for said, changed in (
+                (f"of {height} x {width} whose first axis runs backwards", grid[::-1]),
+                (f"of {height} x {width} whose second axis runs backwards", grid[:, ::-1]),
+                (f"of {height} x {width} whose axes are exchanged", grid.T),
+            ):
+                if np.array_equal(changed.ravel(), order):
+                    return said
     return None
 
 

@@ -126,10 +126,21 @@ def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
 
 
 def _squares(case: Case) -> Iterator[Candidate]:
-    """Yield squares of all values, or of those of a part."""
+    """Yield squares and reciprocals of all values, squares of those of a part; of whole numbers, remainders."""
     yield from changed_values(case, "square", "every value is squared", each(np.square))
+    yield from changed_values(case, "square", "every value is 1 over what was expected", each(np.reciprocal))
+    if all(lane.dtype.startswith(("int", "uint")) for lane in case.mine):
+        off = [p - q for p, q in zip(case.here, case.there, strict=True) if np.isfinite(q).all()]
+        parts = int(np.gcd.reduce(np.concatenate([gap.ravel() for gap in off]).astype(np.int64))) if off else 0
+        if parts > 1:
+            text = f"every number is taken modulo {parts}"
+            yield candidate(case, "remainder", text, each(partial(_remainders, parts=parts)))
     for half in alone(case):
         yield from changed_values(case, "square", f"{half.name} is squared{half.where}", squared(case, half))
+
+
+def _remainders(p: Floats, parts: int) -> Floats:
+    return p % parts
 
 
 def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:

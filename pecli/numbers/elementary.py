@@ -74,6 +74,14 @@ def exp(x: Doubled) -> Doubled:
     return Doubled(scaled.hi, np.where(infinite, 0.0, scaled.lo))
 
 
+def expm1(x: Doubled) -> Doubled:
+    """Return e^x - 1, good for small x too."""
+    near = np.abs(x.hi) < 1.0 / 256
+    whole = add(exp(Doubled(np.where(near, 1.0, x.hi), np.where(near, 0.0, x.lo))), doubled(-np.ones_like(x.hi)))
+    small = _expm1(Doubled(np.where(near, x.hi, 0.0), np.where(near, x.lo, 0.0)))
+    return Doubled(np.where(near, small.hi, whole.hi), np.where(near, small.lo, whole.lo))
+
+
 def power(base: Doubled, exponent: Doubled) -> Doubled:
     """Return base^exponent for a base above 0; its error is that of `exp` times the size of its argument."""
     return exp(multiply(exponent, log(base)))

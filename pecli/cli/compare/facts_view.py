@@ -15,7 +15,9 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     A bare name stands for its encoding; only a recipe with parameters is measured.
     """
     from pecli.encodings import CATALOGUE
+    from pecli.sources.alignment import open_alone
     from pecli.sources.kinds import Kind, kind_of
+    from pecli.sources.sources import read_source
     from pecli.tables.request import take_table_keys
 
     found: list[tuple[Encoding, Recipe | None]] = []
@@ -29,6 +31,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
             if "config" in keys:
                 return None
             recipe = Recipe.bind(name, **keys)
+            open_alone(read_source(text), 1)  # what it says of its table has no effect here, but must be right
         found.append((encoding, recipe))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.effect import Effect
@@ -16,7 +17,7 @@ from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Doubled, Evidence
-from pecli.encodings.shared.parameters import Base, HeadDim, Heads
+from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise
 
 LONGEST = 1 << 31
+SMALL = 30  # heads before whose 1 - 2^(-5-h) the logarithm is taken as it stands
+MOST_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a float64
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -68,7 +71,7 @@ def effect(recipe: Recipe) -> Effect:
 def retnet(
     *,
     dim: HeadDim,
-    heads: Heads,
+    heads: Annotated[int, Param("Number of attention heads.", ge=1, le=MOST_HEADS, names=HEAD_COUNT)],
     base: Base = Decimal(10000),
     decay: Annotated[
         Literal["distance", "dense", "none"],
@@ -176,20 +179,27 @@ class Fading:
         """
         import numpy as np
 
-        from pecli.numbers.doubled import Doubled, add, concatenate
-        from pecli.numbers.elementary import exp, log
+        from pecli.numbers.doubled import concatenate
+        from pecli.numbers.elementary import exp, expm1, log
+        from pecli.numbers.points import Points
 
         pieces = []
         for head, low, high in self._heads(start, stop):
-            powers = self._distances(head, low + 1, high + 1)
-            one = Doubled(np.ones(high - low), np.zeros(high - low))
-            pieces.append(exp(log(add(one, -powers).scaled(2.0 ** (5 + head))).scaled(-0.5)))
+            powers = Points(np.arange(low + 1, high + 1, dtype=np.int64)).times([Fraction(_log_gamma(head))])[:, 0]
+            pieces.append(exp(log(-expm1(powers).scaled(2.0 ** (5 + head))).scaled(-0.5)))
         return concatenate(pieces)[:, None]
 
 
+@cache
 def _log_gamma(head: int) -> Decimal:
-    """Return ln(1 - 2^(-5 - head))."""
-    return CONTEXT.ln(CONTEXT.subtract(Decimal(1), CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))))
+    """Return ln(1 - x) of x = 2^(-5 - head): where 1 - x would lose digits of x, -x - x^2/2 - x^3/3 .."""
+    x = CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))
+    if head < SMALL:
+        return CONTEXT.ln(CONTEXT.subtract(Decimal(1), x))
+    total, power, k = Decimal(0), x, 1
+    while (term := CONTEXT.divide(power, Decimal(k))) > x.scaleb(-CONTEXT.prec, CONTEXT):
+        total, power, k = CONTEXT.subtract(total, term), CONTEXT.multiply(power, x), k + 1
+    return total
 
 
 def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
