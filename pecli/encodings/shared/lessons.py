@@ -122,9 +122,10 @@ class Exercise:
 
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
-    """Return a matrix (q, k) with its queries and keys."""
-    head = ["query \\ key", *map(text_of, at[:MOST])]
-    rows = [[text_of(p), *r[:MOST].tolist()] for p, r in zip(at, values, strict=False)]
+    """Return a matrix (q, k) with its queries and keys; of many keys the first, and a mark that there are more."""
+    more = ["…"] if values.shape[1] > MOST else []
+    head = ["query \\ key", *map(text_of, at[:MOST]), *more]
+    rows = [[text_of(p), *r[:MOST].tolist(), *more] for p, r in zip(at, values, strict=False)]
     return SmallTable(head, rows, MATRIX_DECIMALS)
 
 
