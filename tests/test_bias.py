@@ -340,3 +340,13 @@ def test_a_flag_may_have_a_word_of_its_own_for_off(pecli, tmp_path):
 )
 def test_what_does_not_fit_is_one_sentence_and_no_file(refuses, arguments, says):
     refuses("generate", *arguments.split(), says=says)
+
+
+@pytest.mark.parametrize("base", ["1e4", "2.15661e19"])
+def test_a_sandwich_of_small_angles_loses_nothing(base):
+    """A sum of cosines, less their number, was off in its last digits where every cosine is almost 1."""
+    table = Table.parse(f"sandwich:heads=3,width=2,base={base}", length=9, dtype="float64").read("bias")
+    with mp.workdps(80):
+        w = 1 / mp.mpf(base)
+        expected = [[float((mp.cos(w * d) - 1) * 3 / (8 * (h + 1))) for d in range(9)] for h in range(3)]
+    assert table[:, 0].tolist() == expected
