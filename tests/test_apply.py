@@ -1,5 +1,6 @@
 """What a table does to tensors: each value is the real one, rounded once (computed here with mpmath)."""
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 
@@ -460,3 +461,39 @@ def test_units_of_turned_values_are_those_of_their_pairs(tmp_path, pecli):
     less = pecli("compare", "less.npz", "golden.npz", "--ulp", "3")
     assert less.returncode == 1
     assert "k_rotated" in less.stdout
+
+
+@pytest.mark.parametrize("pairs", [None, "half", "interleaved:half"])
+@pytest.mark.parametrize("way", ["--inverse", "--gradient"])
+@pytest.mark.parametrize("recipe", ["rope:dim=4", "rope:dim=4,scaling=yarn,factor=8,original-max=32"])
+def test_the_way_back_is_worked_through_with_its_own_numbers(recipe, way, pairs, pecli):
+    options = ("--vector", "1,2,-1,1", "--positions", "3", way, "--steps", *(("--pairs", pairs) if pairs else ()))
+    said = pecli("apply", recipe, *options).stdout
+    products = [float(line.rpartition("= ")[2]) for line in said.partition("Step 3")[2].splitlines() if "= " in line]
+    (together,) = (line for line in said.splitlines() if "together [" in line)
+    assert sorted(products) == sorted(map(float, together.partition("[")[2].strip("]").split(", ")))
+
+
+def test_the_board_of_a_config_has_the_pairs_of_its_model(tmp_path, pecli):
+    facts = {"model_type": "cohere", "hidden_size": 32, "num_attention_heads": 8, "rope_theta": 10000}
+    (tmp_path / "config.json").write_text(json.dumps(facts))
+    said = pecli("apply", "config.json", "--vector", "1,2,-1,1", "--positions", "1", "--steps").stdout
+    assert "pairs interleaved: columns (0, 1), (2, 3)" in said
+    assert "1 x 0.540 - 2 x 0.841 = -1.143" in said
+    assert "together [-1.143, 1.922, -1.010, 0.990]" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["q.npy"], ["--random", "1x1x4x4"], ["--seed", "3"], ["--axes", "sd"], ["--format", "npy"], ["--stack", "vllm"]],
+)
+def test_what_a_board_has_no_use_for_is_refused(words, refuses):
+    refuses(
+        "apply",
+        "rope:dim=4",
+        *words,
+        "--vector",
+        "1,2,-1,1",
+        "--steps",
+        says=["is for" if words != ["q.npy"] else "--vector"],
+    )

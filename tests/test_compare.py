@@ -339,3 +339,9 @@ def test_heads_count_among_three_files_as_between_two(pecli, tmp_path):
     three = json.loads(pecli("compare", "a.npy", "b.npy", "c.npy", "--heads", "2", "--json").stdout)["pairs"]
     assert "rows permuted" in two[0]
     assert three[0]["findings"] == two
+
+
+def test_what_was_not_compared_is_not_said_to_be(tmp_path):
+    found = compared(tmp_path, np.ones((4, 2), np.complex64), np.ones((4, 2), np.float32))
+    assert [remark.text for remark in found.remarks] == ["array: type complex64 against float32, not compared"]
+    assert not found.equal

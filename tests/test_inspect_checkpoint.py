@@ -80,3 +80,10 @@ def test_the_command_reads_a_folder(folder, pecli):
     assert "the config's, within" in done.stdout
     shown = json.loads(pecli("inspect", path, "--json").stdout)
     assert (shown["format"], shown["tables"][0]["equal"]) == ("checkpoint", True)
+
+
+@pytest.mark.parametrize("words", [["--layer-type", "full"], ["--len", "3"], ["--frequencies"], ["--rows", "3"]])
+def test_what_a_folder_has_no_use_for_is_refused(words, refuses, tmp_path):
+    facts = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 8, "max_position_embeddings": 128}
+    (tmp_path / "config.json").write_text(json.dumps(facts))
+    refuses("inspect", ".", *words, says=[words[0]])

@@ -75,3 +75,14 @@ def test_a_dry_run_of_much_says_what_it_takes(pecli):
     assert facts["workers"] == 4
     assert facts["seconds"] == pytest.approx(2**20 * 2048 / facts["rate"] / 4)
     assert 20e6 < facts["memory"] < 300e6
+
+
+def test_a_given_recipe_stands_for_those_of_the_parts(pecli, tmp_path):
+    (tmp_path / "parts").mkdir()
+    for k in range(2):
+        pecli("generate", "rope:dim=8", "--len", "17", "--start", "3", "--shard", f"{k}/2", "-o", f"parts/{k}.npz")
+    assert pecli("inspect", "parts", "--verify").returncode == 0
+    assert pecli("inspect", "parts", "--verify", "--recipe", "rope:dim=8").returncode == 0
+    other = pecli("inspect", "parts", "--verify", "--recipe", "rope:dim=8,base=500")
+    assert other.returncode == 1
+    assert "NOT VERIFIED  parts/0.npz" in other.stdout

@@ -161,3 +161,37 @@ def test_the_nearest_rows_of_many_are_found_block_by_block():
     nearest_rows(values)
     assert tracemalloc.get_traced_memory()[1] < 100 << 20  # 200 MB and more, where all distances stood at once
     tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_rows_that_are_no_numbers_are_neither_smooth_nor_shifted(odd, pecli, tmp_path):
+    values = Table.parse("sinusoidal:dim=8,len=64").read("pe")
+    values[30:32, 2] = odd
+    np.save(tmp_path / "n.npy", values)
+    done = pecli("inspect", "n.npy", "--expect", "finite,smooth,relative", "--json")
+    assert "Warning" not in done.stderr
+    finite, smooth, relative = json.loads(done.stdout)["expected"]
+    assert finite["text"] == "2 values are NaN or infinite, the first in row 30"
+    assert (smooth["holds"], smooth["largest"], smooth["text"][:26]) == (
+        False,
+        "inf",
+        "rows 29 and 30 are inf apart"[:26],
+    )
+    assert (relative["holds"], relative["residual"]) == (False, "inf")
+
+
+def test_a_table_without_rows_is_no_bug(refuses, tmp_path):
+    np.save(tmp_path / "z.npy", np.zeros((0, 8), np.float32))
+    refuses("inspect", "z.npy", "--shift-matrix", "1", says=["takes more than 1 rows, and there are 0"])
+    refuses("extrapolate", "z.npy", "--test-len", "4", says=["0 x 8"])
+
+
+@pytest.mark.parametrize("words", [["--expect", "finite"], ["--similarity", "cosine"], ["--frequencies"]])
+def test_what_is_not_drawn_is_refused(words, refuses):
+    refuses("inspect", "rope:dim=8", *words, "--plot", "x.svg", says=["--plot x.svg cannot stand with"])
+
+
+def test_frequencies_have_no_positions_and_no_type(refuses):
+    for words in (["--start", "3"], ["--dtype", "float16"], ["--layout", "half"]):
+        refuses("inspect", "rope:dim=8", "--frequencies", *words, says=["has no effect on frequencies"])

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from pecli import table
+from pecli import apply, table
 from pecli.declare.encoding import REGISTRY
 from pecli.testing import assert_applied, assert_table, check_encoding
 from pecli.testing.applied import allowance
@@ -113,3 +113,15 @@ def test_the_example_suite_runs_with_the_plugin(tmp_path):
     failed = subprocess.run([*command, "kernel_test.py"], **run, check=False).stdout
     assert "2 failed" in failed
     assert "interleaved for halves" in failed
+
+
+def test_values_that_are_not_numbers_fail_in_whichever_array_they_stand():
+    q = np.random.default_rng(0).standard_normal((1, 2, 6, 8)).astype(np.float32)
+    inputs = {"q": q, "k": q[:, :1]}
+    made = apply("rope:dim=8", inputs, pairs="half")
+    for name in inputs:
+        outputs = {key: made[key].copy() for key in inputs}
+        assert_applied(inputs, outputs, "rope:dim=8", pairs="half")
+        outputs[name][0, 0, 3, 2] = np.nan
+        with pytest.raises(AssertionError, match="up to inf from the exact ones"):
+            assert_applied(inputs, outputs, "rope:dim=8", pairs="half")

@@ -270,7 +270,12 @@ def trained_rows(table: Tabular) -> tuple[NDArray[Any], Array]:
         raise BadParameter("SOURCE", names, "are several arrays: name one as file::name")
     array = table.arrays[0]
     lead = array.shape[:-2]
-    if len(array.shape) < 2 or math.prod(lead) != 1 or array.dtype not in ("float16", "bfloat16", "float32", "float64"):
+    if (
+        len(array.shape) < 2
+        or math.prod(lead) != 1
+        or 0 in array.shape
+        or array.dtype not in ("float16", "bfloat16", "float32", "float64")
+    ):
         shape = " x ".join(map(str, array.shape)) or "a single number"
         rule = "must be rows of real numbers, (rows, width), to be extended: name another array as file::name"
         raise BadParameter("SOURCE", f"{array.name} ({shape} {array.dtype})", rule)

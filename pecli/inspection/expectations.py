@@ -56,7 +56,8 @@ class Finite(Check):
 
     def finish(self) -> Property:
         """Return how many are not, and the first row that has one."""
-        text = f"{self.count:,} values are NaN or infinite, the first in row {self.first}" if self.count else "all are"
+        which = "value is" if self.count == 1 else "values are"
+        text = f"{self.count:,} {which} NaN or infinite, the first in row {self.first}" if self.count else "all are"
         return Property(self.name, not self.count, text, {"count": self.count})
 
 
@@ -82,7 +83,7 @@ class Unique(Check):
         twice = [(seen[d], i) for i, d in enumerate(self.digests) if seen.setdefault(d, i) != i]
         text = f"all {len(self.digests):,} rows differ"
         if twice:
-            text = f"row {twice[0][1]} is row {twice[0][0]} again, {len(twice):,} rows are there twice or more"
+            text = f"row {twice[0][1]} is row {twice[0][0]} again, {len(twice):,} in all repeat an earlier row"
         return Property(self.name, not twice, text, {"twice": len(twice), "rows": list(twice[0]) if twice else None})
 
 
@@ -144,11 +145,14 @@ class Smooth(Check):
     def add(self, start: int, rows: Floats) -> None:
         """Keep the widest gap, and the sums of which the distance at random is made."""
         chained = rows if self.last is None else np.concatenate([self.last, rows])
-        gaps = np.linalg.norm(np.diff(chained, axis=0), axis=1)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinity beside infinity
+            gaps = np.linalg.norm(np.diff(chained, axis=0), axis=1)
+        gaps[np.isnan(gaps)] = np.inf
         if len(gaps) and gaps.max() > self.gap:
             self.gap = float(gaps.max())
             self.at = start - len(chained) + len(rows) + int(gaps.argmax())
         self.last, self.count = rows[-1:], self.count + len(rows)
+        rows = np.where(np.isfinite(rows), rows, 0.0)
         self.sums = [self.sums[0] + rows.sum(axis=0), self.sums[1] + (rows**2).sum(axis=0)]
 
     def finish(self) -> Property:
@@ -175,9 +179,11 @@ class Shifted(Check):
         self.last = rows[-1:]
         if len(chained) < 2:
             return
-        missed = self.step.missed(chained[:-1], chained[1:])
-        worst = int(np.where(np.isfinite(missed), missed, np.inf).argmax())
-        if not missed[worst] <= self.off:
+        with np.errstate(invalid="ignore", over="ignore"):
+            missed = self.step.missed(chained[:-1], chained[1:])
+        missed = np.where(np.isfinite(missed), missed, np.inf)
+        worst = int(missed.argmax())
+        if missed[worst] > self.off:
             self.off, self.at = float(missed[worst]), start - len(chained) + len(rows) + worst
 
     def finish(self) -> Property:

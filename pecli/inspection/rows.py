@@ -171,7 +171,7 @@ def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep
     BadParameter
         If there are too few rows for it; `asked` is the option that wants it, and its value.
     """
-    sample, count = rows.sample, min(rows.count, FITTED, len(rows.sample.planes[0].values))
+    sample, count = rows.sample, min(rows.count, FITTED, *(len(plane.values) for plane in rows.sample.planes))
     if count <= shift:
         raise BadParameter(*asked, f"takes more than {shift} rows, and there are {count}")
     values = rows.read(0, count)

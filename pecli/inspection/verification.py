@@ -135,7 +135,8 @@ def verify_folder(path: str, recipe: str | None = None, progress: Progress = Non
     """Verify every part in a folder, and that together they are one whole table.
 
     Parts are known by the shard in their recipes, whatever their names; where
-    a format holds none, `recipe` gives it and the names' order is that of the parts.
+    a format holds none, the names' order is that of the parts.  A `recipe` that
+    is given stands for those in the files.
 
     Raises
     ------
@@ -162,10 +163,10 @@ def _part(path: str, recipe: str | None, number: int, count: int, progress: Prog
 
     try:
         with open_table(path) as table:
-            if table.recipe is None and recipe is not None:
-                found = _unnamed(path, table, recipe, number, count, progress)
-            else:
+            if recipe is None:
                 found = verify(table, path, None, progress)
+            else:
+                found = _given(path, table, recipe, number, count, progress)
             if found.comparison is not None:
                 _ = found.comparison.findings  # while the file is open
             return found
@@ -173,9 +174,11 @@ def _part(path: str, recipe: str | None, number: int, count: int, progress: Prog
         return Verified(path, None, None, str(error).removeprefix(f"{path}: "))
 
 
-def _unnamed(path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress) -> Verified:
-    """Verify a part whose file holds no recipe, as part `number` of `count`."""
+def _given(path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress) -> Verified:
+    """Verify a part against a given recipe: as the part that its file says it is, or as part `number` of `count`."""
     name, keys = split_recipe(recipe)
+    own = {} if table.recipe is None else split_recipe(table.recipe)[1]
+    keys = {key: own[key] for key in ("len", "start", "step", "shard") if key in own} | keys
     shard = keys.setdefault("shard", f"{number}/{count}")
     try:
         expected = table_of(join_recipe(name, keys), table, given=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.application.apply import apply
 from pecli.application.pairing import OF_LAYOUT, HeadPairs, members
+from pecli.application.rotated import pairing_of
 from pecli.application.tensors import tensor_of
 from pecli.application.wishes import Wish
 from pecli.declare.board import Item, SmallTable, Step, joined, short, three
@@ -59,8 +60,9 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
     if where.count > MOST:
         raise BadParameter("positions", f"({where.count} positions)", f"are too many for a board: give at most {MOST}")
     rotary = recipe.encoding.family is Family.ROTARY
-    if rotary and wish.pairs is None and source.model_pairing is None:
-        wish = replace(wish, pairs=OF_LAYOUT.get(source.given.get("layout", ""), "interleaved"))
+    if rotary and wish.pairs is None:
+        usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")
+        wish = replace(wish, pairs=usual if source.model_pairing is None else str(pairing_of(source, None)[0]))
     rows = np.tile(np.array(vector, np.float64), (where.count, 1))
     made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(wish, positions=where, start=None))
     found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
@@ -70,14 +72,20 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
 def _turned(recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, wish: Wish) -> Iterator[Step]:
     table = table_at(recipe, at)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
+    which = "cosine and sine of position times frequency"
     pairing = HeadPairs.parse(wish.pairs or "half")
+    if wish.way != "forward":
+        sin, pairing, which = -sin, pairing.back(), f"{which}, the sine with the other sign"
+    squares = cos**2 + sin**2
+    if wish.way == "inverse" and np.abs(squares - 1).max() > 1e-6:
+        cos, sin, which = cos / squares, sin / squares, f"{which}, both over the square of the magnitude"
     width = 2 * cos.shape[1]
     x, y = (part[0].tolist() for part in members(np.array([vector]), width, pairing.taken))
     names = members(np.arange(width)[None], width, pairing.taken)
     shown = range(min(cos.shape[1], PAIRS))
     chosen = ", ".join(f"({names[0][0, i]}, {names[1][0, i]})" for i in shown)
     yield Step("the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"])
-    yield Step("cosine and sine of position times frequency", _points(table.plan, at, cos, sin))
+    yield Step(which, _points(table.plan, at, cos, sin))
     for row, position in enumerate(at):
         lines = []
         for i in shown:

@@ -91,7 +91,7 @@ class Applied:
         made = api.apply(self.source, self.before, dtype="float64", **wish)
         pairs = zip(self._numbers(made.outputs), self._numbers(self.after), strict=True)
         gaps = [np.abs(exact - got).max(initial=0.0) for exact, got in pairs]
-        return float(np.nan_to_num(max(gaps), nan=np.inf))
+        return float(np.nan_to_num(np.max(gaps), nan=np.inf, posinf=np.inf))  # max() would pass over a NaN
 
     def _numbers(self, table: Any) -> Iterator[Floats]:
         for array in table.arrays:

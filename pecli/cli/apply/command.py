@@ -21,6 +21,7 @@ from pecli.cli.options import (
     Stack,
     Threads,
     TrustRecipe,
+    refuse,
     whole,
 )
 from pecli.cli.terminal.writing import Writing, deliver
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pecli.application.wishes import Application
     from pecli.declare.tabular import Tabular
 
+OF_TENSORS = ("output", "format", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
 
 
@@ -123,8 +125,7 @@ def command(options: ApplyOptions) -> int:
         return _worked_through(options)
     if options.output is None and options.format is None:
         raise BadRecipe("apply needs -o PATH, or --format for standard output")
-    choice = {"layer_type": options.layer_type, "stack": options.stack}
-    source = read_source(options.source, **{name: word for name, word in choice.items() if word is not None})
+    source = read_source(options.source, **_choice(options))
     if options.vector is not None:
         raise BadParameter("vector", options.vector, "is worked out on a board: give --steps too")
     drawn = _drawn(options)
@@ -159,14 +160,22 @@ def _worked_through(options: ApplyOptions) -> int:
 
     if options.vector is None:
         raise BadParameter("steps", "true", "needs one vector: give --vector 1,2,-1,1")
-    if options.output is not None:
-        raise BadParameter("output", options.output, "is for tensors: --steps prints")
-    example = work_through_vector(read_source(options.source), _vector(options.vector), _wish(options))
+    if options.inputs:
+        raise BadParameter("INPUT", options.inputs[0], "cannot stand with --steps, which takes --vector")
+    refuse("is for tensors: --steps prints", options, *OF_TENSORS)
+    source = read_source(options.source, **_choice(options))
+    example = work_through_vector(source, _vector(options.vector), _wish(options))
     if options.json:
         print_json(example.as_dict())
     else:
         say(text_of(example, width=prose_width()))
     return 0
+
+
+def _choice(options: ApplyOptions) -> dict[str, str]:
+    """Return what is read of a config."""
+    asked = {"layer_type": options.layer_type, "stack": options.stack}
+    return {name: word for name, word in asked.items() if word is not None}
 
 
 def _vector(text: str) -> list[float]:

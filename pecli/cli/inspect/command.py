@@ -81,7 +81,8 @@ def _check(options: InspectOptions) -> None:
     mode = next((name for name in MODES if getattr(options, name)), None)
     if mode is not None:
         shown = VIEW if mode not in WRITTEN or options.output is not None else ()
-        every = ("identify", *MODES, "properties", "sha256", *shown)
+        drawn = () if mode in ("steps", "verify") else ("plot",)
+        every = ("identify", *MODES, "properties", "sha256", *shown, *drawn)
         others = [name for name in every if name != mode and (mode, name) != ("steps", "precision")]
         refuse(f"cannot stand with --{mode.replace('_', '-')}: ask for one after the other", options, *others)
     if mode not in WRITTEN:
@@ -90,6 +91,9 @@ def _check(options: InspectOptions) -> None:
         refuse("has no effect without -o", options, "no_clobber")
     if options.json:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
+    if options.frequencies:
+        rule = "has no effect on frequencies: leave it out with --frequencies"
+        refuse(rule, options, "start", "step", "positions", "dtype", "layout", "form")
     if options.steps and options.plot is None:
         refuse("has no effect on a worked example: leave it out with --steps", options, "dtype", "layout", "form")
 
@@ -115,7 +119,9 @@ def _checkpoint(options: InspectOptions) -> int:
     from pecli.cli.inspect.config_view import checkpoint_view
     from pecli.inspection.checkpoint import inspect_checkpoint
 
-    refuse("is for tables, and this is a checkpoint's folder: name a file in it", options, *QUESTIONS)
+    rule = "is for tables, and this is a checkpoint's folder: name a file in it"
+    refuse(rule, options, *QUESTIONS, "frequencies", "rows", "columns", "layer_type")
+    refuse_table(options)
     found = inspect_checkpoint(options.source, options.stack or STACKS[0])
     if options.json:
         print_json({"source": options.source, "format": "checkpoint", **asdict(found)})

@@ -53,7 +53,7 @@ class InspectOptions:
         bool, Option("Recompute every value from the recipe; status 1 if one differs.", panel=LOOK)
     ] = False  # fmt: skip
     recipe: Annotated[
-        str | None, Option("What --verify recomputes, where the file does not say.", "RECIPE", LOOK)
+        str | None, Option("What --verify recomputes, whatever the file says.", "RECIPE", LOOK)
     ] = None  # fmt: skip
     manifest: Annotated[
         str | None, Option("With --verify of a folder: write its recipe, parts and hashes there.", "FILE", LOOK)
