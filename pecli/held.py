@@ -106,6 +106,11 @@ class Held:
         made = _stored(self.table(dtype, form=form))
         return {name: made[name] for name in names}
 
+    def check_first(self, first: int) -> None:
+        """Raise IndexError for a first position before the table: an index below 0 would take rows from the end."""
+        if first < 0:
+            raise IndexError(f"position {first} lies before the table of {self.source.text}")
+
     def reach(self, last: int) -> bool:
         """Return whether a longer table must be made for position `last`; set the length to at least half more.
 

@@ -85,13 +85,13 @@ class Constant:
         """Return the positions asked for, those that are known checked."""
         if positions is None:
             if not _traced(offset):
+                self.held.check_first(int(offset))
                 self.reach(int(offset) + count - 1)
             return offset + jnp.arange(count)
         if not _traced(positions):
             places = np.asarray(positions)  # which is not staged, as jnp.asarray would be within a traced function
             if places.size:
-                if int(places.min()) < 0:
-                    raise IndexError(f"position {int(places.min())} lies before the table of {self.held.source.text}")
+                self.held.check_first(int(places.min()))
                 self.reach(int(places.max()))
         return jnp.asarray(positions)
 
@@ -160,6 +160,7 @@ class BiasTable(Constant):
         `weight` holds the trained numbers, where they are looked up: `start["weight"]` at first.
         """
         keys = queries if keys is None else keys
+        self.held.check_first(keys - queries)
         self.reach(keys - 1)
         if not self.held.by_index:
             return self.arrays["bias"][:, keys - queries : keys, :keys]
@@ -178,6 +179,7 @@ class RelativeTable(Constant):
         `vector` holds the trained ones: `start["vector"]` at first.
         """
         keys = queries if keys is None else keys
+        self.held.check_first(keys - queries)
         self.reach(keys - 1)
         vectors = {**self.arrays, **self.start}["vector"] if vector is None else vector
         return vectors[self.arrays["index"][keys - queries : keys, :keys]]

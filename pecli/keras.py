@@ -85,11 +85,12 @@ class TableLayer(keras.layers.Layer):
     def rows(self, name: str, positions: Any, offset: int, count: int) -> Any:
         """Return rows of an array, of `positions` of any shape, or of `count` from `offset`."""
         if positions is None:
+            self.held.check_first(offset)
             self.reach(offset + count - 1)
             return self.constant(name)[offset : offset + count]
         low, high = _ends(positions)
-        if low is not None and low < 0:
-            raise IndexError(f"position {low} lies before the table of {self.held.source.text}")
+        if low is not None:
+            self.held.check_first(low)
         if high is not None:
             self.reach(high)
         return ops.take(self.constant(name), positions, axis=0)
@@ -173,6 +174,7 @@ class BiasLayer(TableLayer):
     def bias(self, queries: int, keys: int | None = None) -> Any:
         """Return the bias of the last `queries` of `keys` positions, (heads, q, k)."""
         keys = queries if keys is None else keys
+        self.held.check_first(keys - queries)
         self.reach(keys - 1)
         if not self.held.by_index:
             return self.constant("bias")[:, keys - queries : keys, :keys]
@@ -193,6 +195,7 @@ class RelativeLayer(TableLayer):
     def vectors(self, queries: int, keys: int | None = None) -> Any:
         """Return the vectors of the last `queries` of `keys` positions, (q, k, dim)."""
         keys = queries if keys is None else keys
+        self.held.check_first(keys - queries)
         self.reach(keys - 1)
         return ops.take(self.constant("vector"), self.constant("index")[keys - queries : keys, :keys], axis=0)
 

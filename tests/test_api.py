@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import pecli
+from pecli.declare.encoding import Family
 from pecli.errors import BadParameter, PecliError, UnknownName
+from pecli.held import Held
 from pecli.tables.selection import InMemory
 from tests.conftest import ROOT, clean_environment
 
@@ -167,3 +169,10 @@ def test_a_users_program_passes_a_strict_type_check(tmp_path):
     )  # fmt: skip
     assert child.returncode == 0, child.stdout
     assert 'Revealed type is "pecli.comparison.results.Comparison"' in child.stdout
+
+
+def test_a_position_before_a_held_table_is_refused_and_not_counted_from_its_end():
+    held = Held("rope:dim=8", Family.ROTARY, 8, True)
+    held.check_first(0)
+    with pytest.raises(IndexError, match="position -6 lies before the table of rope:dim=8"):
+        held.check_first(-6)

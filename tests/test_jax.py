@@ -44,6 +44,10 @@ def test_it_grows_or_raises_and_is_nan_where_it_cannot_know():
         AbsoluteTable("sinusoidal:dim=4", 8, grow=False)(x, offset=7)
     with pytest.raises(IndexError, match="before the table"):
         rows(x, np.array([-1, 0, 1, 2, 3]))
+    with pytest.raises(IndexError, match="position -6 lies before the table"):
+        rows(x, offset=-6)
+    with pytest.raises(IndexError, match="position -2 lies before the table"):
+        BiasTable("alibi:heads=2", 8)(6, 4)
     with pytest.raises(PecliError):
         AbsoluteTable("learned:dim=4,max-len=8")(x, offset=7)
     traced = jax.jit(lambda x, places: rows(x, places))(x, jnp.array([0, 1, -1, 11, 12]))

@@ -48,6 +48,10 @@ def test_it_grows_or_raises():
         AbsoluteLayer("sinusoidal:dim=4", 8, grow=False)(x, offset=7)
     with pytest.raises(IndexError, match="before the table"):
         layer(x, positions=np.array([-1, 0, 1, 2, 3]))
+    with pytest.raises(IndexError, match="position -6 lies before the table"):
+        layer(x, offset=-6)
+    with pytest.raises(IndexError, match="position -2 lies before the table"):
+        BiasLayer("alibi:heads=2", 8).bias(6, 4)
     with pytest.raises(RuntimeError, match="has no value in learned"):  # as Keras wraps it
         AbsoluteLayer("learned:dim=4,max-len=8")(x, offset=7)
 

@@ -95,6 +95,10 @@ def test_it_grows_or_raises():
     assert module.length == 12
     with pytest.raises(IndexError, match="past the 8"):
         AbsoluteModule("sinusoidal:dim=4", 8, grow=False)(x, offset=7)
+    with pytest.raises(IndexError, match="position -6 lies before the table"):
+        module(x, offset=-6)  # which would have taken rows 6 to 10
+    with pytest.raises(IndexError, match="position -2 lies before the table"):
+        BiasModule("alibi:heads=2", 8)(6, 4)
     with pytest.raises(PecliError):
         AbsoluteModule("learned:dim=4,max-len=8", 8)(x, offset=7)
     with pytest.raises(BadParameter, match="is rotary"):

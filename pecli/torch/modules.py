@@ -108,12 +108,11 @@ class TableModule(torch.nn.Module):
     def _rows(self, positions: Any, offset: int, count: int) -> Any:
         """Return what selects rows: a slice from an offset, or positions of any shape."""
         if positions is None:
+            self.held.check_first(offset)
             self.reach(offset + count - 1)
             return slice(offset, offset + count)
         if not torch.compiler.is_compiling() and positions.numel():
-            low = int(positions.min())
-            if low < 0:
-                raise IndexError(f"position {low} lies before the table of {self.held.source.text}")
+            self.held.check_first(int(positions.min()))
             self.reach(int(positions.max()))
         return positions
 
@@ -185,6 +184,7 @@ class BiasModule(TableModule):
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache."""
         keys = queries if keys is None else keys
+        self.held.check_first(keys - queries)
         self.reach(keys - 1)
         rows = slice(keys - queries, keys)
         if self.held.by_index:
@@ -213,6 +213,7 @@ class RelativeModule(TableModule):
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the vectors of the last `queries` of `keys` positions."""
         keys = queries if keys is None else keys
+        self.held.check_first(keys - queries)
         self.reach(keys - 1)
         found: torch.Tensor = self.vector[self.index[keys - queries : keys, :keys]]
         return found
