@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Recipe
+from pecli import apply as apply_values
 from pecli.application.apply import apply
 from pecli.application.tensors import tensor_of
 from pecli.application.wishes import Wish
@@ -497,3 +498,29 @@ def test_what_a_board_has_no_use_for_is_refused(words, refuses):
         "--steps",
         says=["is for" if words != ["q.npy"] else "--vector"],
     )
+
+
+@pytest.mark.parametrize("start", ["-3", "-1.5", "0", "2.5"])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=8", "sinusoidal:dim=8,base=100"])
+def test_rows_before_position_0_are_added_as_they_are_elsewhere(recipe, start):
+    x = np.random.default_rng(4).standard_normal((6, 8))
+    angles = (np.arange(6) + float(start))[:, None] * (100.0 if "100" in recipe else 10000.0) ** -(np.arange(4) / 4)
+    rows = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(6, 8)
+    np.testing.assert_allclose(apply_values(recipe, x, start=start)["array"], x + rows, atol=1e-14)
+
+
+def test_the_rows_of_a_file_are_found_by_their_positions_in_whatever_order(tmp_path, pecli):
+    rows, x = np.arange(48.0).reshape(6, 8), np.ones((3, 8))
+    lines = ["position," + ",".join(f"pe{i}" for i in range(8))]
+    lines += [",".join(map(str, (position, *rows[position]))) for position in (5, 4, 0, 2, 1, 3)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    np.save(tmp_path / "x.npy", x)
+    assert pecli("apply", "t.csv", "x.npy", "--start", "2", "-o", "o.npy").returncode == 0
+    assert (np.load(tmp_path / "o.npy") == x + rows[2:5]).all()
+    refused = pecli("apply", "t.csv", "x.npy", "--start", "4", "-o", "p.npy")
+    assert "it has 0 to 5" in refused.stderr
+
+
+def test_another_way_is_no_gradient():
+    with pytest.raises(PecliError, match="unknown way 'backward'"):
+        apply_values("rope:dim=8", np.ones((2, 8)), pairs="half", way="backward")

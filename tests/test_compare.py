@@ -345,3 +345,14 @@ def test_what_was_not_compared_is_not_said_to_be(tmp_path):
     found = compared(tmp_path, np.ones((4, 2), np.complex64), np.ones((4, 2), np.float32))
     assert [remark.text for remark in found.remarks] == ["array: type complex64 against float32, not compared"]
     assert not found.equal
+
+
+def test_decimals_among_three_files_have_the_type_of_the_others(pecli, tmp_path):
+    values = Table.parse("sinusoidal:dim=8,len=16").read("pe")
+    np.save(tmp_path / "a.npy", values)
+    text = "\n".join(",".join(map(str, row)) for row in values)
+    for name in ("b.csv", "c.csv"):
+        (tmp_path / name).write_text(text + "\n")
+    for sources in (["a.npy", "b.csv", "a.npy"], ["sinusoidal:dim=8", "b.csv", "c.csv"], ["b.csv", "c.csv", "a.npy"]):
+        done = pecli("compare", *sources, "--json")
+        assert (done.returncode, json.loads(done.stdout)["equal"]) == (0, True), done.stdout

@@ -6,7 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from pecli import Table
+from pecli import Table, extrapolate, open_table
+from pecli.errors import BadParameter
 
 ROPE = ("extrapolate", "rope:dim=128", "--train-len", 4096, "--test-len", 32768)
 
@@ -250,3 +251,29 @@ def test_the_trial_shows_the_known_order_in_less_than_two_minutes(pecli):
     for trial in (learned, sinusoidal, rope, alibi):  # all but the one without positions learn the language
         assert trial["inside"] < 1.05 * probe["floor_inside"]
     assert none["inside"] > 1.2 * probe["floor_inside"]
+
+
+@pytest.mark.parametrize("words", [["--start", "100"], ["--step", "0.5"], ["--positions", "0,5,3"]])
+def test_rows_of_other_positions_do_not_say_how_long_training_was(words, pecli, refuses):
+    length = [] if words[0] == "--positions" else ["--len", "6"]
+    pecli("generate", "rope:dim=8", *length, *words, "-o", "t.h5")
+    refuses("extrapolate", "t.h5", "--test-len", "64", says=["--train-len must be given"])
+
+
+def test_a_longer_table_begins_at_position_0(pecli, tmp_path):
+    pecli("extrapolate", "rope:dim=8,start=100,step=0.5", "--train-len", "6", "--test-len", "12", "-o", "t.npz")
+    assert open_table(tmp_path / "t.npz").recipe == Table.parse("rope:dim=8,len=12").recipe
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"threshold": 7}, "threshold"),
+        ({"train": 0}, "train-len"),
+        ({"train": -5}, "train-len"),
+        ({"factor": 2}, "scal"),
+    ],
+)
+def test_python_refuses_what_the_command_does(options, says):
+    with pytest.raises(BadParameter, match=says):
+        extrapolate("rope:dim=8", **{"train": 16, "test": 64, **options})

@@ -227,3 +227,9 @@ def test_a_mean_and_norms_at_the_ends_of_float64(tmp_path, value):
     assert found.mean == pytest.approx(value * share, rel=1e-12)
     assert found.norm_min == 0
     assert found.norm_max == pytest.approx(abs(value) * 300**0.5, rel=1e-12)
+
+
+def test_listed_positions_are_not_said_to_go_from_one_to_another(pecli, tmp_path):
+    pecli("generate", "rope:dim=8", "--positions", "0,5,3", "-o", "t.h5")
+    for options in ([], ["--all"]):
+        assert "a list, the first 0, the last 3" in pecli("inspect", "t.h5", *options).stdout

@@ -106,7 +106,9 @@ class WaveRows(StoredRows):
             self.sines.put(number, band.sin)
             self.cosines.put(number, band.cos)
         positions = table.part.numbers(0, table.part.count)
-        inside = (positions >= plan.prefix) & ~np.isin(positions, plan.blank)
+        inside = ~np.isin(positions, plan.blank)
+        if plan.prefix:
+            inside &= positions >= plan.prefix
         if plan.rows is not None:
             inside &= positions < plan.rows - plan.suffix
         self.inside = inside

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions
 from pecli.numbers.text import parse_integer, parse_position
 from pecli.sources.sources import NamedSource
+
+WAYS = ("forward", "inverse", "gradient")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class Wish:
     causal: bool = False
     softmax: bool = False
     arithmetic: str = "exact"
+
+    def __post_init__(self) -> None:
+        """Raise UnknownName for another way: it would turn like a gradient."""
+        if self.way not in WAYS:
+            raise UnknownName("way", self.way, WAYS)
 
     @property
     def first(self) -> Decimal:
@@ -153,9 +160,10 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArra
             rule = f"lies past the table, which has rows 0 to {count - 1}: give a longer one, or other positions"
             raise BadParameter("position", int(outside[-1]), rule)
         return None if wish.positions is None and wish.start is None else np.asarray(wanted, np.int64)
-    place = np.searchsorted(known, wanted)
-    if (place >= len(known)).any() or (known[np.minimum(place, len(known) - 1)] != wanted).any():
-        rule = f"has positions that the file lacks: it has {known[0]} to {known[-1]}"
+    order = np.argsort(known, kind="stable")
+    place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+    if (known[place] != wanted).any():
+        rule = f"has positions that the file lacks: it has {known[order[0]]} to {known[order[-1]]}"
         raise BadParameter("positions", None, rule)
     return np.asarray(place, np.int64)
 

@@ -104,7 +104,9 @@ def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:
 
 
 def check_lengths(train: int, test: int) -> None:
-    """Raise BadParameter unless the test length lies above the training length."""
+    """Raise BadParameter unless there is a training length, and the test length lies above it."""
+    if train < 1:
+        raise BadParameter("train-len", train, "must be at least 1")
     if test <= train:
         rule = f"must be above the training length {train}: nothing lies beyond it otherwise"
         raise BadParameter("test-len", test, rule)

@@ -105,11 +105,13 @@ def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[i
 
 
 def _trained_length(subject: Subject, recipe: Recipe) -> int | None:
-    """Return the training length that a source itself states."""
+    """Return the training length that a source itself states; rows of other positions than 0, 1, .. state none."""
     for name in ("max_len", "original_max", "max_position"):
         value = recipe.values.get(name)
         if isinstance(value, int):
             return value
+    if subject.keys.keys() & {"start", "step", "positions"}:
+        return None
     if "len" in subject.keys:
         return parse_integer("len", subject.keys["len"])
     if subject.table is None:
@@ -146,6 +148,10 @@ def report(
         For a length that nothing states, and for a scaling of trained rows.
     """
     train, test = lengths_of(subject, train, test)
+    if threshold is not None and not 0 < threshold < 1:
+        raise BadParameter("threshold", threshold, "must be above 0 and below 1")
+    if factor is not None and scaling is None:
+        raise BadParameter("factor", factor, "needs a scaling: all, or a list of scalings")
     if subject.recipe is None:
         if scaling is not None:
             raise BadParameter("scaling", scaling, "is for recipes: trained rows have no frequencies to scale")

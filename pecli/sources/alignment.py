@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,13 @@ def take_type(table: Tabular, dtype: str) -> bool:
     """Read decimals of a text file that says no type as values of `dtype`, if they are; say whether that was done."""
     take = getattr(table, "take_type", None)
     return bool(take and dtype in ("float16", "float32") and take(dtype))
+
+
+def take_types(tables: Sequence[Tabular]) -> None:
+    """Read decimals of text files that say no type as values of the types that others have, if they are."""
+    types = sorted({real_type(table.arrays[0].dtype) for table in tables if table.arrays})
+    for table in tables:
+        any(take_type(table, dtype) for dtype in types)
 
 
 def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
@@ -214,8 +222,7 @@ def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[T
         if second.is_recipe:
             return one, table_like(second, one)
         other = second.open()
-        for text, typed in ((one, other), (other, one)):
-            take_type(text, real_type(typed.arrays[0].dtype))
+        take_types((one, other))
         return one, other
     if first.says_length or not second.says_length:
         one = open_alone(first, length)

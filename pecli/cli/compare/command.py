@@ -129,11 +129,14 @@ def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOpti
 def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
     """Compare every pair; recipes take their shape from the first file."""
     from pecli.cli.compare.view import matrix_view
-    from pecli.sources.alignment import open_alone, table_like
+    from pecli.sources.alignment import open_alone, table_like, take_types
 
     model = next((s for s in sources if not s.is_recipe), next((s for s in sources if s.says_length), sources[0]))
     opened = open_alone(model, DEFAULT_ROWS)
-    tables = [opened if s is model else table_like(s, opened) if s.is_recipe else s.open() for s in sources]
+    files = {at: opened if s is model else s.open() for at, s in enumerate(sources) if s is model or not s.is_recipe}
+    take_types(list(files.values()))
+    tables = [files[at] if at in files else table_like(s, opened) for at, s in enumerate(sources)]
+    take_types(tables)
     pairs = {
         (i, j): _compared(tables[i], tables[j], tolerance, options)
         for i in range(len(tables))

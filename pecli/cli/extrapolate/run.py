@@ -89,7 +89,7 @@ def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str
         raise BadParameter("SOURCE", subject.text, rule)
     if found.bias is not None and not options.silent:
         tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
-    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "positions", "shard")}
+    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
     table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
     return table, f"{recipe.short} ({found.verdict})"
 

@@ -34,7 +34,7 @@ def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
     if found.recipe:
         items += _what(found.recipe)
     if found.positions is not None:
-        items.append(Fact("positions", _ends(found.positions)))
+        items.append(Fact("positions", _ends(found)))
     if found.statistics:
         items.append(_statistics(found.statistics[:MOST_ARRAYS]))
     if found.slopes is not None:
@@ -68,8 +68,7 @@ def full_view(found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerp
     """Return arrays, recipe and metadata, statistics, what was asked for, and the head of the values."""
     size = sum(array.bytes for array in found.arrays)
     items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"]
-    ends = None if found.positions is None else _ends(found.positions)
-    facts = {"recipe": found.recipe, "positions": ends, **found.metadata}
+    facts = {"recipe": found.recipe, "positions": _ends(found), **found.metadata}
     items += [Fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
     if found.statistics:
         items.append(_statistics(found.statistics))
@@ -83,8 +82,12 @@ def full_view(found: Inspection, more: Mapping[str, Any], parts: Sequence[Excerp
     return [*items, *map(preview_grid, parts)]
 
 
-def _ends(positions: tuple[float, float]) -> str:
-    return f"{positions[0]} to {positions[1]}"
+def _ends(found: Inspection) -> str:
+    """Return the first and the last position; of a list there is more to say than from where to where."""
+    first, last = found.positions or ("", "")
+    if found.recipe and "positions" in split_recipe(found.recipe)[1]:
+        return f"a list, the first {first}, the last {last}"
+    return f"{first} to {last}" if found.positions else ""
 
 
 def _statistics(found: Sequence[Statistics]) -> ScreenTable:
