@@ -241,8 +241,6 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
 
 def lesson(exercise: Exercise) -> list[Step]:
     """Work out rotations down to 1/base, and the decay of the first heads."""
-    import math
-
     from pecli.declare.board import SmallTable, Step, short
     from pecli.encodings.shared.lessons import MATRIX_DECIMALS
 
@@ -263,7 +261,7 @@ def lesson(exercise: Exercise) -> list[Step]:
         for distance in (1, 3):
             said = f"{distance} x ln({gamma!r})" if log else f"{gamma!r}^{distance}"
             lines.append(f"head {head}, a key {distance} before the query: {said} = {short(value(head, distance))}")
-    after = -math.inf if log else 0.0
+    after = float("-inf") if log else 0.0
     rows: list[list[str | float]] = [
         [str(i), *(value(0, i - j) if j <= i else after for j in range(4))] for i in range(4)
     ]
@@ -277,9 +275,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     from pecli.encodings.shared.waves import rotary_keys
 
     for wave in evidence.series:
-        if wave.spectrum.keys.get("shift") != "1":
-            continue
-        found = rotary_keys(wave, evidence)
+        found = rotary_keys(wave, evidence) if wave.spectrum.keys.get("shift") == "1" else None
         if found is None:
             continue
         keys, table = found
