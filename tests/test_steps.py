@@ -456,3 +456,33 @@ def test_each_axis_shows_a_pair_that_is_not_the_first():
     for recipe in ("sincos3d:dim=16,grid=3x4x4", "rope-axes:axes=4+4+4,grid=2x4x6"):
         lines = list(items(recipe, str))
         assert all(any(f"{axis}, w_1: " in line for line in lines) for axis in ("frame", "row", "column"))
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("rope:dim=7,rotary-dim=7", 7),
+        ("rope:dim=10,partial=0.3", 3),
+        ("rope:dim=8,rotary-dim=5,scaling=linear,factor=2", 5),
+        ("rope:dim=9,scaling=proportional,rotary-dim=6", 9),
+        ("mrope:dim=8,rotary-dim=7,sections=1+1+2", 7),
+        ("rope:dim=8", 8),
+    ],
+)
+def test_the_exponents_of_an_odd_width_are_divided_by_it(text, width):
+    said = [item for step in work_through(Recipe.parse(text)).steps for item in step.items]
+    written = [line for line in said if isinstance(line, str) and "^(-" in line]
+    grids = [item for item in said if isinstance(item, SmallTable) and item.columns[1] == f"10000^(-2i/{width})"]
+    assert written or grids
+    for line in written:
+        index, below, value = re.match(r"w_\d+ = 10000\^\(-(\d+)/(\d+)\)[^=]* = ([\d.e-]+)$", line).groups()
+        assert int(below) == width
+        assert float(value) == pytest.approx(10000 ** (-int(index) / width), rel=1e-5)
+    for grid in grids:
+        for index, plain, scaled, ratio, _ in grid.rows:
+            assert plain == pytest.approx(10000 ** (-2 * index / width))
+            assert ratio == pytest.approx(scaled / plain)
+
+
+def test_given_frequencies_of_an_odd_head_are_shown():
+    assert "0.25" in str(work_through(Recipe.parse("rope:dim=5,frequencies=1+0.5+0.25")).steps[0].as_dict())

@@ -96,11 +96,12 @@ def _frequencies(exercise: Exercise, plan: Waves, pairs: Sequence[Pair]) -> Step
     keys = recipe.keys()
     one = "base" in keys and "scaling" in recipe.encoding.parameters and len(plan.bands) == 1
     if one and _is_scaled(recipe):
-        return _scaled(keys, plan, pairs)
+        return _scaled(keys, plan, pairs, exercise.width)
     if not one:
         return frequency_step(plan, pairs, exercise.frequency)
     count = len(plan.frequencies)
-    lines = [f"w_{p.index} = {keys['base']}^(-{2 * p.index}/{2 * count}) = {short(p.frequency)}" for p in pairs]
+    width = exercise.width or 2 * count
+    lines = [f"w_{p.index} = {keys['base']}^(-{2 * p.index}/{width}) = {short(p.frequency)}" for p in pairs]
     if count > len(pairs):
         last = short(float(plan.frequencies[-1]))
         lines.append(f".. to w_{count - 1} = {last}; the first {len(pairs)} are worked out here")
@@ -113,15 +114,16 @@ def _is_scaled(recipe: Recipe) -> bool:
     return scaling is not None and recipe.values["scaling"] != scaling.default
 
 
-def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair]) -> Step:
+def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair], width: int | None) -> Step:
     """Return frequencies beside those without the scaling."""
     base, count = float(keys["base"]), len(plan.frequencies)
+    width = width or 2 * count
     rows_of: list[list[str | float]] = []
     for p in pairs:
-        plain = base ** (-p.index / count)
+        plain = base ** (-2 * p.index / width)
         turn = 2 * np.pi / p.frequency if p.frequency else "never"
         rows_of.append([p.index, plain, p.frequency, p.frequency / plain, turn])
-    heads = ["pair i", f"{keys['base']}^(-2i/{2 * count})", "w_i, scaled", "ratio", "one turn in"]
+    heads = ["pair i", f"{keys['base']}^(-2i/{width})", "w_i, scaled", "ratio", "one turn in"]
     more = f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest"
     title = f"a frequency for each pair, in radians per position, scaled by {keys['scaling']}"
     return Step(title, [SmallTable(heads, rows_of, None), more])

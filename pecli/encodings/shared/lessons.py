@@ -58,6 +58,8 @@ class Exercise:
         Of a pair: its frequency as the formula gives it, with the numbers put in.
     coordinate : callable, optional
         Of an axis and a place along it: the coordinate there, with the numbers put in; empty where it is the place.
+    width : int, optional
+        What the exponents 2i of one series are divided by, where that is not twice the number of its pairs.
     """
 
     recipe: Recipe
@@ -67,6 +69,7 @@ class Exercise:
     family: Callable[[Exercise], Iterable[Step]] | None = None
     frequency: Callable[[Pair], str] | None = None
     coordinate: Callable[[int, int], str] | None = None
+    width: int | None = None
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -90,11 +93,12 @@ class Exercise:
         return self.compute(self.recipe, self.asked, self.length)
 
     def of_family(
-        self, frequency: Callable[[Pair], str] | None = None, coordinate: Callable[[int, int], str] | None = None
-    ) -> list[Step]:
+        self, frequency: Callable[[Pair], str] | None = None, coordinate: Callable[[int, int], str] | None = None,
+        width: int | None = None,
+    ) -> list[Step]:  # fmt: skip
         """Return the lesson of its family, with frequencies and coordinates as these formulas give them."""
         assert self.family is not None
-        return list(self.family(replace(self, frequency=frequency, coordinate=coordinate)))
+        return list(self.family(replace(self, frequency=frequency, coordinate=coordinate, width=width)))
 
     def content(self, source: str, at: Sequence[Fraction], **sizes: object) -> NDArray[np.float64] | None:
         """Return the rows of another recipe at these positions; None where the source is a file."""

@@ -16,10 +16,12 @@ DEFAULT = (1, 3)
 
 def steps(exercise: Exercise) -> list[Step]:
     """Work out rotations; of a scaled series also where its frequencies come from."""
-    found = exercise.of_family()
     values = exercise.recipe.values
-    scaling = scaling_of(str(values["scaling"]))
-    if scaling.board is None or values["frequencies"] is not None:
+    if values["frequencies"] is not None:
+        return exercise.of_family()
+    scaling, series = scaling_of(str(values["scaling"])), series_of(values)
+    found = exercise.of_family(width=series.dim if scaling.odd_heads else series.width)
+    if scaling.board is None:
         return found
     rows = 1 + max(0, *(int(p) for p in exercise.at(DEFAULT)))
     recipe = exercise.resolved(max(exercise.length or 0, rows)).recipe
