@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -115,3 +116,15 @@ def test_a_bad_item_of_standard_input_is_named_so(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1 2x")))
     with pytest.raises(BadFile, match=r"^standard input: item 2 is '2x', which is no finite number"):
         Positions.parse("@-")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, np.float32(-np.inf), None, np.uint64(2**64 - 1), 2**53])
+def test_what_is_no_position_is_refused_in_a_list_too(value):
+    with pytest.raises(BadParameter, match="positions"):
+        Positions.listed(np.array([1, value]) if isinstance(value, np.uint64) else [1, value])
+    with pytest.raises(BadParameter, match="positions"):
+        Positions.listed(np.array([value]))
+
+
+def test_unsigned_positions_are_taken():
+    assert list(Positions.listed(np.array([3, 2**53 - 1], np.uint64))) == [3, 2**53 - 1]

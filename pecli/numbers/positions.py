@@ -241,9 +241,14 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
 
     if len(values) == 0:
         raise BadParameter("positions", "''", "must list at least one position")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.max() < LIMIT:
         return (Segment(slice(0, len(values)), Fraction(1), values.astype(np.int64)),)
-    exact = [Fraction(v.item() if isinstance(v, np.generic) else v) for v in values]
+    exact = []
+    for v in values:
+        try:
+            exact.append(Fraction(v.item() if isinstance(v, np.generic) else v))
+        except (TypeError, ValueError, OverflowError):  # what a Fraction says to None, to NaN, to infinity
+            raise BadParameter("positions", v, "must be finite numbers") from None
     units = [Fraction(1, p.denominator) for p in exact]
     distinct = set(units)
     finest = Fraction(1, lcm(*(unit.denominator for unit in distinct)))
