@@ -23,7 +23,7 @@ def test_a_word_that_is_an_encoding_is_a_recipe_whatever_lies_beside_it(tmp_path
 @pytest.mark.parametrize(
     ("text", "kind"),
     [('{"model_type": "llama"}', Kind.CONFIG), ('{"rope_theta": 1e4}', Kind.CONFIG), ('{"pe": [[0, 1]]}', Kind.FILE),
-     ("[1, 2]", Kind.FILE), ("{broken", Kind.FILE), ("", Kind.FILE)],
+     ('\ufeff{"model_type": "llama"}', Kind.CONFIG), ("[1, 2]", Kind.FILE), ("{broken", Kind.FILE), ("", Kind.FILE)],
 )  # fmt: skip
 def test_a_config_is_a_json_object_with_a_models_keys(tmp_path, text, kind):
     path = tmp_path / "config.json"

@@ -61,7 +61,7 @@ def _is_config(path: Path) -> bool:
         if not path.is_file() or path.stat().st_size > LARGEST_CONFIG:
             return False
         with path.open("rb") as file:
-            if not file.read(64).lstrip().startswith(b"{"):
+            if not file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
                 return False
             file.seek(0)
             loaded = json.loads(file.read())
