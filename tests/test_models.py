@@ -352,6 +352,27 @@ def test_faults_of_the_framework_are_reported():
     assert any("sliding layers keep the default 500000" in text for text in olmo.faults)
 
 
+@pytest.mark.parametrize(
+    ("model", "scaling"),
+    [
+        ("gemma3_text", {"rope_type": "linear", "factor": 8.0}),
+        ("olmo3", {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192, "beta_fast": 32.0}),
+    ],
+)
+def test_a_scaling_of_full_attention_alone_is_not_said_to_have_no_effect(model, scaling):
+    """Gemma 3 and OLMo 3 as they are published."""
+    found = read(
+        model_type=model, head_dim=32, rope_theta=500000 if model == "olmo3" else 1000000, rope_scaling=scaling
+    )
+    assert found.layers["full_attention"].params["factor"] == "8"
+    assert "factor" not in found.layers["sliding_attention"].params
+    assert (found.warnings, found.faults) == ((), ())
+    assert {f"rope_scaling.{name}" for name in scaling} <= {key.name for key in found.used}
+    assert "-" not in {key.name for key in found.used}
+    other = read(model_type=model, head_dim=32, rope_scaling={**scaling, "finetuned": True})
+    assert [text for text in other.warnings if "finetuned has no effect" in text]
+
+
 WORDS = {"half", "interleaved", "split", "complex", "sin-cos", "pairs"}
 
 

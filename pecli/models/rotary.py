@@ -28,6 +28,7 @@ def rotary_layers(keys: Keys, family: ModelFamily, notes: Notes) -> dict[str, La
     """Return the readings of a rotary family, by kind of layer."""
     folded = fold(keys, family, notes)
     layers = {}
+    reaching = {name for params in folded.layers.values() if params for name in params}
     for kind, params in folded.layers.items():
         found = keys.data.get(folded.key)
         written = found if isinstance(found, dict) else {}
@@ -39,7 +40,7 @@ def rotary_layers(keys: Keys, family: ModelFamily, notes: Notes) -> dict[str, La
             continue
         rope = Rope(keys, family, notes, params, where, folded, set(), written[kind] if nested else written)
         layers[kind] = _layer(rope, kind)
-        _unread(rope)
+        _unread(rope, set() if nested else reaching - params.keys())
     return layers
 
 
@@ -130,14 +131,14 @@ def _check_head(rope: Rope, head: Head) -> None:
         raise rope.keys.bad(f"has heads of {head.width} columns, which must be even to turn whole")
 
 
-def _unread(rope: Rope) -> None:
-    """Say of each parameter that the config writes what became of it."""
+def _unread(rope: Rope, of_others: set[str]) -> None:
+    """Say of each parameter that the config writes what became of it, but of those that reach other layers alone."""
     written = rope.written
     common = COMMON | MULTIMODAL if rope.family.option("mrope") else COMMON
     without = []
     for name, value in written.items():
         place = f"{rope.where}.{name}"
-        if place in rope.notes.ignored or isinstance(value, dict):
+        if place in rope.notes.ignored or isinstance(value, dict) or name in of_others:
             continue
         if name == "type" and written.get("rope_type", value) != value:
             rope.notes.ignore(place, f"rope_type {shown(written['rope_type'])} beside it wins")

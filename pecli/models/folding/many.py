@@ -144,9 +144,10 @@ def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         if "rope_theta" in params[kind]:
             continue
         params[kind]["rope_theta"] = keys.get(name, load_json(default))
-        notes.use(name, f"base of {kind} layers")
-    if sliding.startswith("-") and "rope_theta" in keys:
-        base = sliding.split("=")[1]
+        if name != "-":
+            notes.use(name, f"base of {kind} layers")
+    base = sliding.split("=")[1]
+    if sliding.startswith("-") and keys.get("rope_theta", load_json(base)) != load_json(base):
         notes.fault(f"transformers applies rope_theta to full attention alone: sliding layers keep the default {base}")
     return common.complete_kinds(keys, family, notes, params, kinds_of(keys, family), key)
 
