@@ -12,6 +12,7 @@ from pecli.errors import BadParameter, PecliError
 from pecli.inspection.expectations import expect
 from pecli.inspection.matrices import ShiftMatrix, Similarity
 from pecli.inspection.measured import example_table
+from pecli.inspection.properties import measure_properties
 from pecli.inspection.rows import nearest_rows
 from pecli.tables.selection import InMemory
 
@@ -195,3 +196,43 @@ def test_what_is_not_drawn_is_refused(words, refuses):
 def test_frequencies_have_no_positions_and_no_type(refuses):
     for words in (["--start", "3"], ["--dtype", "float16"], ["--layout", "half"]):
         refuses("inspect", "rope:dim=8", "--frequencies", *words, says=["has no effect on frequencies"])
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["inspect", "n.npy", "--similarity", "cosine"],
+        ["inspect", "n.npy", "--shift-matrix", "1"],
+        ["inspect", "n.npy", "--properties"],
+        ["extrapolate", "n.npy", "--test-len", "40", "--extend", "cubic"],
+        ["extrapolate", "n.npy", "--test-len", "40", "--extend", "linear", "-o", "o.npy"],
+    ],
+    ids=lambda words: words[2] + words[-1],
+)
+def test_what_is_no_number_is_measured_without_a_warning(words, odd, pecli, tmp_path):
+    values = np.random.default_rng(1).standard_normal((20, 3))
+    values[5:7, 1] = odd
+    np.save(tmp_path / "n.npy", values)
+    done = pecli(*words)
+    assert done.returncode == 0
+    assert "Warning" not in done.stderr
+
+
+def test_rows_without_numbers_are_alike_to_none_and_their_shift_is_not_found():
+    values = np.ones((20, 3))
+    values[4] = np.nan
+    table = InMemory({"pe": values})
+    found = Similarity(table, "cosine").read("cosine")
+    assert np.isnan(found[4]).all()
+    assert np.allclose(np.delete(np.delete(found, 4, 0), 4, 1), 1)
+    assert ShiftMatrix(table, 1).residual == np.inf
+
+
+def test_properties_say_where_0_stands_for_what_is_no_number():
+    values = np.random.default_rng(1).standard_normal((20, 3))
+    values[4, 1:] = np.nan
+    scope = measure_properties(InMemory({"pe": values}))[0]
+    assert scope.text == "all 20 rows, with 0 in the place of what is NaN or infinite, 2 times"
+    alone = measure_properties(InMemory({"pe": np.full((20, 3), np.inf)}))
+    assert [one.name for one in alone] == ["measured on"]

@@ -51,6 +51,15 @@ class Pairing:
         return None
 
     @property
+    def parts(self) -> int:
+        """Numbers of a value: a complex one is real and imaginary part."""
+        return 2 if self.left.dtype.startswith("complex") else 1
+
+    def count(self, wrong: NDArray[np.bool_]) -> int:
+        """Return how many values have a part that is wrong, of those of a piece (r, columns)."""
+        return int(np.count_nonzero(wrong if self.parts == 1 else wrong[:, ::2] | wrong[:, 1::2]))
+
+    @property
     def row_shape(self) -> tuple[int, ...]:
         """Shape of what both have of a row."""
         return tuple(c.stop for c in self.cut) if self.cut else self.left.row_shape
@@ -69,7 +78,7 @@ class Pairing:
         r, column = divmod(flat, x.shape[1])
         left, right = (values[r, column].item() for values in (x, y))
         difference = 0.0 if left == right or (left != left and right != right) else float(abs(left - right))
-        column = column // 2 if self.left.dtype.startswith("complex") else column
+        column //= self.parts
         inner = tuple(int(i) for i in np.unravel_index(column, self.row_shape)) if self.row_shape else ()
         size = math.inf if difference != difference else difference
         return Place(self.left.name, (*self.row(row + r), *inner), left, right, size)
@@ -87,7 +96,7 @@ def compare_block(pairing: Pairing, strip: Strip) -> tuple[Figures, int]:
         cut = (slice(None), *strip.cut)
         a, b = a[cut], b[cut]
     if left.dtype == right.dtype and _same_bytes(a, b):
-        return _alike(a.size, strip.rows if math.prod(pairing.row_shape) > 1 else 0), size
+        return _alike(a.size, pairing.parts, strip.rows if math.prod(pairing.row_shape) > 1 else 0), size
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
@@ -97,10 +106,10 @@ def compare_block(pairing: Pairing, strip: Strip) -> tuple[Figures, int]:
     return found, size
 
 
-def _alike(values: int, directed: int) -> Figures:
+def _alike(values: int, parts: int, directed: int) -> Figures:
     counts = np.zeros(len(BINS), np.int64)
-    counts[0] = values
-    return Figures(values, values, histogram=counts, directed=directed, cosine_sum=float(directed))
+    counts[0] = values * parts
+    return Figures(values, values * parts, histogram=counts, directed=directed, cosine_sum=float(directed))
 
 
 def _buffer(name: str, lane: Lane, rows: int) -> NDArray[Any]:
@@ -207,7 +216,7 @@ def _beyond(
 ) -> dict[str, Any]:
     """Count what differs, at all and by more than the tolerance."""
     wrong, tolerance = gap > 0, pairing.tolerance
-    unequal = int(np.count_nonzero(wrong))
+    unequal = pairing.count(wrong)
     if unequal and not tolerance.exact:
         odd = np.isinf(gap)
         if tolerance.decimals is not None:  # whatever type holds what was printed
@@ -217,7 +226,7 @@ def _beyond(
         wrong = odd | (gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64)))
         if tolerance.ulp and units is not None:
             wrong &= odd | (units > tolerance.ulp)
-    beyond = int(np.count_nonzero(wrong))
+    beyond = pairing.count(wrong)
     if not beyond:
         return {"unequal": unequal}
     first, last = int(wrong.argmax()), wrong.size - 1 - int(wrong.reshape(-1)[::-1].argmax())

@@ -58,7 +58,7 @@ class Figures:
     Attributes
     ----------
     compared, finite : int
-        Values, and those of them whose difference is finite.
+        Values, and those of them whose difference is finite: of complex ones their parts.
     unequal, beyond : int
         How many differ at all, and by more than the tolerance.
     unequal_rows : int

@@ -54,12 +54,13 @@ def extension_reach(source: str, table: Tabular, longer: Tabular, way: str) -> E
     rows, array = trained_rows(table)
     made = longer.arrays[0]
     count = min(made.rows, LOOKED_AT)
-    old, new = widen(rows, array.dtype), widen(longer.read_rows([made.name], 0, count)[made.name], made.dtype)
-    return ExtensionReach(
-        source, way, made.name, made.dtype, made.shape, rows=len(old), new_rows=made.rows,
-        norm=_norm(old), new_norm=_norm(new), step=_norm(np.diff(old, axis=0)), new_step=_norm(np.diff(new, axis=0)),
-        repeated=len(new) - len(np.unique(new, axis=0)), looked_at=count,
-    )  # fmt: skip
+    with np.errstate(all="ignore"):  # any bits may stand in a file
+        old, new = widen(rows, array.dtype), widen(longer.read_rows([made.name], 0, count)[made.name], made.dtype)
+        return ExtensionReach(
+            source, way, made.name, made.dtype, made.shape, rows=len(old), new_rows=made.rows,
+            norm=_norm(old), new_norm=_norm(new), step=_norm(np.diff(old, axis=0)),
+            new_step=_norm(np.diff(new, axis=0)), repeated=len(new) - len(np.unique(new, axis=0)), looked_at=count,
+        )  # fmt: skip
 
 
 def _norm(rows: NDArray[np.float64]) -> float:

@@ -194,7 +194,8 @@ class Resized(Tabular):
             target[:kept] = self._rows[start : start + kept]
         if start + kept < stop:
             new = np.arange(start + kept - prefix, stop - prefix)
-            round_into(self._mixed(new), dtype, target[kept:])
+            with np.errstate(all="ignore"):  # any bits may stand in a file
+                round_into(self._mixed(new), dtype, target[kept:])
 
     def _mixed(self, new: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return new rows (after the prefix): a weighted sum of old ones, in one order whatever the block."""

@@ -47,11 +47,12 @@ class Similarity(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        left = self._read(start, stop)
-        for target in out.values():
-            for first, rows in self._rows.blocks():
-                right = self._unit(rows)
-                target[:, first : first + len(rows)] = left @ right.T
+        with np.errstate(all="ignore"):  # any bits may stand in a file
+            left = self._read(start, stop)
+            for target in out.values():
+                for first, rows in self._rows.blocks():
+                    right = self._unit(rows)
+                    target[:, first : first + len(rows)] = left @ right.T
 
     def _read(self, start: int, stop: int) -> Floats:
         return self._unit(self._rows.read(start, stop))
@@ -60,7 +61,7 @@ class Similarity(Tabular):
         if not self._cosine:
             return rows
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
+        return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms != 0))
 
 
 class ShiftMatrix(Tabular):
@@ -82,7 +83,9 @@ class ShiftMatrix(Tabular):
         self._step = step_of(rows, shift, ("shift-matrix", shift))
         d, count = rows.columns, min(rows.count, len(rows.sample.planes[0].values))
         values = rows.read(0, count)
-        self.residual = float(self._step.missed(values[:-shift], values[shift:]).max())
+        with np.errstate(all="ignore"):
+            missed = float(self._step.missed(values[:-shift], values[shift:]).max())
+        self.residual = np.inf if np.isnan(missed) else missed
         self.arrays = (Array("matrix", (d, d), "float64", ("row", "channel")),)
         self.recipe, self.metadata = None, {"shift": str(shift), "residual": f"{self.residual:.3g}", **_of(table)}
 

@@ -48,7 +48,10 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
         return []
     rows = np.concatenate([v[:count] for v in values], axis=1)
     finite = np.where(np.isfinite(rows), rows, 0.0)
-    found = [_scope(count, min(p.rows for p in planes), only), _bounded(rows, sample.table if only is None else None)]
+    scope = _scope(count, min(p.rows for p in planes), only, int(rows.size - np.isfinite(rows).sum()))
+    if not np.isfinite(rows).any():
+        return [scope]
+    found = [scope, _bounded(rows, sample.table if only is None else None)]
     found += _rows(finite)
     reading = next(iter(readings(sample)), None) if only is None else None
     if reading is not None and (reading.rows.start, reading.rows.stop) != (0, len(values[0])):
@@ -62,9 +65,10 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
     return found
 
 
-def _scope(count: int, of: int, only: str | None) -> Property:
+def _scope(count: int, of: int, only: str | None, odd: int) -> Property:
     which = f"the first {count} of {of:,} rows" if count < of else f"all {of} rows"
     text = which + (f" of {only}" if only else "")
+    text += f", with 0 in the place of what is NaN or infinite, {odd:,} times" if odd else ""
     return Property("measured on", None, text, {"rows": count, "of": of})
 
 

@@ -56,8 +56,10 @@ def details(found: ArrayComparison) -> list[str]:
     if figures.unequal and figures.cosine_mean is not None:
         lines.append(f"cosine of rows: smallest {_cosine(figures.cosine_min)}, mean {_cosine(figures.cosine_mean)}")
     if figures.unequal and len(found.columns) > 1:
-        order = sorted(range(len(found.columns)), key=lambda c: -found.columns[c])[:WORST]
-        lines.append("worst columns: " + ", ".join(f"{c} ({figure(found.columns[c], 3)})" for c in order))
+        parts = 2 if found.dtype.startswith("complex") else 1
+        columns = [max(found.columns[at : at + parts]) for at in range(0, len(found.columns), parts)]
+        order = sorted(range(len(columns)), key=lambda c: -columns[c])[:WORST]
+        lines.append("worst columns: " + ", ".join(f"{c} ({figure(columns[c], 3)})" for c in order))
     if figures.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
         shown = (f"from {_row(found.place(row))} ({figure(value, 3)})" for row, value in top)
