@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -20,6 +21,7 @@ from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.common.ahead import HELD, LONGEST, Ahead
 from pecli.formats.common.fetched import Fetched
+from pecli.formats.common.remote import put
 from pecli.inspection.verification import verify, verify_folder
 from tests.servers import CuttingLine, FileServer, gs_server, s3_server
 
@@ -401,6 +403,23 @@ def test_a_server_that_is_silent_or_gone_is_told(tmp_path, monkeypatch):
     silent.close()
     with pytest.raises(BadFile, match="cannot be reached"):
         open_table(f"http://127.0.0.1:{port}/pe.npy")
+
+
+def test_a_store_that_is_silent_is_told_and_waited_for_no_longer_than_is_said(s3, monkeypatch):
+    import socket
+
+    monkeypatch.setattr("pecli.formats.common.tries.ENOUGH", 0.0)
+    monkeypatch.setattr("pecli.formats.common.remote.SILENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        fresh()
+        began = time.monotonic()
+        with pytest.raises(BadFile, match="does not answer"):
+            open_table("s3://tables/pe.npy")
+        with pytest.raises(BadFile, match="does not answer"):  # its client waits for ever to be asked for the body
+            put("s3://tables/pe.npy", b"some")
+        assert time.monotonic() - began < 30
+    fresh()
 
 
 def test_no_secret_of_a_url_is_printed(pecli, files, tmp_path):

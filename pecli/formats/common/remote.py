@@ -23,6 +23,7 @@ from pecli.numbers.urls import shown
 from pecli.process import keep_connections
 
 SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
+RETRIES = 2  # of the client of S3, each of two calls; more are the business of `tried`, which says so
 PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
 
@@ -51,7 +52,18 @@ def system_of(url: str) -> tuple[Any, str]:
         system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
     except (ImportError, ValueError) as error:
         raise BadFile(shown(url), f"cannot be opened: {brief(error)}") from error
+    if "s3" in system.protocol and system.retries != RETRIES:
+        with told(shown(url)):
+            _without_asking(system)
     return system, path
+
+
+def _without_asking(system: Any) -> None:
+    """Have a body sent at once: whether its server wants it, the client would wait for ever to be told."""
+    from botocore.handlers import add_expect_header
+
+    system.s3.meta.events.unregister("before-call.s3", add_expect_header)
+    system.retries = RETRIES
 
 
 def _patience(protocol: str) -> dict[str, Any]:
@@ -63,7 +75,7 @@ def _patience(protocol: str) -> dict[str, Any]:
             return {"client_kwargs": {"timeout": ClientTimeout(total=None, sock_connect=10, sock_read=SILENCE)}}
         case "s3" | "s3a":
             return {
-                "config_kwargs": {"connect_timeout": 10, "read_timeout": SILENCE, "retries": {"max_attempts": 2}},
+                "config_kwargs": {"connect_timeout": 10, "read_timeout": SILENCE, "retries": {"max_attempts": 1}},
                 "use_listings_cache": False,
             }
     return {}

@@ -14,6 +14,8 @@ from pecli.process import notice
 TRIES = 5
 PAUSE = 0.5  # seconds before the second try, doubled for each further one
 
+ENOUGH = 60.0  # seconds after which nothing is tried again: a silent server is waited for long each time
+
 Result = TypeVar("Result")
 
 
@@ -25,6 +27,7 @@ def tried(name: str, act: Callable[[], Result]) -> Result:
     BadFile
         If it fails for good.
     """
+    began = time.monotonic()
     for number in range(1, TRIES + 1):
         try:
             return act()
@@ -32,7 +35,7 @@ def tried(name: str, act: Callable[[], Result]) -> Result:
             raise
         except Exception as said:
             error = _cause(said)
-            if _final(error) or number == TRIES:
+            if _final(error) or number == TRIES or time.monotonic() - began > ENOUGH:
                 raise BadFile(name, _reason(error)) from error
             notice(f"{name}: {brief(error)}: trying again, {number} of {TRIES - 1}")
             time.sleep(PAUSE * 2 ** (number - 1))
