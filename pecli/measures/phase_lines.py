@@ -22,6 +22,7 @@ BESIDE = 2  # rows by which the first position may be off at first
 FARTHEST = 1 << 14  # rows from position 0 that are tried where slow pairs do not tell
 ASTRAY = 0.1  # radians by which a phase is off where whole turns were counted wrong
 MOST_TOLD = 16  # pairs that tell a number of rows
+SIFTING = 3  # of them that are asked first
 CHANCE = 1e-6  # probability of such a number by chance that is believed in
 SINGLE = 2.0**-24  # relative error of a frequency or an angle in float32, the same in all rows
 QUITE = 1.0  # radians by which the turns since position 0 may be off, to be counted
@@ -170,12 +171,16 @@ def _turned(lines: Lines, rhythm: Rhythm, tried: Floats) -> Lines | None:
     if not len(told) or not len(tried):
         return None
     some = told[np.argsort(lines.errors[told])[:MOST_TOLD]]
-    w, far = lines.steps[some], np.abs(tried + middle)[:, None]
-    allowed = BELIEVED * far * (lines.errors[some] + SINGLE * w * (1 + far / rhythm.rows))
-    off = np.abs(wrap(lines.phases[some] - np.outer(tried, w))) / allowed
-    best = int(off.max(axis=1).argmin())
-    chance = np.log(np.minimum(allowed[best] / np.pi, 1.0)).sum() + np.log(len(tried))
-    if off[best].max() > 1 or chance > np.log(CHANCE):
+    w, chance = lines.steps[some], np.log(len(tried))
+    for part in (slice(0, SIFTING), slice(0, None)):  # few pairs leave few numbers
+        far = np.abs(tried + middle)[:, None]
+        allowed = BELIEVED * far * (lines.errors[some[part]] + SINGLE * w[part] * (1 + far / rhythm.rows))
+        off = (np.abs(wrap(lines.phases[some[part]] - np.outer(tried, w[part]))) / allowed).max(axis=1)
+        tried, off, allowed = tried[off <= 1], off[off <= 1], allowed[off <= 1]
+        if not len(tried):
+            return None
+    best = int(off.argmin())
+    if chance + np.log(np.minimum(allowed[best] / np.pi, 1.0)).sum() > np.log(CHANCE):
         return None
     at = float(tried[best]) + middle
     steps, errors = lines.steps.copy(), lines.errors.copy()
