@@ -388,6 +388,53 @@ def test_a_base_two_digits_shorter_tells_a_shift(tmp_path):
     assert any("5120 of 12288 values differ" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "prefix", "later"), [(14, 16, 1, 125), (6, 8, 0, 25)], ids=["repeated", "noise"]
+)
+def test_the_first_half_of_a_grid_shows_what_the_rest_should_be(tmp_path, rows, columns, prefix, later):
+    table = Table.parse(f"sincos2d:dim=32,base=100,grid={rows}x{columns},prefix={prefix}").read("pe")
+    table[later:] = table[: len(table) - later] if prefix else np.random.default_rng(1).uniform(-1, 1, (48 - later, 32))
+    found = identified(tmp_path, array=table)
+    assert f"grid={rows}x{columns},base=100," in found.recipe
+    assert found.confidence == "likely"
+    assert any(f"in every row from {later} to {len(table) - 1}" in note for note in found.notes)
+
+
+def test_doubles_that_repeat_are_counted(tmp_path):
+    """What two ways to compute a double leave in some rows is looked for in all."""
+    cos, sin = campaign_tables.exact(unknown_tables.powers(100, 127, 128), 2 + np.arange(1000.0))
+    table = 0.02 * np.stack([sin, cos], 2).reshape(1000, 256)
+    table[678:] = table[:322]
+    found = identified(tmp_path, array=table)
+    assert "dim=256,base=100,order=interleaved,shift=1," in found.recipe
+    assert any("82432 of 256000 values differ, between row 678 and row 999" in note for note in found.notes)
+
+
+def test_narrow_positions_show_in_later_rows_of_a_table_that_is_spoiled(tmp_path):
+    w = unknown_tables.powers(500000, 48, 48) / 40
+    made = in_pairs(w, np.arange(600.0), "bfloat16 positions")
+    for part in made.part():
+        part[384:] = part[:216]
+    found = identified(tmp_path, **made)
+    assert "base=500000,scaling=linear,factor=40," in found.recipe
+    assert any("positions rounded to bfloat16" in note for note in found.notes)
+
+
+def test_numbers_that_nobody_would_choose_come_last(tmp_path):
+    """A step of 0.9996, a length of 2010 and a base of a shift were told, which gave the same or fewer values."""
+    cos, sin = campaign_tables.computed(unknown_tables.powers(10000, 31, 32), 2 + np.arange(191.0), "bfloat16")
+    found = identified(tmp_path, array=unknown_tables.bf16(8 * np.concatenate([sin, cos], 1)))
+    assert "step=" not in found.recipe
+    w = unknown_tables.by_rotations(100, 64, 2.5, 2048, 1, 4)
+    cos, sin = campaign_tables.computed(w, 1 + np.arange(100.0), "bfloat16 frequencies")
+    assert "factor=2.5,original-max=2048," in identified(tmp_path, cos=cos, sin=sin).recipe
+    made = in_pairs(unknown_tables.powers(123456.7, 32, 32) / 40, 100 + np.arange(95.0), "twice")
+    found = identified(tmp_path, **{name: v.astype(np.float32) for name, v in made.items()})
+    low, high = map(float, found.ranges["base"])
+    assert "scaling=linear,factor=40," in found.recipe
+    assert low <= 123456.7 <= high
+
+
 def test_a_square_root_is_told_where_narrow_phases_blur_the_size(tmp_path):
     cos, sin = campaign_tables.computed(unknown_tables.powers(500000, 64, 64), np.arange(48.0), "bfloat16")
     found = identified(tmp_path, array=128**0.5 * np.concatenate([sin, cos], 1))

@@ -14,7 +14,7 @@ from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.computed import Workings
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import ROUNDED, spacing, spread_rows
+from pecli.measures.arithmetics import AFTER, ROUNDED, spacing, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
 from pecli.measures.wave import NARROW
@@ -28,6 +28,7 @@ TURNED = 2 * 2.0**-24  # roundings of an angle in float32, of its size
 OUTLYING = 8.0  # half units, or usual differences, beyond which a value is spoiled
 OVERLAP = 0.9  # share of the pairs whose frequencies must allow a base: a value spoiled, and one is off
 LEAST_STEP = 2.0**-44  # of a base's logarithm: a smaller one changes no digit that is printed
+TRIED = 33  # bases in a range
 HALVINGS = 10  # of the last step
 MARGINS = (1.0, 0.98, 0.5, 0.2)  # of a range that was found by some rows
 SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
@@ -57,6 +58,8 @@ class Bases:
         if self.exponents is None:
             return []
         fits, how = list(_fitted(self.found, self.given, self.exponents)), self.found.how
+        if how.way not in ("", AFTER, "cut") and how.equal < 1 and fits:  # rounded twice: no unit bounds the error
+            fits.insert(0, (*_scanned(self.found, self.given, self.exponents, fits[-1]), True))
         if how.name == "float64" and how.grain in NARROW:  # which hides what float32 does to an angle
             fits.extend(_fitted(replace(self.found, how=how.in_float32()), self.given, self.exponents))
         return fits
@@ -213,6 +216,19 @@ def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[f
     for start, stop, every in ((low, high, how.name not in NARROW), inner, *soft):
         if start <= stop and abs(log) + abs(stop) + abs(start) < FARTHEST:
             yield base * float(np.exp(log + start)), base * float(np.exp(log + stop)), every
+
+
+def _scanned(found: Workings, base: float, exponents: Floats, ends: tuple[float, float, bool]) -> tuple[float, float]:
+    """Return the bases between two that give most values, tried one by one, twice ever nearer to the best."""
+    rows, (cos, sin) = spread_rows(len(found.positions)), found.parts
+    low, high = (float(np.log(end / base)) for end in ends[:2])
+    for _ in range(2):
+        logs = np.linspace(low, high, TRIED)
+        made = (found.how.shifted(exponents, log).compute(found.positions[rows]) for log in logs)
+        equal = np.array([(a == cos[rows]).mean() + (b == sin[rows]).mean() for a, b in made])
+        best = np.flatnonzero(equal == equal.max())
+        low, high = logs[max(best[0] - 1, 0)], logs[min(best[-1] + 1, TRIED - 1)]
+    return base * float(np.exp(logs[best[0]])), base * float(np.exp(logs[best[-1]]))
 
 
 def _allowed(rests: Sequence[Floats], slopes: Sequence[Floats], loose: Sequence[Floats]) -> tuple[float, float]:

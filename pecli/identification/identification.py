@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 HEAD = 96  # rows that a rule shows in, where others follow none
 LEVEL = list(LEVELS)
+NARROWEST = LEVEL.index("float16")
 MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 8  # rows and columns of one
@@ -216,7 +217,7 @@ def _likely(trials: list[Trial], most: int) -> list[Trial]:
     """Return the few trials that are worth a closer look."""
 
     def merit(trial: Trial) -> tuple[bool, float, float, int, float]:
-        level = LEVEL.index(trial.guess.level)
+        level = min(LEVEL.index(trial.guess.level), NARROWEST)  # what fits one narrow type may be of the other
         return trial.guess.listed, -round(trial.intact, 1), -round(trial.equal, 1), level, trial.guess.cost
 
     found = sorted(trials, key=merit)

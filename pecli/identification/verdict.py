@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -13,14 +13,15 @@ from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
 from pecli.identification.bases import Bases
 from pecli.identification.computed import Workings, explained
-from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide
+from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide, with_number
 from pecli.identification.places import differences
-from pecli.identification.trial import Trial, make
+from pecli.identification.trial import Trial, make, try_guess
 from pecli.measures.evidence import Evidence
 from pecli.measures.lanes import Strip
 from pecli.measures.profiles import strays
 from pecli.measures.spectra import SHORT
-from pecli.numbers.shortest import digits
+from pecli.measures.wave import NARROW
+from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.types import real_type
 
 INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others are spoiled
@@ -29,6 +30,7 @@ NEARLY = 0.9  # share of equal values that rounded parameters leave
 DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
 ROUGH_DIGIT = 5e-3  # the same where few values are equal, and chance moves many
 MOST_WHOLE = 2  # explanations that are compared with all values
+LATER = 0.98  # share of the values that other positions must leave open, to be named
 SETTLING = 2  # values for a digit, where another choice explains all
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
@@ -121,13 +123,12 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
     if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
         note = "nearly every value is reproduced, the others are next to it"
         return _likely(trial, trial.residual, trial.equal, "exact", note, near())
-    if (
-        trial.near < (INTACT if two_ways else NEARLY)
-        or trial.guess.listed
-        or not trial.allowed
-        or evidence.window is not None
-    ):
+    if trial.near < (INTACT if two_ways else NEARLY) or trial.guess.listed or not trial.allowed:
         return UNKNOWN
+    if evidence.window is not None:  # some rows are as near: how many of all
+        everything = replace(evidence, window=None)
+        again = try_guess(trial.guess, everything)
+        return verdict(again, everything, ranged=ranged) if again is not None else UNKNOWN
     note = WAYS[sample.grain]
     if trial.near < 1.0:
         arrays, shapes = _compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
@@ -195,13 +196,12 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     best = explained(trial.guess, evidence)
     if best is None:
         return UNKNOWN
-    bases = Bases(trial.guess, best)
-    found: list[Explanation] = [(trial.guess, best, *bases.ends())]
-    for other, span, all_of_it in bases.refined():
-        how = explained(other, evidence) if chosen(other, "base") != chosen(trial.guess, "base") else None
-        if how is not None:
-            found.append((other, how, span, all_of_it))
+    found: list[Explanation] = [(trial.guess, best, *Bases(trial.guess, best).ends())]
+    found += _refined(trial.guess, best, evidence)
     found.sort(key=_merit, reverse=True)
+    if found[0][1].how.way and not best.how.way and found[0][1].how.equal < 1:  # a first base hid the way
+        found += _refined(*found[0][:2], evidence)
+        found.sort(key=_merit, reverse=True)
     if found[0][1].how.equal == 1:  # what explains the rows looked at is told apart by all
         found = [one for one in found if one[1].how.equal == 1][:MOST_WHOLE]
         found.sort(key=lambda one: one[1].over_all(evidence)[0] if len(found) > 1 else 0)
@@ -209,19 +209,41 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
     if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
-    recipe = make(guess, evidence.sample.grain).recipe or ""
-    wrong, count, residual = best.over_all(evidence)
+    best, (wrong, count, residual) = _by_later_rows(best, evidence)
     notes = (*guess.notes, best.how.words())
     name, equal = best.how.name, 1 - wrong / max(count, 1)
     if wrong:
         notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
     verified = None if wrong else Bases(guess, best).verified(evidence)
+    if verified and digits(short := shortest(*map(float, verified))) < digits(Decimal(chosen(guess, "base"))):
+        guess = with_number(guess, "base", short)  # any between gives the same values
+    recipe = make(guess, evidence.sample.grain).recipe or ""
     ends = verified or (ends if every or wrong else None)
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
     return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess, count=count)
+
+
+def _by_later_rows(found: Workings, evidence: Evidence) -> tuple[Workings, tuple[int, int, float]]:
+    """Return how values were computed, and what is wrong of all: narrow positions are as wide ones in early rows."""
+    best, told = found, found.over_all(evidence)
+    if told[0] and evidence.window is not None and found.how.positions == "float32" and not found.how.way:
+        for narrow in NARROW:
+            other = replace(found, how=replace(found.how, positions=narrow))
+            again = other.over_all(evidence)
+            if again[0] < told[0] * LATER:
+                best, told = other, again
+    return best, told
+
+
+def _refined(guess: Guess, best: Workings, evidence: Evidence) -> Iterator[Explanation]:
+    """Yield how a guess explains the values with other bases that they may come from."""
+    for other, span, all_of_it in Bases(guess, best).refined():
+        how = explained(other, evidence) if chosen(other, "base") != chosen(guess, "base") else None
+        if how is not None:
+            yield other, how, span, all_of_it
 
 
 def _merit(found: Explanation) -> tuple[float, float]:

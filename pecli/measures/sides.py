@@ -20,12 +20,13 @@ UNCHANGED = 1e-6  # change of a value that is no change
 
 @dataclass(frozen=True)
 class Sides:
-    """Sides of a grid that the columns follow, and rows before and after it."""
+    """Sides of a grid that the columns follow, and rows before and after it; `told`: by its first points alone."""
 
     lengths: tuple[int, ...]
     prefix: int = 0
     suffix: int = 0
     shares: float = 0.0
+    told: int = 0
 
     @property
     def edges(self) -> dict[str, str]:
@@ -46,6 +47,9 @@ def sides_of(values: Floats, blank: Floats) -> list[Sides]:
     for before, after in {(prefix, 0), (prefix, suffix), (max(0, prefix - 1), 0), (0, 0)}:
         body = values[before : len(values) - after]
         found += [Sides(g.lengths, before, after, g.shares) for g in _sides(body)]
+    for before in {prefix, max(0, prefix - 1), 0} if not found else ():  # later points may be spoiled
+        body, told = values[before:], (len(values) - before) // 2
+        found += [Sides(g.lengths, before, 0, g.shares, told) for g in _sides(body, told) if len(g.lengths) == 2]
     return sorted(found, key=lambda g: -g.shares)[:MOST]
 
 
@@ -54,21 +58,21 @@ def _blank_rows(values: Floats, blank: Floats) -> int:
     return int((~same).argmax()) if not same.all() else 0
 
 
-def _sides(body: Floats) -> Iterator[Sides]:
-    """Yield sides HxW and TxHxW with the share of columns that follow each axis alone."""
-    n = len(body)
+def _sides(body: Floats, told: int = 0) -> Iterator[Sides]:
+    """Yield sides HxW and TxHxW with the share of columns that follow each axis alone; by the points told, if any."""
+    n, body = len(body), body[: told or len(body)]
     varying = np.ptp(body, axis=0) > UNCHANGED
     if not varying.any() or n < 4:
         return
     columns = body[:, varying]
     scale = 1e-6 * np.abs(columns).max()
-    for width in (w for w in range(2, n) if n % w == 0):
-        rows = columns.reshape(n // width, width, -1)
+    for width in (w for w in range(2, n) if n % w == 0 and len(body) >= 2 * w):
+        rows = columns[: len(body) // width * width].reshape(-1, width, columns.shape[1])
         followed = _followed(rows, scale)
         share = min(followed, default=0.0)
         if share >= LEAST:
             yield Sides((n // width, width), shares=share)
-            yield from _frames(columns, n, width, followed[0])
+            yield from _frames(columns, n, width, followed[0]) if not told else ()
 
 
 def _followed(rows: Floats, scale: float) -> tuple[float, ...]:

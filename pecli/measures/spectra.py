@@ -35,6 +35,7 @@ SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the widt
 SHIFTED = 1.9  # digits that a shift counts for: a base that fits by chance is two digits shorter once in a hundred
 MISFIT = 2.0  # errors by which pairs may lie off the line that is nearest to all: another one may be within them
 UNCHOSEN = Decimal("1e-5")  # difference of a step from 1 that roundings leave and nobody chooses
+SELDOM = Decimal("0.01")  # difference that is more often that of narrow frequencies
 SHORT = 4  # digits of a number that somebody chose
 SAFETY = 4.0  # standard errors within which a measured frequency is believed
 
@@ -217,7 +218,7 @@ def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
     found = [(Fraction(plain), float(digits(plain)))]
     if digits(inverse) < digits(plain):
         found.insert(0, (1 / Fraction(inverse), digits(inverse) + 0.5))
-    return found
+    return [(Fraction(1), 0.0), *found] if abs(plain - 1) < SELDOM else found
 
 
 STEPS = (1, 2, 3, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000, 1024, 2000, 4096, 10000)

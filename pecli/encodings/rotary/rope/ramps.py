@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 TURN = 2 * math.pi
 SHOWN = 0.5  # relative error of a frequency that shows at all
 LARGEST_BASE = Decimal("1e30")
+UNUSUAL = 2.0  # digits that a length counts for on which nobody trains
 LEAST_SLOWING = Decimal("0.05")  # what a factor differs from 1 by: a smaller one is a rounding
 FACTORS = ("2", "4", "8", "16", "32", "40", "64", "128", "2.5")
 NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
@@ -70,6 +71,7 @@ class Slowing:
             if self.base != 10000:
                 keys["base"] = number_text(self.base)
             total = cost + digits(self.factor) + digits(self.base) + (0 if self.step == 1 else 2)
+            total += 0 if int(keys["original-max"]) in NICE else UNUSUAL
             yield Spectrum(keys, self.step, self.plain * ratio, total, float(self.factor))
 
 
