@@ -401,6 +401,18 @@ def test_the_first_half_of_a_grid_shows_what_the_rest_should_be(tmp_path, rows, 
     assert any(f"in every row from {later} to {len(table) - 1}" in note for note in found.notes)
 
 
+def test_rows_of_zeros_do_not_make_halves_equal(tmp_path):
+    """Told as interleaved with 30 % of the values: in the rows of zeros any columns are the same."""
+    w = unknown_tables.by_rotations(333, 80, 40, 8192, 1, 4)
+    made = {name: unknown_tables.bf16(v.astype(np.float32)) for name, v in in_pairs(w, np.arange(257.0), "").items()}
+    for part in made.values():
+        part[150:] = 0
+    found = identified(tmp_path, **made)
+    assert "dim=80," in found.recipe
+    assert "layout" not in found.recipe
+    assert any("8560 of 20560 values differ" in note or "in every row from 150" in note for note in found.notes)
+
+
 def test_doubles_that_repeat_are_counted(tmp_path):
     """What two ways to compute a double leave in some rows is looked for in all."""
     cos, sin = campaign_tables.exact(unknown_tables.powers(100, 127, 128), 2 + np.arange(1000.0))

@@ -148,10 +148,11 @@ def doublings(width: int) -> list[tuple[str, Any, Any]]:
 
 
 def twice(values: Floats, left: Any, right: Any) -> bool:
-    """Whether many rows hold the same in two sets of columns; others may be spoiled."""
+    """Whether many rows hold the same in two sets of columns; others may be spoiled, and rows of zeros tell nothing."""
     a, b = values[left], values[right]
     same: NDArray[np.bool_] = ((a == b) | (np.isnan(a) & np.isnan(b))).all(axis=1)
-    return bool(same.mean() > MANY)
+    told = (np.nan_to_num(a) != 0).any(axis=1) | (np.nan_to_num(b) != 0).any(axis=1)
+    return bool((same[told] if told.any() else same).mean() > MANY)
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
