@@ -426,7 +426,7 @@ def test_doubles_that_repeat_are_counted(tmp_path):
 def test_narrow_positions_show_in_later_rows_of_a_table_that_is_spoiled(tmp_path):
     w = unknown_tables.powers(500000, 48, 48) / 40
     made = in_pairs(w, np.arange(600.0), "bfloat16 positions")
-    for part in made.part():
+    for part in made.values():
         part[384:] = part[:216]
     found = identified(tmp_path, **made)
     assert "base=500000,scaling=linear,factor=40," in found.recipe
