@@ -305,8 +305,7 @@ def test_roundings_that_show_in_later_rows_are_named(tmp_path, how, pairs, rows,
 
 
 @pytest.mark.parametrize(
-    ("dtype", "rows", "base"),
-    [("float16", 2049, 1e6), ("float16", 2049, 10000), ("bfloat16", 4097, 1e6), ("bfloat16", 600, 10000)],
+    ("dtype", "rows", "base"), [("float16", 2049, 1e6), ("float16", 2049, 10000), ("bfloat16", 4097, 1e6)]
 )
 def test_units_of_a_frequency_that_later_rows_of_a_narrow_type_show_are_no_other_base(tmp_path, dtype, rows, base):
     """Exponentials in float32: told as shift=1 of 649381.9, or as base 10000.002, whose values were off by as much."""

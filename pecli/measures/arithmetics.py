@@ -24,7 +24,6 @@ NEIGHBOURS = {"float32": 14, "float16": 8, "bfloat16": 4}
 """Units by which a frequency may be off: exp instead of a power gives up to 9 in float32, an odd base some more."""
 UNITS = NEIGHBOURS["float32"] * 2.0**-24  # by so much, relative
 ENOUGH = 0.9  # share of values that must be equal to the bit
-MOSTLY = 0.95  # the same in a narrow type, of which units of a frequency move few
 BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
 SPREAD = 12.0  # roundings of an angle in float32
 CLOSE = 0.995  # share that must be equal or next to it, where the mathematical library's own cosine shows
@@ -183,10 +182,9 @@ def find_arithmetic(
             tried.append(_scored(way, shown))
             if tried[-1].equal == 1.0:
                 return tried[-1]
-    units_show = grain != "float64" and float(np.abs(positions).max()) * UNITS > RESOLUTION[grain] / 32
+    units_show = grain != "float64" and float(np.abs(positions).max()) * UNITS > RESOLUTION[grain] / 4
     if units_show and tried[0].bounded >= ENOUGH:  # early rows of narrower values hide a unit of a frequency
-        if grain == "float32" or max(way.equal for way in tried) >= MOSTLY:
-            tried.append(nearest(tried[1], shown))
+        tried.append(nearest(tried[1], shown))
     elif grain == "float32":  # frequencies that a library's powers gave, and narrower positions or angles
         tried.extend([nearest(way, shown) for way in tried if way.frequencies == "float32" and way.bounded >= BOUNDED])
     exact = tried[0]
