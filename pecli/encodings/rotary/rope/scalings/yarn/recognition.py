@@ -59,7 +59,7 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
     inside = np.flatnonzero((along > 2 * loose) & (along < 1 - 2 * loose))
     done = np.flatnonzero(along >= 1 - 2 * loose)
     zero = np.flatnonzero(along <= 2 * loose)
-    low = int(zero[zero < (inside[0] if len(inside) else m)].max()) if len(zero) else 0
+    low = int(zero[zero < (inside[0] if len(inside) else m)].max(initial=0)) if len(zero) else 0
     high = int(done[0]) if len(done) else m
     if len(done) == 0 and len(inside) >= 2:  # the ramp ends beyond the last pair
         rise = float(np.polyfit(inside, along[inside], 1)[0])
