@@ -62,14 +62,15 @@ def _compare_pair(
     name = left.name if left.name == right.name else f"{left.name} and {right.name}"
     if left.plain_shape != right.plain_shape:
         found.remark("shape", f"{name}: shape {_shape(left.shape)} against {_shape(right.shape)}")
-    alike = left.dtype.startswith("complex") == right.dtype.startswith("complex")
-    parts = strips(left, right) if alike else None
     if left.dtype != right.dtype:
-        how = "compared as numbers" if parts is not None else "not compared"
-        found.remark("dtype", f"{name}: type {left.dtype} against {right.dtype}, {how}", complete=alike)
+        both = f"type {left.dtype} against {right.dtype}, compared as numbers"
+        found.remark("dtype", f"{name}: {both}", complete=True)
+    if left.dtype.startswith("complex") != right.dtype.startswith("complex"):
+        found.complete = False
+        return None
+    parts = strips(left, right)
     if parts is None:
-        if alike:
-            found.remark("shape", f"{name}: these shapes have nothing in common to compare")
+        found.remark("shape", f"{name}: these shapes have nothing in common to compare")
         return None
     return compare_lanes(left, right, list(parts), tolerance, progress)
 

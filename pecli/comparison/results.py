@@ -168,7 +168,7 @@ class Comparison:
         compared, beyond, unequal = self.total.compared, self.total.beyond, self.total.unequal
         if self.equal:
             if not unequal:
-                return f"same: {compared:,} {'value is' if compared == 1 else 'values are'} equal to the bit"
+                return f"same: {compared:,} values are equal to the bit"
             return f"same within the tolerance ({self.tolerance}): {unequal:,} of {compared:,} values are not equal"
         if not compared:
             return "different: they have nothing in common to compare"
