@@ -242,6 +242,14 @@ def test_a_folder_of_many_other_files_is_not_looked_through(tmp_path, monkeypatc
     assert "more than 30 other files: name a folder of tables" in capfd.readouterr().err
 
 
+def test_where_no_product_is_in_doubt_none_is_settled():
+    import pecli
+
+    x = pecli.table("alibi:heads=2,len=4")["bias"]
+    scaled = pecli.apply("query-scale:length=16,beta=1", x)["array"]
+    assert (scaled == x).all()  # factors of 1: exit 70 at the command line
+
+
 @pytest.mark.parametrize("recipe", ["sinusoidal:dim=65536", "transformer-xl:dim=65536", "alibi:heads=65536"])
 def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe, capfd):
     assert run(["inspect", recipe, "--json"]) == 0

@@ -152,7 +152,7 @@ class ValueRows(StoredRows):
     def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
         """Return some values; see `Reals`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
-        first, last = int(rows.min()), int(rows.max()) + 1
+        first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
         for segment in self.part.segments(first, last):
             own = np.arange(first, last)[segment.rows]
             which = np.flatnonzero(np.isin(own, rows))

@@ -86,11 +86,21 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         return turned
     first, table = min(firsts, default=0), expected_table(expected)
     said = _explained(case_of(mine, expected, first), table, found)
-    if table is None and (said is None or said.left) and not all(map(few_rows, found.arrays)):
+    findings = partial(_findings, said, mine, found)
+    few = all(map(few_rows, found.arrays))  # then which they are says more, unless the whole is known for what it is
+    if (
+        table is None
+        and (said is None or said.left)
+        and not (few and all(one.kind != "identity" for one in findings(table)))
+    ):
         table = identified(expected)
         again = None if table is None else _explained(case_of(mine, table, first), table, found)
         if table is not None and again is not None and (said is None or again.left < said.left):
             return [*again.findings, Finding("expected", f"the expected values are those of {table.recipe}")]
+    return findings(table)
+
+
+def _findings(said: Explained | None, mine: Tabular, found: Comparison, table: Table | None) -> list[Finding]:
     return otherwise(mine, table, found) if said is None else said.findings
 
 
