@@ -21,6 +21,7 @@ from pecli.numbers.decimals import geometric
 NEAR = 8  # distances that tell widths and bases apart
 WIDEST = 1026  # of a head, and more
 MOST_BASES = 8
+TOGETHER = 1 << 14  # values worked on at once
 
 
 @encoding(
@@ -81,17 +82,23 @@ def _cosine_sums(wheel: Wheel, distances: Points) -> Doubled:
     """
     import numpy as np
 
-    from pecli.numbers.doubled import Doubled, add, multiply
+    from pecli.numbers.doubled import Doubled, add, concatenate, multiply
 
     sizes, places = np.unique(np.abs(distances.multiples), return_inverse=True)
     high, row = np.unique(sizes // 64 * 64, return_inverse=True)
     low, column = np.unique(sizes % 64, return_inverse=True)
     (c1, s1), (c2, s2) = wheel.doubled_rows(high), wheel.doubled_rows(low)
-    total = Doubled(np.zeros(len(sizes)), np.zeros(len(sizes)))
-
-    for k in range(wheel.count):
-        sine = add(multiply(s1[row, k], c2[column, k]), multiply(c1[row, k], s2[column, k]))
-        total = add(total, multiply(sine, sine).scaled(-2.0))
+    total = Doubled(np.empty(len(sizes)), np.empty(len(sizes)))
+    for start in range(0, len(sizes), step := max(1, TOGETHER // wheel.count)):
+        some = slice(start, start + step)
+        r, c = row[some], column[some]
+        sine = add(multiply(s1[r], c2[c]), multiply(c1[r], s2[c]))
+        squares = multiply(sine, sine)
+        while (many := squares.hi.shape[1]) > 1:  # by halves: the sums of all frequencies at once
+            half = many // 2
+            sums = add(squares[:, :half], squares[:, half : 2 * half])
+            squares = concatenate([sums.T, squares[:, 2 * half :].T]).T if many % 2 else sums
+        total.hi[some], total.lo[some] = -2.0 * squares.hi[:, 0], -2.0 * squares.lo[:, 0]
     return total[places]
 
 
