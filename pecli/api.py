@@ -233,13 +233,13 @@ def apply(
     """
     from pecli.application.apply import apply as applied
     from pecli.application.tensors import tensor_of
-    from pecli.application.wishes import Wish
+    from pecli.application.wishes import Wish, parse_scale
     from pecli.tables.foreign import positions_of_values, table_of
     from pecli.tables.request import known_arithmetic
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
     tensors = [tensor_of(given, name, axes) for name in given]
-    scale = parse_number("input-scale", str(input_scale)) if input_scale not in (None, "sqrt") else input_scale
+    scale = parse_scale(input_scale)
     first = None if start is None else str(start)
     placed, kind = positions_of_values(positions), None if dtype is None else known_dtype(dtype)
     steps = known_arithmetic(arithmetic)

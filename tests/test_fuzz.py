@@ -242,6 +242,14 @@ def test_a_folder_of_many_other_files_is_not_looked_through(tmp_path, monkeypatc
     assert "more than 30 other files: name a folder of tables" in capfd.readouterr().err
 
 
+def test_an_input_scale_of_no_model_is_refused():
+    import pecli
+    from pecli.errors import BadParameter
+
+    with pytest.raises(BadParameter, match="input-scale=1e400 must be 0, or 1e-30 to 1e30 in size"):
+        pecli.apply("sinusoidal:dim=8", np.ones((6, 8), np.float32), input_scale="1e400")
+
+
 def test_where_no_product_is_in_doubt_none_is_settled():
     import pecli
 
@@ -372,6 +380,7 @@ def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
         ["apply", "rope:dim=4", "--vector", "1,2,3,4", "--steps", "--start", "x"],
         ["apply", "alibi:heads=2", "--random", "1x2x4x8", "--scores", "--axes", "bhqk", "--format", "npz"],
         ["extrapolate", "fire:heads=65536,threshold=16", "--train-len", "8", "--test-len", "17"],
+        ["inspect", "alibi:heads=2,len=4", "--properties", "--form", "slopes"],  # no rows far out
         ["compare", "complex:dim=16,len=16", "nerf:bands=4,grid=64", "--values"],  # a complex value is two columns
     ],
 )

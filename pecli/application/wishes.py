@@ -14,10 +14,11 @@ from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_integer, parse_position
+from pecli.numbers.text import parse_integer, parse_number, parse_position
 from pecli.sources.sources import NamedSource
 
 WAYS = ("forward", "inverse", "gradient")
+LEAST_SCALE = Decimal("1e-30")
 
 
 @dataclass(frozen=True)
@@ -196,3 +197,19 @@ def the_one(tensors: Sequence[Tensor], what: str) -> Tensor:
     if len(tensors) != 1:
         raise BadParameter("input", ", ".join(t.name for t in tensors), f"must be one tensor: {what}")
     return tensors[0]
+
+
+def parse_scale(given: object) -> Decimal | str | None:
+    """Return what inputs are multiplied by: a number, "sqrt", or None.
+
+    Raises
+    ------
+    BadParameter
+        If it is no number, or of a size that no model has.
+    """
+    if given is None or given == "sqrt":
+        return given and str(given)
+    scale = parse_number("input-scale", str(given))
+    if scale and not LEAST_SCALE <= abs(scale) <= 1 / LEAST_SCALE:
+        raise BadParameter("input-scale", str(given), "must be 0, or 1e-30 to 1e30 in size")
+    return scale

@@ -100,7 +100,8 @@ def _far(table: Tabular | None) -> Floats | None:
         return None
     try:
         rows = Table.make(table.source, start=FAR, length=64, dtype="float64")
-        return np.concatenate([rows.read(a.name).reshape(-1).view(np.float64) for a in rows.arrays if a.rows == 64])
+        found = [rows.read(a.name).reshape(-1).view(np.float64) for a in rows.arrays if a.rows == 64]
+        return np.concatenate(found) if found else None
     except PecliError:
         return None
 

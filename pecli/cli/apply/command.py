@@ -185,15 +185,11 @@ def _vector(text: str) -> list[float]:
 
 
 def _wish(options: ApplyOptions) -> Any:
-    from pecli.application.wishes import Wish
+    from pecli.application.wishes import Wish, parse_scale
 
     if options.inverse and options.gradient:
         raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
-    scale: Any = options.input_scale
-    if scale is not None and scale != "sqrt":
-        from pecli.numbers.text import parse_number
-
-        scale = parse_number("input-scale", scale)
+    scale = parse_scale(options.input_scale)
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
     if options.mask not in (None, "causal"):
         raise BadParameter("mask", options.mask, "must be causal")
