@@ -381,6 +381,9 @@ def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
         ["apply", "alibi:heads=2", "--random", "1x2x4x8", "--scores", "--axes", "bhqk", "--format", "npz"],
         ["extrapolate", "fire:heads=65536,threshold=16", "--train-len", "8", "--test-len", "17"],
         ["inspect", "alibi:heads=2,len=4", "--properties", "--form", "slopes"],  # no rows far out
+        ["inspect", "rope:dim=4,scaling=linear,factor=1e-390"],  # a frequency that no float holds
+        ["inspect", "sinusoidal:dim=4,max-timescale=1e-390"],
+        ["inspect", "rope:dim=4,frequencies=-1e390"],
         ["compare", "complex:dim=16,len=16", "nerf:bands=4,grid=64", "--values"],  # a complex value is two columns
     ],
 )

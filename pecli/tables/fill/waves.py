@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pecli.tables.fill.lookup import Lookup
 
 
+LARGEST = 10**30  # of frequencies, as of bases
+
+
 class WaveFiller(Filler[Waves]):
     """``pe``, or cos and sin in a layout, filled by the engine; with them what the plan has beside."""
 
@@ -53,6 +56,13 @@ class WaveFiller(Filler[Waves]):
         axes = ("position", "pair") if self.places.rotary and twice == 1 else CHANNELS
         beside = [Array(b.name, (self.part.count, twice * b.width), self.dtype, axes) for b in self.plan.beside]
         return *self.main, *beside, *self._fixed_arrays(self.plan.fixed)
+
+    def check(self) -> None:
+        """Raise also where a frequency is larger than any that is computed."""
+        super().check()
+        if any(not -LARGEST <= w <= LARGEST for band in self.plan.bands for w in band.frequencies):
+            rule = f"has frequencies beyond {LARGEST:.0e}, the largest that are computed: give less extreme parameters"
+            raise BadParameter("recipe", self.recipe.short, rule)
 
     def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
         """Write rows; see :meth:`Filler.fill`."""
