@@ -383,6 +383,7 @@ def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
         ["inspect", "alibi:heads=2,len=4", "--properties", "--form", "slopes"],  # no rows far out
         ["inspect", "rope:dim=4,scaling=linear,factor=1e-390"],  # a frequency that no float holds
         ["inspect", "sinusoidal:dim=4,max-timescale=1e-390"],
+        ["inspect", "transformer-xl:heads=2,head-dim=4,dim=64,len=1", "--steps"],  # no key before the query
         ["inspect", "rope:dim=4,frequencies=-1e390"],
         ["compare", "complex:dim=16,len=16", "nerf:bands=4,grid=64", "--values"],  # a complex value is two columns
     ],

@@ -24,8 +24,9 @@ def steps(exercise: Exercise) -> list[Step]:
     assert plan.waves is not None
     arrays = exercise.whole()
     vector, index = arrays["vector"], arrays["index"]
-    row = int(index[1, 0])
-    distance = -1 if exercise.recipe.values["backward"] else 1
+    query = min(1, len(index) - 1)
+    row = int(index[query, 0])
+    distance = -query if exercise.recipe.values["backward"] else query
     pairs = pairs_of(plan.waves, 4)
     base, dim = (exercise.recipe.keys()[name] for name in ("base", "dim"))
     met: list[Item] = [matrix_table(exercise.places(len(index)), index)]
@@ -45,10 +46,10 @@ def steps(exercise: Exercise) -> list[Step]:
         ),
         Step("the row of each query and key", met),
     ]
-    return [*found, *_scores(arrays, row)] if "u" in arrays else found
+    return [*found, *_scores(arrays, row, query)] if "u" in arrays else found
 
 
-def _scores(arrays: Mapping[str, NDArray[Any]], row: int) -> list[Step]:
+def _scores(arrays: Mapping[str, NDArray[Any]], row: int, query: int) -> list[Step]:
     """Return u and v, and the four terms of a score in head 0."""
     u, v = (arrays[name][0].tolist() for name in "uv")
     r = arrays["vector"][row].tolist()[: len(u)]
@@ -66,7 +67,7 @@ def _scores(arrays: Mapping[str, NDArray[Any]], row: int) -> list[Step]:
             ],
         ),
         Step(
-            "four terms make the score of the query at 1 and the key at 0 in head 0",
+            f"four terms make the score of the query at {query} and the key at 0 in head 0",
             [
                 f"q = {joined(q)}, k = {joined(k)}",
                 f"r = {joined(r)}, the first numbers of row {row}: a model projects the row",
