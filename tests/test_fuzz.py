@@ -242,6 +242,14 @@ def test_a_folder_of_many_other_files_is_not_looked_through(tmp_path, monkeypatc
     assert "more than 30 other files: name a folder of tables" in capfd.readouterr().err
 
 
+def test_bits_of_a_step_that_no_position_takes_are_no_numbers():
+    import pecli
+
+    values = np.zeros((2, 65536), np.float32)
+    values[1, 0] = 1  # most significant first, it is 2^65535: too long a number to be written
+    assert pecli.identify(values).confidence in ("unknown", "likely", "sure")
+
+
 def test_an_input_scale_of_no_model_is_refused():
     import pecli
     from pecli.errors import BadParameter

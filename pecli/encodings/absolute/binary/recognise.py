@@ -31,7 +31,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             decoded = [int(n) if code == "binary" else _from_gray(int(n)) for n in numbers]
             ((step, often),) = Counter(b - a for a, b in pairwise(decoded)).most_common(1)
             ((start, same),) = Counter(n - step * k for k, n in enumerate(decoded)).most_common(1)
-            if step == 0 or min(often, same) < RIGHT * (len(decoded) - 1) or not 0 <= start < LIMIT:
+            if min(often, same) < RIGHT * (len(decoded) - 1) or not (0 < abs(step) < LIMIT and 0 <= start < LIMIT):
                 continue
             keys = {"dim": str(width), "msb": str(msb).lower(), "code": code, "signed": str(low < 0).lower()}
             table = {"start": str(start), "step": str(step), **evidence.length}
