@@ -13,7 +13,7 @@ from pecli import Table, write_table
 from .sentences import said, sentences
 from .test_inspect_checkpoint import frequencies, safetensors
 from .test_sentences_measured import printed
-from .unknown_tables import bf16, torch_frequencies
+from .unknown_tables import bf16, by_rotations, torch_frequencies
 
 SINES = "sinusoidal:dim=8,len=24"
 LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "rope_theta": 10000.0}
@@ -98,6 +98,7 @@ def tables():
         "next": next_to(rng, 0.01, "float32"), "often next": next_to(rng, 0.4, "float32"),
         "doubles": next_to(rng, 0.4, "float64"), "double": {"cos": np.cos(angle), "sin": np.sin(angle)},
         "after": {k: bf16(bf16(p) * np.float32(1.1386294)) for k, p in framework().items()},
+        "loose": {"inv_freq": bf16(by_rotations(1771, 64, 32, 32768, 1, 4).astype("f4"))},
         "normal": normal[:1600].reshape(200, 8), "uniform": rng.uniform(-0.1, 0.1, (200, 8)),
         "padded": put(normal[:1600].reshape(200, 8), 0, 0),
         "truncated": normal[np.abs(normal) < 0.04][:32000].reshape(-1, 8),
@@ -308,7 +309,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
         ("extended smooth", "extended cubic"),
     "{}, linear between neighbours, clamped at the ends": ("extended linear", "extended small"),
     "row {} is all zeros, as padding is": ("padded", "normal"),
-    "row {} is row {} again, {} rows are there twice or more": ("expect odd", "expect"),
+    "row {} is row {} again, {} in all repeat an earlier row": ("expect odd", "expect"),
     "rows and columns are exchanged": ("turned", "right"),
     "rows {} and {} are {} apart, two rows at random {}": ("expect", "expect bias"),
     "shift acts as": ("facts of many", "cost"),
@@ -343,7 +344,9 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} rounded to {}": ("float32", "double"),
     "{} stands where keys are hidden, and the recipe has minus infinity": ("masked", "right"),
     "{} trained values": ("for long-context", "for research"),
-    "{} values are NaN or infinite, the first in row {}": ("expect odd", "expect"),
+    "{} {} NaN or infinite, the first in row {}": ("expect odd", "expect"),
+    "together they have {}": ("loose", "right"),
+    "{} from {} to {}": ("loose", "expect"),
     "{} values differ along their diagonal, the first of head {}, query {}": ("expect uneven", "expect bias"),
     "{} would make another table{}, or none: pecli compare {} --stacks": ("folder yarn", "folder llama"),
     "{}, on cos and sin": ("short yarn", "short llama"),

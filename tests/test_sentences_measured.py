@@ -22,6 +22,7 @@ PROPERTIES = {
     "yarn": "rope:dim=64,len=40,scaling=yarn,factor=4,original-max=4096", "noise": "noise.npy", "few": "few.npy",
     "none": "none:dim=4,len=10", "binary": "binary:dim=6,len=40", "gray": "binary:dim=6,len=40,code=gray",
     "alibi": "alibi:heads=4,len=20", "masked": "alibi:heads=4,len=20,mask=causal",
+    "odd": "odd.npy",
 }  # fmt: skip
 IDENTIFY = ("good.npz", "noise.npy", "half.npy", "narrow.npz", "two.npz", "spoiled.npz", "buckets.npy")
 PLAIN = ("good.npz", "many.npz", "alibi:heads=4,len=20", "alibi:heads=40,len=20")
@@ -31,6 +32,7 @@ INSPECTED = {
     **{f"identify {name}": ("inspect", name, "--identify") for name in IDENTIFY},
     **{f"verify {name}": ("inspect", name, "--verify") for name in VERIFY},
     **{f"plain {name}": ("inspect", name) for name in PLAIN},
+    "listed": ("inspect", "sinusoidal:dim=16", "--positions", "0,5,3"),
 }
 REACHED = {
     "rope": ("rope:dim=16", 64, 256), "every scaling": ("rope:dim=64", 2048, 8192, "--scaling", "all"),
@@ -61,6 +63,7 @@ def files():
     write_table(table, "good.npz")
     with np.load("good.npz") as good:
         pe, recipe = good["pe"], good["recipe"]
+    np.save("odd.npy", np.where(np.arange(64)[:, None] == 30, np.nan, pe))
     np.save("trained.npy", rng.standard_normal((64, 8)).astype("f4"))
     np.save("half.npy", pe.astype("f2").astype("f4"))
     np.savez("two.npz", pe=pe, other=rng.standard_normal((5, 7)))
@@ -114,6 +117,8 @@ def a_probe():
 
 INSPECT = {  # a sentence, where it is printed and true, where it must not be
     ", largest difference {}": ("identify good.npz", "identify noise.npy"),
+    ", with 0 in the place of what is NaN or infinite, {} times": ("odd", "rows"),
+    "a list, the first {}, the last {}": ("listed", "plain good.npz"),
     ".. of {} heads": ("plain alibi:heads=40,len=20", "plain alibi:heads=4,len=20"),
     "and {} more": ("plain many.npz", "plain good.npz"),
     "; {} are infinite (masked)": ("masked", "alibi"),

@@ -70,7 +70,7 @@ def best_vector(found: Sequence[Identification]) -> Identification:
     notes = (
         *best.guess.notes,
         f"the values leave room for {len(others)} other choices, such as {others[0]}",
-        f"together they have {', '.join(spans)}",
+        *([f"together they have {', '.join(spans)}"] if ranges else []),
     )
     return replace(best, confidence="likely", notes=notes, ranges=ranges)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pecli.tables.fill.lookup import Lookup
 
 
-LARGEST = 10**30  # of frequencies, as of bases
+LARGEST = 10**300  # of frequencies, near which a float64 ends
 
 
 class WaveFiller(Filler[Waves]):
