@@ -250,6 +250,15 @@ def test_bits_of_a_step_that_no_position_takes_are_no_numbers():
     assert pecli.identify(values).confidence in ("unknown", "likely", "sure")
 
 
+def test_every_two_of_many_pairs_are_not_multiplied():
+    """The products of 32,768 pairs with each other took 23 GB."""
+    tracemalloc.start()
+    assert run(["inspect", "rope:dim=16384,len=17", "--properties"]) == 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 128 << 20
+
+
 def test_an_input_scale_of_no_model_is_refused():
     import pecli
     from pecli.errors import BadParameter

@@ -22,7 +22,7 @@ PROPERTIES = {
     "yarn": "rope:dim=64,len=40,scaling=yarn,factor=4,original-max=4096", "noise": "noise.npy", "few": "few.npy",
     "none": "none:dim=4,len=10", "binary": "binary:dim=6,len=40", "gray": "binary:dim=6,len=40,code=gray",
     "alibi": "alibi:heads=4,len=20", "masked": "alibi:heads=4,len=20,mask=causal",
-    "odd": "odd.npy",
+    "odd": "odd.npy", "wide": "rope:dim=4096,len=17",
 }  # fmt: skip
 IDENTIFY = ("good.npz", "noise.npy", "half.npy", "narrow.npz", "two.npz", "spoiled.npz", "buckets.npy")
 PLAIN = ("good.npz", "many.npz", "alibi:heads=4,len=20", "alibi:heads=40,len=20")
@@ -117,6 +117,7 @@ def a_probe():
 
 INSPECT = {  # a sentence, where it is printed and true, where it must not be
     ", largest difference {}": ("identify good.npz", "identify noise.npy"),
+    "of {} of the {}": ("wide", "rope"),
     ", with 0 in the place of what is NaN or infinite, {} times": ("odd", "rows"),
     "a list, the first {}, the last {}": ("listed", "plain good.npz"),
     ".. of {} heads": ("plain alibi:heads=40,len=20", "plain alibi:heads=4,len=20"),
@@ -136,7 +137,7 @@ INSPECT = {  # a sentence, where it is printed and true, where it must not be
     "neighbours differ in {} to {} bits, {} in the mean": ("binary", "gray"),
     "not measured: fitting M_k takes more than {} rows, and there are {}": ("few", "noise"),
     "not measured: {} rows are too few to fit M_k": ("short", "rope"),
-    "over {} rows the mean product of two pairs' oscillations is {} (0: orthogonal); {} of them, the slow ones among "
+    "over {} rows the mean product of two pairs' oscillations{} is {} (0: orthogonal); {} of them, the slow ones among "
     "each other, exceed {}": ("rope", "noise"),
     "score depends on m - n alone": ("rope", "noise"),
     "scores of one rotated query and key at the same m - n differ by {} of their size at most": ("rope", "noise"),

@@ -14,6 +14,7 @@ PLACES = 64  # of query and key positions whose scores are compared
 DISTANCES = (0, 1, 3, 10, 50)
 SEED = 7
 ALIKE = 0.5  # mean product of two oscillations, above which they are not called independent
+MOST_PAIRS = 1024  # of which every two are multiplied
 
 
 def turning_properties(reading: Reading) -> Iterator[Property]:
@@ -47,14 +48,16 @@ def score_spread(reading: Reading) -> float:
 
 def _orthogonal(reading: Reading) -> Property:
     """Return how far the pairs' oscillations are from orthogonal over the rows."""
-    turning = reading.turning
+    turning, every = reading.turning, reading.turning.shape[1]
+    turning = turning[:, np.linspace(0, every - 1, min(every, MOST_PAIRS)).astype(int)]
     gram = np.abs(turning.conj().T @ turning) / len(turning)
     gram[np.diag_indices_from(gram)] = 0.0
     pairs = max(1, gram.size - len(gram))
     alike = float((gram > ALIKE).sum() / pairs)
     mean = float(gram.sum() / pairs)
+    some = f" of {len(gram):,} of the {every:,}" if len(gram) < every else ""
     text = (
-        f"over {len(turning)} rows the mean product of two pairs' oscillations is {mean:.3f} "
+        f"over {len(turning)} rows the mean product of two pairs' oscillations{some} is {mean:.3f} "
         f"(0: orthogonal); {alike:.1%} of them, the slow ones among each other, exceed {ALIKE}"
     )
     figures = {"mean": mean, "largest": float(gram.max(initial=0)), "alike": alike}
