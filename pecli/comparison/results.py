@@ -88,6 +88,11 @@ class ArrayComparison:
     other_name: str
     lead: int = 1
 
+    @property
+    def parts(self) -> int:
+        """Numbers of a value: a complex one is real and imaginary part."""
+        return 2 if self.dtype.startswith("complex") else 1
+
     def place(self, row: int) -> tuple[int, ...]:
         """Return the index of a row along the axes that number rows."""
         index: list[int] = []

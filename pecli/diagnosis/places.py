@@ -19,8 +19,7 @@ def places(arrays: list[ArrayComparison]) -> list[Finding]:
 
 def _rows(array: ArrayComparison) -> int:
     """Return how many rows were compared."""
-    parts = 2 if array.dtype.startswith("complex") else 1
-    return max(1, array.figures.compared // max(1, len(array.columns) // parts))
+    return max(1, array.figures.compared // max(1, len(array.columns) // array.parts))
 
 
 def few_rows(array: ArrayComparison) -> bool:
@@ -34,9 +33,8 @@ def _where(array: ArrayComparison) -> str | None:
     first, last = figures.first, figures.last
     if first is None or last is None or figures.unequal != figures.beyond:
         return None
-    parts = 2 if array.dtype.startswith("complex") else 1
-    columns = sorted({k // parts for k, off in enumerate(array.columns) if off})
-    wide = len(array.columns) // parts
+    columns = sorted({k // array.parts for k, off in enumerate(array.columns) if off})
+    wide = len(array.columns) // array.parts
     if figures.unequal == 1:
         return f"one value differs, at {at(first)}: {first.left:.9g} where {first.right:.9g} was expected"
     rows = figures.unequal_rows

@@ -11,9 +11,7 @@ from pathlib import Path
 from pecli.errors import BadFile
 from pecli.numbers.urls import is_url
 
-OTHERS = (
-    20_000  # names that are no table's, after which a folder is not looked through further: it is a home, or a disk
-)
+OTHERS = 20_000  # names that are no table's, after which a folder is taken for a home, or a disk
 
 
 def files_of(text: str) -> list[str]:

@@ -56,8 +56,7 @@ def details(found: ArrayComparison) -> list[str]:
     if figures.unequal and figures.cosine_mean is not None:
         lines.append(f"cosine of rows: smallest {_cosine(figures.cosine_min)}, mean {_cosine(figures.cosine_mean)}")
     if figures.unequal and len(found.columns) > 1:
-        parts = 2 if found.dtype.startswith("complex") else 1
-        columns = [max(found.columns[at : at + parts]) for at in range(0, len(found.columns), parts)]
+        columns = [max(found.columns[at : at + found.parts]) for at in range(0, len(found.columns), found.parts)]
         order = sorted(range(len(columns)), key=lambda c: -columns[c])[:WORST]
         lines.append("worst columns: " + ", ".join(f"{c} ({figure(columns[c], 3)})" for c in order))
     if figures.unequal and len(found.profile) > 1:
