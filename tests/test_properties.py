@@ -189,3 +189,56 @@ def test_one_nan_of_a_bias_is_off_its_diagonal_wherever_it_stands(saved):
         found = measured(saved(bias, "bias.npy"))["depends on key - query alone"]
         assert found["holds"] is False
         assert found["difference"] == math.inf
+
+
+def test_one_wrong_row_of_many_shows_in_the_scores(saved):
+    p, w = np.arange(500.0)[:, None], 10000.0 ** (-np.arange(8) / 8)
+    table = np.stack([np.cos(p * w), np.sin(p * w)])
+    for row in (18, 333, 497):
+        wrong = table.copy()
+        wrong[:, row] = table[:, row - 1]
+        assert measured(saved(wrong, f"{row}.npy"))["score depends on m - n alone"]["spread"] > 0.02
+
+
+def test_the_nearest_rows_are_found_far_from_zero_and_among_huge_ones(saved):
+    values = np.random.default_rng(1).standard_normal((40, 6))
+    for scale, offset in ((1e-3, 1e7), (1e200, 0), (1e-310, 0)):
+        found = measured(saved(values * scale + offset, f"{scale}.npy"))
+        kept = values if not offset else values * scale + offset
+        distances = np.linalg.norm(kept[:, None] - kept[None], axis=2) + np.diag(np.full(40, np.inf))
+        assert found["unique rows"]["rows"] == sorted(divmod(int(distances.argmin()), 40))
+        assert found["smooth"]["smallest"] >= found["unique rows"]["nearest"] > 0
+
+
+def test_heads_that_are_alike_have_no_values_of_their_own(saved):
+    bias = np.zeros((3, 20, 20))
+    bias[1] = np.nan
+    bias[0, 3, 4] = -0.0
+    found = measured(saved(bias))["heads differ"]
+    assert (found["holds"], found["text"]) == (False, "1 of 3 heads have values of their own")
+
+
+def test_all_and_none_in_percent_are_all_and_none(saved):
+    bias = np.zeros((2, 400, 400))
+    bias[1, 200, 100] = 1
+    found = measured(saved(bias))
+    assert found["depends on key - query alone"]["text"].endswith("differ by 1 at most, 99.999 % are equal")
+    assert found["symmetric"]["text"].startswith("99.999 % of the values")
+
+
+def test_values_beyond_a_first_half_of_zeros_grow(saved):
+    found = measured(saved(np.where(np.arange(40)[:, None] < 20, 0.0, np.ones((40, 3)))))["bounded"]
+    assert (found["holds"], found["growth"]) == (False, np.inf)
+    distance = np.abs(np.subtract.outer(range(20), range(20)))
+    found = measured(saved(np.where(distance > 12, -5.0, 0.0)[None], "y.npy"))["bounded"]
+    assert (found["holds"], found["growth"]) == (False, np.inf)
+
+
+def test_only_what_has_two_values_has_bits(saved):
+    assert "neighbours differ in one bit" not in measured(saved(np.array([[-1.0, 0], [0, 1], [1, 1]])))
+
+
+def test_the_fast_pairs_that_are_alike_are_not_called_slow(saved):
+    angle = np.outer(np.arange(100.0), [1, 1, 0.3])
+    found = measured(saved(np.stack([np.cos(angle), np.sin(angle)])))["orthogonal frequencies"]
+    assert "1 of 3 exceed 0.5, all of pairs that turn 15.8 times or less" in found["text"]

@@ -129,6 +129,7 @@ COMMANDS = {
     "cost": "compare rope:dim=64 learned:dim=64,max-len=128 --cost --dim 64 --heads 1 --layers 2",
     "steps": "inspect rope:dim=8 --steps",
     "matrix": "inspect rope:dim=8,len=20 --shift-matrix 1",
+    "matrix of many": "inspect sinusoidal:dim=8,len=3000 --shift-matrix 1",
     "matrix of few": "inspect small.npy --shift-matrix 1",
     "similarity": "inspect good.npz --similarity cosine",
     **{f"extend {how}": f"extrapolate trained.npy --test-len 40 --extend {how} -o {how}.h5" for how in WAYS},
@@ -223,9 +224,12 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "Keys 1981; interpolate of PyTorch, mode bicubic": ("extended cubic", "extended linear"),
     "Keys without effect": ("config warned", "config yarn"),
     "Layers: {}; largest relative difference of a frequency, largest of a value": ("stacks llama", "folder llama"),
-    "M PE(p) misses PE(p + 1) by {} of the largest value at most, at row {}": ("expect", "expect bias"),
+    "M takes row p to row p + 1 but for {} of the largest value at most, at row {}": ("expect", "expect bias"),
     "No table of positions is stored.": ("folder llama", "folder right"),
-    "PE(p + {}) = M PE(p) of {}, within {}": ("matrix", "steps"),
+    "M takes row p of {} to row p + {} but for {} of": ("matrix", "steps"),
+    "the largest value, measured on {}": ("matrix", "expect"),
+    "the first {} of {} rows": ("matrix of many", "matrix"),
+    "all {} rows": ("matrix", "matrix of many"),
     "Su Jianlin 2020, kexue.fm/archives/7947": ("extended hierarchical", "extended linear"),
     "Work is that of a sequence of all positions in all layers; projections by trained weights are not counted.":
         ("cost", "facts of sines"),
@@ -367,6 +371,7 @@ SOURCES = (
     "cli/compare/cost_view.py", "cli/compare/ranking_view.py", "inspection/stacks.py", "inspection/facts.py",
     "inspection/measured.py", "inspection/rows.py", "inspection/purposes.py", "extrapolation/ranking.py",
     "extrapolation/resize.py", "extrapolation/extension.py", "inspection/verification.py", "inspection/expectations.py",
+    "inspection/matrices.py", "cli/inspect/measuring.py",
 )  # fmt: skip
 
 

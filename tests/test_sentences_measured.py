@@ -22,7 +22,8 @@ PROPERTIES = {
     "yarn": "rope:dim=64,len=40,scaling=yarn,factor=4,original-max=4096", "noise": "noise.npy", "few": "few.npy",
     "none": "none:dim=4,len=10", "binary": "binary:dim=6,len=40", "gray": "binary:dim=6,len=40,code=gray",
     "alibi": "alibi:heads=4,len=20", "masked": "alibi:heads=4,len=20,mask=causal",
-    "odd": "odd.npy", "wide": "rope:dim=4096,len=17",
+    "odd": "odd.npy", "wide": "rope:dim=4096,len=17", "fast": "rope:dim=4,base=3,len=200",
+    "one pair": "rope:dim=2,len=9", "zeros": "zeros.npy", "far": "far.npz",
 }  # fmt: skip
 IDENTIFY = ("good.npz", "noise.npy", "half.npy", "narrow.npz", "two.npz", "spoiled.npz", "buckets.npy")
 PLAIN = ("good.npz", "many.npz", "alibi:heads=4,len=20", "alibi:heads=40,len=20")
@@ -58,6 +59,8 @@ def files():
     """Write the files that the commands read."""
     rng = np.random.default_rng(2)
     np.save("noise.npy", rng.standard_normal((60, 8)).astype("f4"))
+    np.save("zeros.npy", np.where(np.arange(40)[:, None] < 20, 0, rng.standard_normal((40, 8))))
+    np.savez("far.npz", bias=np.where(abs(np.subtract.outer(range(20), range(20))) > 12, -5, 0).astype("f4")[None])
     np.save("few.npy", rng.standard_normal((12, 8)).astype("f4"))
     table = Table.parse("sinusoidal:dim=16,len=64")
     write_table(table, "good.npz")
@@ -117,7 +120,7 @@ def a_probe():
 
 INSPECT = {  # a sentence, where it is printed and true, where it must not be
     ", largest difference {}": ("identify good.npz", "identify noise.npy"),
-    "of {} of the {}": ("wide", "rope"),
+    "of {} of the {}": ("wide", "few"),
     ", with 0 in the place of what is NaN or infinite, {} times": ("odd", "rows"),
     "a list, the first {}, the last {}": ("listed", "plain good.npz"),
     ".. of {} heads": ("plain alibi:heads=40,len=20", "plain alibi:heads=4,len=20"),
@@ -127,7 +130,7 @@ INSPECT = {  # a sentence, where it is printed and true, where it must not be
     "all neighbours differ in {} bit{}": ("gray", "binary"),
     "all {} rows": ("rope", "rows"),
     "depends on key - query alone": ("alibi", "rope"),
-    "every row is the same, and so is any row further": ("none", "few"),
+    "every row is the same, and M_k = 1 keeps it": ("none", "few"),
     "first: {}[{}] is {}, expected {}": ("verify wrong.npz", "verify good.npz"),
     "mean cosine of rows at distance {}; at one distance it varies by {} at most": ("rope", "none"),
     "multiplied by {}": ("yarn", "rope"),
@@ -137,20 +140,27 @@ INSPECT = {  # a sentence, where it is printed and true, where it must not be
     "neighbours differ in {} to {} bits, {} in the mean": ("binary", "gray"),
     "not measured: fitting M_k takes more than {} rows, and there are {}": ("few", "noise"),
     "not measured: {} rows are too few to fit M_k": ("short", "rope"),
-    "over {} rows the mean product of two pairs' oscillations{} is {} (0: orthogonal); {} of them, the slow ones among "
-    "each other, exceed {}": ("rope", "noise"),
+    "; none of {} exceeds {}": ("fast", "rope"),
+    "; {} of {} exceed {}, all of pairs that turn {} times or less": ("rope", "fast"),
+    "over {} rows the mean product of two pairs' oscillations{} is {} (0: orthogonal)": ("rope", "one pair"),
+    "the largest value": ("noise", "rope"),
+    "the size of a pair": ("rope", "noise"),
     "score depends on m - n alone": ("rope", "noise"),
     "scores of one rotated query and key at the same m - n differ by {} of their size at most": ("rope", "noise"),
     "similarity by distance": ("rope", "none"),
-    "the best {} misses PE(p+k) = M_k PE(p), relative to the largest value, by {}": ("noise", "few"),
+    "{}, fitted to every other row p, takes the others to row p + k but for {} of {}": ("noise", "few"),
     "the first {} of {} rows": ("rows", "rope"),
     "the nearest two rows, {} and {}, are {} apart": ("rope", "alibi"),
     "the norm of a vector that is rotated so is {}, within {}": ("rope", "noise"),
     "the same as": ("identify narrow.npz", "identify good.npz"),
     "unknown: no formula that is known gives these values": ("identify noise.npy", "identify good.npz"),
-    "values from {}; beyond distance {} sizes reach {} times those within": ("alibi", "rope"),
+    "values from {}; beyond distance {} sizes reach {}": ("alibi", "rope"),
+    "{} times those within": ("alibi", "far"),
+    "{}, and those within are 0": ("far", "alibi"),
     "values from {}; near position 1e9 their size is {} at most": ("rope", "noise"),
-    "values from {}; the second half of the rows reaches {} times the first": ("noise", "rope"),
+    "values from {}; the second half of the rows reaches {}": ("noise", "rope"),
+    "{} times the first": ("noise", "zeros"),
+    "{}, and the first is 0": ("zeros", "noise"),
     "{} of the values": ("identify spoiled.npz", "identify good.npz"),
     "{} of the values are the same with query and key exchanged": ("alibi", "rope"),
     "{} of {} heads have values of their own": ("alibi", "rope"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from pecli.inspection.property import Property
 from pecli.measures.floats import floats
 from pecli.measures.readings import readings
 from pecli.measures.samples import Floats, take
-from pecli.numbers.printing import between, figure
+from pecli.numbers.printing import between, figure, percent
 
 HEADS = 8
 SIDE = 512  # queries and keys
@@ -39,8 +40,10 @@ def is_matrix(table: Tabular, array: Array) -> bool:
         return True
     named = array.name == "bias" or array.name.startswith("index")
     if len(array.shape) == 3:  # a file that does not name its axes
-        square = array.shape[1] == array.shape[2] and (named or len(table.arrays) == 1)
-        return square and next(readings(take(table, SIDE)), None) is None  # two may be cosines and sines
+        square = array.shape[1] == array.shape[2]
+        if named or not square or len(table.arrays) > 1:
+            return named and square
+        return next(readings(take(table, SIDE)), None) is None  # two may be cosines and sines
     return named and len(array.shape) == 2 and array.shape[0] == array.shape[1]
 
 
@@ -87,9 +90,9 @@ def _range(m: Matrices) -> Property:
     limit = int(distance.max())
     sizes = np.where(np.isfinite(m.values), np.abs(m.values), 0.0).max(axis=0)
     near, far = (float(sizes[where].max(initial=0.0)) for where in (distance <= limit // 2, distance > limit // 2))
-    figures["growth"] = growth = far / near if near else 1.0
-    times = figure(growth, 3)
-    text = f"values from {between(low, high)}; beyond distance {limit // 2} sizes reach {times} times those within"
+    figures["growth"] = growth = far / near if near else math.inf if far else 1.0
+    reached = f"{figure(growth, 3)} times those within" if near or not far else f"{figure(far)}, and those within are 0"
+    text = f"values from {between(low, high)}; beyond distance {limit // 2} sizes reach {reached}"
     if figures["masked"]:
         text += f"; {figures['masked']:,} are infinite (masked)"
     return Property("bounded", growth < 1.5, text, figures)
@@ -104,7 +107,8 @@ def _distance(m: Matrices) -> Property:
     off = float(np.where(np.isnan(steps), np.inf, steps).max(initial=0.0))
     share = float(same.mean()) if same.size else 1.0
     most = figure(off, 3)
-    text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {share:.2%} are equal"
+    equal = percent(share, 2)
+    text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {equal} are equal"
     return Property("depends on key - query alone", bool(same.all()), text, {"difference": off, "equal": share})
 
 
@@ -112,13 +116,13 @@ def _symmetric(m: Matrices) -> Property:
     """Return whether query and key may change places."""
     turned = m.values.swapaxes(1, 2)
     same = (m.values == turned) | (np.isnan(m.values) & np.isnan(turned))
-    text = f"{float(same.mean()):.2%} of the values are the same with query and key exchanged"
+    text = f"{percent(float(same.mean()), 2)} of the values are the same with query and key exchanged"
     return Property("symmetric", bool(same.all()), text, {"equal": float(same.mean())})
 
 
 def _heads(m: Matrices) -> Property:
     """Return whether heads differ."""
-    flat = m.values.reshape(len(m.values), -1)
-    different = len(np.unique(flat, axis=0))
-    text = f"{different} of {len(flat)} heads have values of their own"
-    return Property("heads differ", different == len(flat), text, {"different": different, "heads": len(flat)})
+    heads = [(head + 0.0).tobytes() for head in m.values]  # minus zero is zero
+    different = sum(heads.count(head) == 1 for head in heads)
+    text = f"{different} of {len(heads)} heads have values of their own"
+    return Property("heads differ", different == len(heads), text, {"different": different, "heads": len(heads)})

@@ -140,10 +140,11 @@ class Smooth(Check):
     def __init__(self) -> None:
         self.last: Floats | None = None
         self.gap, self.at, self.count = 0.0, 0, 0
-        self.sums: list[Floats | float] = [0.0, 0.0]
+        self.mean: Floats | float = 0.0
+        self.squares = 0.0  # of differences from the mean
 
     def add(self, start: int, rows: Floats) -> None:
-        """Keep the widest gap, and the sums of which the distance at random is made."""
+        """Keep the widest gap, and what the distance at random is made of."""
         chained = rows if self.last is None else np.concatenate([self.last, rows])
         with np.errstate(invalid="ignore", over="ignore"):  # infinity beside infinity
             gaps = np.linalg.norm(np.diff(chained, axis=0), axis=1)
@@ -151,14 +152,16 @@ class Smooth(Check):
         if len(gaps) and gaps.max() > self.gap:
             self.gap = float(gaps.max())
             self.at = start - len(chained) + len(rows) + int(gaps.argmax())
-        self.last, self.count = rows[-1:], self.count + len(rows)
-        rows = np.where(np.isfinite(rows), rows, 0.0)
-        self.sums = [self.sums[0] + rows.sum(axis=0), self.sums[1] + (rows**2).sum(axis=0)]
+        self.last, before = rows[-1:], self.count
+        mean = (rows := np.where(np.isfinite(rows), rows, 0.0)).mean(axis=0)
+        self.count += len(rows)
+        moved = mean - self.mean
+        self.squares += float(((rows - mean) ** 2).sum() + (moved**2).sum() * before * len(rows) / self.count)
+        self.mean = self.mean + moved * (len(rows) / self.count)
 
     def finish(self) -> Property:
         """Return the widest gap beside the distance of two rows at random."""
-        mean, square = (np.asarray(total) / max(1, self.count) for total in self.sums)
-        far = float(np.sqrt(2 * np.maximum(square - mean**2, 0.0).sum()))
+        far = float(np.sqrt(2 * self.squares / max(1, self.count)))
         text = f"rows {self.at} and {self.at + 1} are {self.gap:.4g} apart, two rows at random {far:.4g}"
         return Property(self.name, self.gap < SMOOTH * far, text, {"largest": self.gap, "random": far})
 
@@ -171,12 +174,13 @@ class Shifted(Check):
     def __init__(self, step: ShiftStep, limit: float) -> None:
         self.step, self.limit = step, limit
         self.last: Floats | None = None
-        self.off, self.at = 0.0, 0
+        self.off, self.at, self.largest = 0.0, 0, step.scale
 
     def add(self, start: int, rows: Floats) -> None:
         """Keep how far the step from a row misses the next."""
         chained = rows if self.last is None else np.concatenate([self.last, rows])
         self.last = rows[-1:]
+        self.largest = max(self.largest, float(np.abs(rows).max(initial=0.0, where=np.isfinite(rows))))
         if len(chained) < 2:
             return
         with np.errstate(invalid="ignore", over="ignore"):
@@ -188,8 +192,9 @@ class Shifted(Check):
 
     def finish(self) -> Property:
         """Return the largest miss, relative to the largest value."""
-        text = f"M PE(p) misses PE(p + 1) by {self.off:.1e} of the largest value at most, at row {self.at}"
-        return Property(self.name, self.off <= self.limit, text, {"residual": self.off})
+        off = self.off * (self.step.scale / self.largest)
+        text = f"M takes row p to row p + 1 but for {off:.1e} of the largest value at most, at row {self.at}"
+        return Property(self.name, off <= self.limit, text, {"residual": off})
 
 
 class Toeplitz(Check):

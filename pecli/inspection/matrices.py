@@ -86,6 +86,7 @@ class ShiftMatrix(Tabular):
         with np.errstate(all="ignore"):
             missed = float(self._step.missed(values[:-shift], values[shift:]).max())
         self.residual = np.inf if np.isnan(missed) else missed
+        self.measured = f"the first {count:,} of {rows.count:,} rows" if count < rows.count else f"all {count:,} rows"
         self.arrays = (Array("matrix", (d, d), "float64", ("row", "channel")),)
         self.recipe, self.metadata = None, {"shift": str(shift), "residual": f"{self.residual:.3g}", **_of(table)}
 

@@ -10,8 +10,6 @@ from pecli.inspection.property import Property
 from pecli.measures.readings import Reading
 from pecli.numbers.printing import figure
 
-PLACES = 64  # of query and key positions whose scores are compared
-DISTANCES = (0, 1, 3, 10, 50)
 SEED = 7
 ALIKE = 0.5  # mean product of two oscillations, above which they are not called independent
 MOST_PAIRS = 1024  # of which every two are multiplied
@@ -28,7 +26,7 @@ def turning_properties(reading: Reading) -> Iterator[Property]:
     off = score_spread(reading)
     text = f"scores of one rotated query and key at the same m - n differ by {off:.1e} of their size at most"
     yield Property("score depends on m - n alone", off < 0.02, text, {"spread": off})
-    yield _orthogonal(reading)
+    yield from _orthogonal(reading)
 
 
 def score_spread(reading: Reading) -> float:
@@ -36,29 +34,28 @@ def score_spread(reading: Reading) -> float:
     rng = np.random.default_rng(SEED)
     m = reading.first.shape[1]
     q, k = (rng.standard_normal(m) + 1j * rng.standard_normal(m) for _ in range(2))
-    turning = reading.first + 1j * reading.second
-    n, worst = len(turning), 0.0
-    scale = float(np.linalg.norm(q) * np.linalg.norm(k)) * reading.magnitude**2
-    for distance in (d for d in DISTANCES if d < n // 2):
-        at = np.linspace(0, n - 1 - distance, min(PLACES, n - distance)).astype(int)
-        scores = ((turning[at + distance] * q) * (turning[at] * k).conj()).real.sum(axis=1)
-        worst = max(worst, float(np.ptp(scores)) / scale)
-    return worst
+    keys = reading.first + 1j * reading.second
+    queries, n = keys * (q * np.conj(k)), len(keys)
+    scores = queries.real @ keys.real.T + queries.imag @ keys.imag.T
+    worst = max(float(np.ptp(scores.diagonal(distance))) for distance in range(1 - n, n))
+    return worst / (float(np.linalg.norm(q) * np.linalg.norm(k)) * reading.magnitude**2)
 
 
-def _orthogonal(reading: Reading) -> Property:
-    """Return how far the pairs' oscillations are from orthogonal over the rows."""
+def _orthogonal(reading: Reading) -> Iterator[Property]:
+    """Yield how far the pairs' oscillations are from orthogonal over the rows, where there are two pairs or more."""
     turning, every = reading.turning, reading.turning.shape[1]
+    if every < 2:
+        return
     turning = turning[:, np.linspace(0, every - 1, min(every, MOST_PAIRS)).astype(int)]
     gram = np.abs(turning.conj().T @ turning) / len(turning)
     gram[np.diag_indices_from(gram)] = 0.0
-    pairs = max(1, gram.size - len(gram))
-    alike = float((gram > ALIKE).sum() / pairs)
-    mean = float(gram.sum() / pairs)
-    some = f" of {len(gram):,} of the {every:,}" if len(gram) < every else ""
-    text = (
-        f"over {len(turning)} rows the mean product of two pairs' oscillations{some} is {mean:.3f} "
-        f"(0: orthogonal); {alike:.1%} of them, the slow ones among each other, exceed {ALIKE}"
-    )
-    figures = {"mean": mean, "largest": float(gram.max(initial=0)), "alike": alike}
-    return Property("orthogonal frequencies", None, text, figures)
+    pairs, alike = gram.size - len(gram), gram > ALIKE
+    mean, some = float(gram.sum() / pairs), int(alike.sum()) // 2
+    turns = np.abs(np.angle(turning[1:] * turning[:-1].conj())).sum(axis=0) / (2 * np.pi)
+    slow = figure(float(turns[alike.any(axis=0)].max(initial=0.0)), 3)
+    which = f" of {len(gram):,} of the {every:,}" if len(gram) < every else ""
+    text = f"over {len(turning)} rows the mean product of two pairs' oscillations{which} is {mean:.3f} (0: orthogonal)"
+    text += f"; none of {pairs // 2:,} exceeds {ALIKE}" if not some else ""
+    text += f"; {some:,} of {pairs // 2:,} exceed {ALIKE}, all of pairs that turn {slow} times or less" if some else ""
+    figures = {"mean": mean, "largest": float(gram.max()), "alike": some / (pairs // 2)}
+    yield Property("orthogonal frequencies", None, text, figures)

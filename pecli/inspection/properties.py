@@ -60,7 +60,7 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
         found += turning_properties(reading)
     if only is None:
         found.append(_shift(finite, reading))
-    if len(np.unique(rows)) > 1 and set(np.unique(rows).tolist()) <= {-1.0, 0.0, 1.0}:
+    if len(np.unique(rows)) == 2 and set(np.unique(rows).tolist()) <= {-1.0, 0.0, 1.0}:
         found.append(_hamming(rows))
     return found
 
@@ -77,16 +77,17 @@ def _bounded(values: Floats, table: Tabular | None) -> Property:
     finite = values[np.isfinite(values)]
     low, high = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
     figures: dict[str, Any] = {"minimum": low, "maximum": high}
-    far = _far(table)
-    if far is not None:
-        size, near = _largest(far), _largest(values)
+    rows = _far(table)
+    if rows is not None:
+        size, near = _largest(rows), _largest(values)
         figures["far"] = size
         text = f"values from {between(low, high)}; near position 1e9 their size is {figure(size)} at most"
         return Property("bounded", size <= 4 * near + 1, text, figures)
     half = len(values) // 2
-    figures["growth"] = growth = _largest(values[half:]) / (_largest(values[:half]) or 1.0)
-    times = figure(growth, 3)
-    text = f"values from {between(low, high)}; the second half of the rows reaches {times} times the first"
+    near, far = _largest(values[:half]), _largest(values[half:])
+    figures["growth"] = growth = far / near if near else math.inf if far else 1.0
+    reached = f"{figure(growth, 3)} times the first" if near or not far else f"{figure(far)}, and the first is 0"
+    text = f"values from {between(low, high)}; the second half of the rows reaches {reached}"
     return Property("bounded", growth < 1.5, text, figures)
 
 
@@ -108,11 +109,14 @@ def _far(table: Tabular | None) -> Floats | None:
 
 def _rows(values: Floats) -> Iterator[Property]:
     """Yield how far rows are apart: the nearest two, neighbours, and how alike rows are by distance."""
+    power = int(np.frexp(np.abs(values).max())[1])  # squares of values beyond 1e154 are none
+    values = np.ldexp(values, -power)
     nearest, i, j = nearest_rows(values)
+    nearest = math.ldexp(nearest, power)
     text = f"the nearest two rows, {i} and {j}, are {figure(nearest, 4)} apart"
     yield Property("unique rows", nearest > 0, text, {"nearest": nearest, "rows": [i, j]})
-    gaps = np.linalg.norm(np.diff(values, axis=0), axis=1)
-    far = float(np.sqrt(2 * np.var(values, axis=0).sum()))
+    gaps = np.ldexp(np.linalg.norm(np.diff(values, axis=0), axis=1), power)
+    far = math.ldexp(float(np.sqrt(2 * np.var(values, axis=0).sum())), power)
     apart = figure(gaps.min(), 4) + (
         f" to {figure(gaps.max(), 4)}" if gaps.max() - gaps.min() > 1e-3 * gaps.max() else ""
     )
@@ -131,7 +135,7 @@ def _rows(values: Floats) -> Iterator[Property]:
 
 
 def _shift(values: Floats, reading: Reading | None) -> Property:
-    """Return the residual of the best matrix M_k with PE(p + k) = M_k PE(p), per k.
+    """Return how far the matrix M_k that fits best takes row p from row p + k, per k.
 
     Of a table of turning pairs the matrix is one of blocks, two by two, so any width can be measured;
     otherwise fitting it takes more rows than columns.
@@ -141,20 +145,20 @@ def _shift(values: Floats, reading: Reading | None) -> Property:
         residuals = {k: pair_shift(reading, k) for k in SHIFTS if k < len(reading.first) // 2}
         if not residuals:
             return Property(name, None, f"not measured: {len(values)} rows are too few to fit M_k", {"residual": {}})
-        kind = "M_k of one 2 x 2 block for each pair"
+        kind, unit = "M_k of one 2 x 2 block for each pair", "the size of a pair"
     else:
         distinct = np.unique(values, axis=1)
         columns = distinct.shape[1]
         if not np.ptp(distinct, axis=0).any():
-            return Property(name, True, "every row is the same, and so is any row further", {"residual": {}})
+            return Property(name, True, "every row is the same, and M_k = 1 keeps it", {"residual": {}})
         shifts = [k for k in SHIFTS if (len(values) - k) // 2 > columns + 2]
         residuals = {k: off for k in shifts if (off := matrix_shift(distinct, k)) is not None}
         if not residuals:
             rule = f"not measured: fitting M_k takes more than {2 * columns + 4} rows, and there are {len(values)}"
             return Property(name, None, rule, {"residual": {}})
-        kind = "M_k"
+        kind, unit = "M_k", "the largest value"
     shown = ", ".join(f"k={k}: {v:.1e}" for k, v in residuals.items())
-    text = f"the best {kind} misses PE(p+k) = M_k PE(p), relative to the largest value, by {shown}"
+    text = f"{kind}, fitted to every other row p, takes the others to row p + k but for {shown} of {unit}"
     return Property(name, max(residuals.values()) < 1e-3, text, {"residual": residuals})
 
 

@@ -20,21 +20,27 @@ from pecli.records import dataclass
 
 FITTED = 2048  # rows that a matrix is fitted to
 DISTANCES = 1 << 21  # between rows that are held at once, 16 MiB
+MOST_NEAR = 1 << 12  # pairs of rows of a block that may be the nearest: more are alike but for roundings
 
 
 def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
-    """Return the smallest distance of two rows, and which they are; the first such pair."""
-    square = (values**2).sum(axis=1)
+    """Return the smallest distance of two rows, and which they are; the first such pair.
+
+    Products tell which pairs may be the nearest: they cancel, so that those within their error are measured again.
+    """
+    centred = values - values.mean(axis=0)
+    square = (centred**2).sum(axis=1)
+    error = 4 * (values.shape[1] + 2) * 2.0**-53 * float(square.max(initial=0.0))
     nearest: tuple[float, int, int] = (np.inf, 0, 0)
     for start in range(0, len(values), step := max(1, DISTANCES // len(values))):
-        block = values[start : start + step]
-        distances = square[start : start + step, None] + square[None, :] - 2 * block @ values.T
-        here = np.arange(len(block))
-        distances[here, here + start] = np.inf
-        k, j = divmod(int(distances.argmin()), len(values))
-        nearest = min(nearest, (float(distances[k, j]), start + k, j), key=lambda found: found[0])
-    i, j = sorted(nearest[1:])
-    return float(np.linalg.norm(values[i] - values[j])), i, j  # exactly: the product above cancels
+        block = centred[start : start + step]
+        distances = square[start : start + step, None] + square[None, :] - 2 * block @ centred.T
+        distances[np.arange(len(values)) <= np.arange(start, start + len(block))[:, None]] = np.inf
+        least = min(nearest[0] ** 2, max(0.0, float(distances.min()))) + 2 * error
+        for k, j in np.argwhere(distances <= least)[:MOST_NEAR].tolist():
+            apart = float(np.linalg.norm(values[start + k] - values[j]))
+            nearest = min(nearest, (apart, start + k, j))
+    return nearest
 
 
 def matrix_shift(values: NDArray[np.float64], shift: int) -> float | None:

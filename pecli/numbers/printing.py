@@ -90,6 +90,19 @@ def figure(value: float, digits: int = DIGITS) -> str:
     return f"{value:.{digits - 1}e}"
 
 
+def percent(share: float, decimals: int) -> str:
+    """Return a share in percent; none and all of it only where it is, with more decimals where few are left.
+
+    Examples
+    --------
+    >>> percent(1.0, 1), percent(1 - 1e-6, 1), percent(1 / 3, 0)
+    ('100.0 %', '99.9999 %', '33 %')
+    """
+    while share not in (0, 1) and float(f"{100 * share:.{decimals}f}") in (0, 100) and decimals < FULL + DIGITS:
+        decimals += 1
+    return f"{100 * share:.{decimals}f} %"
+
+
 def between(low: float, high: float, digits: int = DIGITS) -> str:
     """Return a range as text."""
     return f"{figure(low, digits)} to {figure(high, digits)}"

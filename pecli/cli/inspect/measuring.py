@@ -42,7 +42,8 @@ def show_matrix(table: Tabular, options: InspectOptions) -> int:
         made, label = Similarity(table, options.similarity), f"{options.similarity} of the rows of {options.source}"
     else:
         made = ShiftMatrix(table, options.shift_matrix or 1)
-        label = f"PE(p + {options.shift_matrix}) = M PE(p) of {options.source}, within {made.residual:.1e}"
+        label = f"M takes row p of {options.source} to row p + {options.shift_matrix} but for {made.residual:.1e} of "
+        label += f"the largest value, measured on {made.measured}"
     if options.output is not None or options.format is not None:
         to = Writing(
             output=options.output, format=options.format, no_clobber=options.no_clobber, json=options.json,
