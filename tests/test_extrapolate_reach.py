@@ -2,13 +2,17 @@
 
 import dataclasses
 import math
+import re
 import time
+from decimal import Decimal
 
 import pytest
 
 from pecli import CATALOGUE, PecliError, Recipe
 from pecli.errors import UndeclaredHook
+from pecli.extrapolation.coverage import cover
 from pecli.extrapolation.extrapolation import RULES, extrapolate, rules_of, stored_rows
+from pecli.extrapolation.scalings import unscaled
 
 
 def reach(text, train, test, **options):
@@ -73,7 +77,7 @@ def test_binary_ends_with_its_last_bit_and_has_bits_never_set_in_training():
 def test_a_column_that_leaves_its_range_is_named_with_the_range_it_had():
     found = reach("binary:dim=8", 16, 64)
     assert (found.values.column, found.values.trained, found.values.test) == (4, (0.0, 0.0), (0.0, 1.0))
-    assert "column 4 from position 16 on: it had 0 to 0, and has 0 to 1 at the new positions" in found.finding
+    assert "column 4 at position 16: it had 0 to 0, and has 0 to 1 at the new positions" in found.finding
 
 
 def test_buckets_are_counted_without_heads():
@@ -211,3 +215,54 @@ def test_a_million_positions_take_less_than_a_second():
         "rope:dim=128", 4096, 1_000_000, scalings=("none", "linear", "ntk", "dynamic", "ntk-by-parts", "yarn", "llama3")
     )
     assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "train", "test"),
+    [
+        ("rope:dim=16", 2048, 2049),
+        ("rope:dim=16", 1000, 3001),
+        ("sinusoidal:dim=64,base=500000", 4096, 32768),
+        ("rope:dim=32,scaling=linear,factor=2", 1000, 3001),
+    ],
+)
+def test_what_a_remedy_names_keeps_every_phase_inside(recipe, train, test):
+    made = Recipe.parse(recipe)
+    report = extrapolate(recipe, made, train, test)
+    seen = unscaled(made).plan.frequencies
+    factor = Decimal(re.search(r"frequencies by ([0-9.]+)", report.remedy)[1])
+    slowed = cover([w / factor for w in made.plan.frequencies], train, test, seen)
+    assert sum(pair.outside for pair in slowed) == 0
+    base = re.search(r"a base of ([0-9.e+]+)", report.remedy)
+    if base is not None:
+        other = Recipe.bind(made.encoding.name, **{**made.keys(), "base": base[1]}).plan.frequencies
+        assert sum(pair.outside for pair in cover(other, train, test, seen)) == 0
+
+
+@pytest.mark.parametrize(
+    ("recipe", "train", "test"),
+    [("rope:dim=16,base=0.01", 3, 11), ("rope:dim=8,frequencies=6+3.5+0.1+0.01", 7, 100)],
+)
+def test_half_a_turn_a_position_and_more_has_no_remedy_that_is_known(recipe, train, test):
+    report = extrapolate(recipe, Recipe.parse(recipe), train, test)
+    assert report.verdict == "unseen"
+    assert "keeps every phase inside" not in report.remedy
+    assert report.waves.smallest_factor is None
+
+
+def test_no_base_is_named_that_no_recipe_may_have():
+    report = extrapolate("rope", Recipe.parse("rope:dim=32"), 7, 10**6)
+    assert "dividing all frequencies" in report.remedy
+    assert "base" not in report.remedy
+
+
+def test_a_head_that_reaches_the_last_trained_key_gave_none_less():
+    recipe = Recipe.parse("alibi:heads=1,slope-values=1")  # e^-4 is above 1 %, e^-5 below
+    assert extrapolate("alibi", recipe, 5, 20).finding.startswith("0 of 1 heads")
+    assert extrapolate("alibi", recipe, 6, 20).finding.startswith("1 of 1 heads")
+
+
+def test_few_phases_outside_are_not_all_inside():
+    report = extrapolate("rope", Recipe.parse("rope:dim=4096,base=600"), 3757, 7000)
+    assert 0.9995 < report.waves.inside < 1
+    assert "100.0 %" not in report.finding

@@ -44,6 +44,9 @@ REACHED = {
     "bits": ("binary:dim=12", 64, 256), "bits seen": ("binary:dim=8", 200, 250), "none": ("none:dim=4", 64, 256),
     "grid": ("sincos2d:dim=8,grid=6x8", 48, 100), "fire": ("fire:heads=2,threshold=1000", 64, 256),
     "no head": ("fire:form=index", 8, 16), "flat": ("alibi:heads=1,slope-values=0", 64, 256),
+    "fast": ("rope:dim=4,frequencies=5+0.1", 4, 9),
+    "far": ("alibi:heads=2", 64, 100000),
+    "far bits": ("binary:dim=22", 64, 1100000),
     "logarithm": ("fourier:dim=8,sigma=0.1,log=true", 64, 256), "file": ("trained.npy", 64, 256),
 }  # fmt: skip
 EXTRAPOLATED = {
@@ -174,9 +177,9 @@ INSPECT = {  # a sentence, where it is printed and true, where it must not be
 }
 EXTRAPOLATE = {
     "(the best possible)": ("probe", "rope"),
-    ", or a base of {},": ("rope", "covered"),
+    ", or a base of {},": ("rope", "fast"),
     "--extend linear, cubic, nearest, tile or hierarchical makes a longer table": ("file", "learned"),
-    "; --scaling all compares the ways": ("rope", "covered"),
+    "--scaling all compares the ways": ("rope", "covered"),
     "A model trained unscaled on {} positions, scaled for {}: share of new phases inside, distance of neighbours left, "
     "and the least factor or base that keeps every phase inside": ("every scaling", "rope"),
     "A toy that shows the effect, not a benchmark: one layer of attention": ("probe", "rope"),
@@ -187,10 +190,11 @@ EXTRAPOLATE = {
     "What it does to pairs": ("every scaling", "rope"),
     "a pair that {}": ("every scaling", "rope"),
     "all distances from {} share one row; it needs no longer table": ("few buckets", "shaw"),
-    "all phases, values, biases or rows that the new positions need were seen in training": ("covered", "rope"),
+    "all phases, values and biases of the new positions lie where training showed some, and all rows that they use are "
+    "rows that it used": ("covered", "rope"),
     "all {} frequencies stay on phases that training showed": ("covered", "rope"),
-    "dividing all frequencies by {}": ("rope", "covered"),
-    "every column stays in the range it had in training": ("bits seen", "bits"),
+    "dividing all frequencies by {}{} keeps every phase inside": ("rope", "fast"),
+    "every column stays in the range it had in training{}": ("bits seen", "bits"),
     "is not for {}: it has no frequencies to scale; use it with rope or sinusoidal, or leave it out":
         ("alibi scaled", "every scaling"),
     "is slowed by less than the factor": ("every scaling", "rope"),
@@ -198,7 +202,6 @@ EXTRAPOLATE = {
     "its own parameters fix its {} rows": ("grid", "learned"),
     "its phases are no products of one frequency and a position": ("logarithm", "rope"),
     "its rows end at position {}; positions {} to {} have none": ("file", "learned"),
-    "keeps every phase inside": ("rope", "covered"),
     "least in training": ("alibi", "rope"),
     "longer table: {}": ("rope", "longer"),
     "mean length of a row": ("longer", "file"),
@@ -208,7 +211,10 @@ EXTRAPOLATE = {
     "new positions bring phases, values, biases or rows that training never showed": ("rope", "covered"),
     "new positions have no value": ("learned", "kept rows"),
     "new positions have rows, but rows that training never touched": ("kept rows", "learned"),
-    "no new bias occurs; it needs no longer table": ("flat", "alibi"),
+    "every new distance has a bias in the range that training showed; it needs no longer table{}": ("flat", "alibi"),
+    "; looked at: {}": ("fire", "alibi"),
+    "the last query and {} of training": ("fire", "far"),
+    "; {} positions were looked at": ("far bits", "bits"),
     "no new distance gets a larger bias than training showed, and some get a smaller one": ("alibi", "fire"),
     "no positions enter: the causal mask alone carries order": ("none", "alibi"),
     "rows {} to {} exist and keep their initial values": ("kept rows", "learned"),
@@ -228,22 +234,23 @@ EXTRAPOLATE = {
     "{}   trained on {} positions, tried on {}": ("rope", "longer"),
     "{} distances, {} to {}, have the same": ("few buckets", "rope"),
     "{} in training, {} when tested, {} of them new": ("shaw", "alibi"),
-    "{} new distances a larger bias than training, by up to {}": ("fire", "alibi"),
-    "{} of {} columns leave the range they had in training, column {} from position {} on: it had {}, and has {} at "
-    "the new positions": ("bits", "bits seen"),
-    "{} of {} frequencies bring unseen phases, the first at position {}; {} % of the new phases were seen":
+    "{}; behind the query": ("shaw", "alibi"),
+    "{} new distances a larger bias than training, by up to {}{}": ("fire", "alibi"),
+    "{} of {} columns leave the range they had in training, column {} at position {}: it had {}, and has {} at the new "
+    "positions{}": ("bits", "bits seen"),
+    "{} of {} frequencies bring unseen phases, the first at position {}; {} of the new phases were seen":
         ("rope", "covered"),
-    "{} of {} heads already gave less than {} % of the nearest key's weight to keys within the training length; it "
-    "needs no longer table": ("alibi", "flat"),
+    "{} of {} heads already gave less than {} % of the largest weight to keys within the training length; it needs no "
+    "longer table{}": ("alibi", "flat"),
     "{} of {} heads give": ("fire", "no head"),
     "{} of {} rows repeat another one; -o FILE writes the table": ("longer", "file"),
     "{} of {}: so many columns make a whole turn in training": ("rope", "alibi"),
-    "{} rows are used by new distances only": ("shaw", "few buckets"),
+    "{} rows are used by new distances behind the query only": ("shaw", "few buckets"),
     "{} to {} at {} distances from {} on": ("rope", "alibi"),
     "{}, trained on {}, at {}: {}": ("report", "rope"),
     "{}, {} % of that in training": ("rope", "alibi"),
     "{}, {} steps on {} tokens, {} seeds.": ("probe", "rope"),
-    "{}: {} % of the new phases were seen; {}": ("report", "every scaling"),
+    "{}: {} of the new phases were seen; {}": ("report", "every scaling"),
 }  # fmt: skip
 
 

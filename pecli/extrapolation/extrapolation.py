@@ -16,11 +16,12 @@ from pecli.extrapolation.reach import BiasReach, IndexReach, ValueReach, bias_re
 from pecli.extrapolation.scalings import RULES as TREATMENTS
 from pecli.extrapolation.scalings import Scaled, compare_scalings, scalings_of, unscaled
 from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
-from pecli.numbers.printing import between, figure
+from pecli.numbers.printing import at_least, between, figure, percent
 from pecli.records import dataclass
 
 RULES = {
-    "inside": "all phases, values, biases or rows that the new positions need were seen in training",
+    "inside": "all phases, values and biases of the new positions lie where training showed some, and all rows that "
+    "they use are rows that it used",
     "falls": "no new distance gets a larger bias than training showed, and some get a smaller one",
     "unseen": "new positions bring phases, values, biases or rows that training never showed",
     "untrained": "new positions have rows, but rows that training never touched",
@@ -87,7 +88,7 @@ class Extrapolation:
 
     def _repr_html_(self) -> str:
         rows = [
-            (s.scaling, s.factor, "" if s.reach is None else f"{100 * s.reach.inside:.1f} %", s.missing or s.recipe)
+            (s.scaling, s.factor, "" if s.reach is None else percent(s.reach.inside, 1), s.missing or s.recipe)
             for s in self.scalings
         ]
         return html_table(self._said, ("scaling", "factor", "phases seen", "recipe"), rows)
@@ -195,12 +196,13 @@ def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrap
     first = min(pair.first for pair in outside if pair.first is not None)
     finding = (
         f"{len(outside)} of {count} frequencies bring unseen phases, the first at position {first}; "
-        f"{100 * reach.inside:.1f} % of the new phases were seen"
+        f"{percent(reach.inside, 1)} of the new phases were seen"
     )
-    remedy = f"dividing all frequencies by {figure(reach.smallest_factor, 4)}"
-    if reach.smallest_base is not None:
-        remedy += f", or a base of {figure(reach.smallest_base)},"
-    remedy += " keeps every phase inside" + ("; --scaling all compares the ways" if scales else "")
+    remedies = []
+    if reach.smallest_factor is not None:
+        base = "" if reach.smallest_base is None else f", or a base of {at_least(reach.smallest_base)},"
+        remedies.append(f"dividing all frequencies by {at_least(reach.smallest_factor)}{base} keeps every phase inside")
+    remedy = "; ".join([*remedies, *(["--scaling all compares the ways"] if scales else [])])
     return replace(made, verdict="unseen", finding=finding, remedy=remedy)
 
 
@@ -213,7 +215,7 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     made = replace(made, bias=bias, index=index)
     if index is not None:
         if index.new:
-            finding = f"{index.new} rows are used by new distances only"
+            finding = f"{index.new} rows are used by new distances behind the query only"
             return replace(made, verdict="unseen", finding=finding, remedy="train on longer sequences")
         finding = f"all distances from {index.shared_from} share one row; it needs no longer table"
         return replace(made, verdict="inside", finding=finding)
@@ -223,16 +225,17 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
         heads = sum(head.above > 0 for head in bias.heads)
         most = max(head.new[1] - head.trained[1] for head in bias.heads)
         who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "what every head makes its bias of gives"
-        finding = f"{who} new distances a larger bias than training, by up to {figure(most, 3)}"
+        finding = f"{who} new distances a larger bias than training, by up to {figure(most, 3)}{bias.scope}"
         return replace(made, verdict="unseen", finding=finding)
     if any(head.below for head in bias.heads):
-        within = sum(head.window < made.train for head in bias.heads)
+        within = sum(head.window < made.train - 1 for head in bias.heads)
         finding = (
-            f"{within} of {len(bias.heads)} heads already gave less than {100 * threshold:g} % of the nearest key's "
-            "weight to keys within the training length; it needs no longer table"
+            f"{within} of {len(bias.heads)} heads already gave less than {100 * threshold:g} % of the largest weight "
+            f"to keys within the training length; it needs no longer table{bias.scope}"
         )
         return replace(made, verdict="falls", finding=finding)
-    return replace(made, verdict="inside", finding="no new bias occurs; it needs no longer table")
+    finding = f"every new distance has a bias in the range that training showed; it needs no longer table{bias.scope}"
+    return replace(made, verdict="inside", finding=finding)
 
 
 def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapolation:
@@ -246,14 +249,15 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
         reach = value_reach(plan, made.train, made.test)
     except PecliError as error:
         return replace(made, verdict="ends", finding=str(error))
+    scope = f"; {reach.looked_at:,} positions were looked at" if reach.sampled else ""
     if not reach.outside:
-        finding = "every column stays in the range it had in training"
+        finding = f"every column stays in the range it had in training{scope}"
         return replace(made, values=reach, verdict="inside", finding=finding)
     (low, high), (least, most) = reach.trained, reach.test
     finding = (
         f"{reach.outside} of {reach.columns} columns leave the range they had in training, column {reach.column} "
-        f"from position {reach.first} on: it had {between(low, high, 4)}, and has {between(least, most, 4)} at the "
-        "new positions"
+        f"at position {reach.first}: it had {between(low, high, 4)}, and has {between(least, most, 4)} at the new "
+        f"positions{scope}"
     )
     return replace(made, values=reach, verdict="unseen", finding=finding)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +25,14 @@ ALL = 1 << 16
 
 INDEXED = 1 << 20
 COLUMNS = 4096
+POSITIONS = 1 << 20
+"""Up to so many positions the values of all are looked at."""
+
+BLOCK = 1 << 14
 MOST_HEADS = 1024
 QUERIES = 24
 MARGIN = 1e-3
-"""A bias counts as above those in training where it exceeds them by more than this share of their range."""
+"""Where some distances or queries only are looked at, a bias above those in training by so much of their range."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class HeadReach:
     Attributes
     ----------
     head : int
-        From 1.
+        From 0.
     trained : (float, float)
         Smallest and largest bias at distances of the training length.
     new : (float, float)
@@ -75,6 +79,8 @@ class BiasReach:
         Whether the bias is a factor of the weight itself; else a key weighs its exponential.
     sampled : bool
         Whether some distances only were looked at.
+    scope : str
+        What was looked at where that is not all, to be said after what was found.
     heads : tuple of HeadReach
     curves : tuple of Curve
         Bias against distance, by head.
@@ -83,6 +89,7 @@ class BiasReach:
     threshold: float
     multiplies: bool
     sampled: bool
+    scope: str
     heads: tuple[HeadReach, ...]
     curves: tuple[Curve, ...]
 
@@ -118,6 +125,8 @@ class ValueReach:
     ----------
     sampled : bool
         Whether some positions only were looked at.
+    looked_at : int
+        How many were.
     columns, outside : int
         Columns, and those that leave their range.
     first, column : int or None
@@ -127,6 +136,7 @@ class ValueReach:
     """
 
     sampled: bool
+    looked_at: int
     columns: int
     outside: int
     first: int | None
@@ -143,6 +153,9 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplie
     distances = np.array(sorted({*sample(test, COLUMNS), train - 1, train}) if sampled else range(test), np.int64)
     heads, curves = [], []
     shown = sample(len(distances))
+    looked_at = [f"{len(distances):,} distances"] if sampled else []
+    looked_at += [f"the last query and {len(sample(train, QUERIES))} of training"] if plan.by == "pair" else []
+    scope = f"; looked at: {', '.join(looked_at)}" if looked_at else ""
     for head in range(max(1, plan.heads)):
         row = _row(plan, head)
         values = row(test - 1, distances)
@@ -153,9 +166,10 @@ def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplie
             known = values[: len(seen)]
         top = float(values.max())
         limit = top * threshold if multiplies else top + math.log(threshold)
-        heads.append(_head(head, row, distances, values, known, train, test, limit))
+        margin = MARGIN if scope else 0.0
+        heads.append(_head(head, row, distances, values, known, train, test, limit, margin))
         curves.append(Curve(tuple(distances[shown].tolist()), tuple(values[shown].tolist())))
-    return BiasReach(threshold, multiplies, sampled, tuple(heads), tuple(curves))
+    return BiasReach(threshold, multiplies, sampled, scope, tuple(heads), tuple(curves))
 
 
 def _row(plan: Bias, head: int) -> Row:
@@ -180,14 +194,14 @@ def _row(plan: Bias, head: int) -> Row:
 
 def _head(
     head: int, row: Row, distances: NDArray[np.int64], values: NDArray[np.float64], known: NDArray[np.float64],
-    train: int, test: int, limit: float,
+    train: int, test: int, limit: float, margin: float,
 ) -> HeadReach:  # fmt: skip
     window = _last(row, test, distances, values >= limit, lambda v: v >= limit)
     last = float(values[-1])
     other = _last(row, test, distances, values != last, lambda v: v != last)
     new = values[distances >= train]
     low, high = float(known.min()), float(known.max())
-    below, above = float(np.mean(new < low)), float(np.mean(new > high + MARGIN * (high - low)))
+    below, above = float(np.mean(new < low)), float(np.mean(new > (high + margin * (high - low) if margin else high)))
     return HeadReach(
         head, (low, high), (float(new.min()), float(new.max())), last, window, test - 1 - other, below, above
     )
@@ -223,27 +237,41 @@ def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | No
 
 def value_reach(plan: Values, train: int, test: int) -> ValueReach:
     """Return how columns leave the range that they had in training."""
-    sampled = test > COLUMNS
-    positions = sample(test, COLUMNS)
+    sampled = test > POSITIONS
     if sampled:  # where bits turn over
         powers = {p for k in range(test.bit_length()) for p in ((1 << k) - 1, 1 << k) if p < test}
-        positions = sorted({*positions, *powers, train - 1, train})
-    where = np.array(positions, np.int64)
-    values = _plain(plan.at(Points(where)))
-    known, new = values[where < train], values[where >= train]
-    low, high = known.min(0), known.max(0)
-    off = (new < low) | (new > high)
-    rows = np.nonzero(off.any(1))[0]
-    column = int(np.nonzero(off[rows[0]])[0][0]) if len(rows) else None
+        positions = np.array(sorted({*sample(test, COLUMNS), *powers, train - 1, train}), np.int64)
+    else:
+        positions = np.arange(test)
+
+    def blocks(where: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        parts = (where[first : first + BLOCK] for first in range(0, len(where), BLOCK))
+        return ((part, _plain(plan.at(Points(part)))) for part in parts)
+
+    def ends(where: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        found = [(values.min(0), values.max(0)) for _, values in blocks(where)]
+        return np.min([low for low, _ in found], 0), np.max([high for _, high in found], 0)
+
+    seen, new = positions[positions < train], positions[positions >= train]
+    (low, high), (least, most) = ends(seen), ends(new)
+    off = (least < low) | (most > high)
+    first, column = None, None
+    for part, values in blocks(new) if off.any() else ():
+        here = (values < low) | (values > high)
+        if here.any():
+            row = int(here.any(1).argmax())
+            first, column = int(part[row]), int(here[row].argmax())
+            break
     of = slice(None) if column is None else column
     return ValueReach(
         sampled=sampled,
-        columns=values.shape[1],
-        outside=int(off.any(0).sum()),
-        first=int(where[where >= train][rows[0]]) if len(rows) else None,
+        looked_at=len(positions),
+        columns=len(low),
+        outside=int(off.sum()),
+        first=first,
         column=column,
-        trained=(float(known[:, of].min()), float(known[:, of].max())),
-        test=(float(new[:, of].min()), float(new[:, of].max())),
+        trained=(float(low[of].min()), float(high[of].max())),
+        test=(float(least[of].min()), float(most[of].max())),
     )
 
 

@@ -12,6 +12,7 @@ from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
+from pecli.numbers.printing import percent
 from pecli.records import dataclass
 
 RULES = {
@@ -60,7 +61,7 @@ class Scaled:
         """The scaling in a line: its recipe and its reach, or why it cannot be made."""
         if self.reach is None:
             return f"{self.scaling}: {self.missing}"
-        return f"{self.scaling}: {100 * self.reach.inside:.1f} % of the new phases were seen; {self.recipe}"
+        return f"{self.scaling}: {percent(self.reach.inside, 1)} of the new phases were seen; {self.recipe}"
 
 
 def _rescalings(recipe: Recipe) -> Mapping[str, Rescaling]:
@@ -193,6 +194,8 @@ def _needed(reach: WaveReach, scaling: Rescaling, slowed: Slowed) -> tuple[float
     A pair without a whole turn in training must slow down by the growth of the length.
     """
     if scaling.least is None or (scaling.by_base and slowed.binding and reach.smallest_base is None):
+        return None, None
+    if reach.smallest_factor is None:
         return None, None
     if not slowed.binding:
         return 1.0, None

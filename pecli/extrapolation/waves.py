@@ -12,9 +12,11 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.extrapolation.coverage import TURN, Coverage, cover, critical_dimension, turn_fraction
-from pecli.numbers.decimals import CONTEXT
+from pecli.measures.spectra import LARGEST_BASE
+from pecli.numbers.decimals import CONTEXT, PI
 from pecli.records import dataclass
 
+LARGEST = float(CONTEXT.ln(LARGEST_BASE))
 CURVE = 240
 """Distances at which a curve is sampled."""
 
@@ -51,10 +53,10 @@ class WaveReach:
         How far neighbouring positions are apart: root mean square of 2 sin(w/2) over the pairs.
     resolution_kept : float
         The same as a share of what it is in training.
-    smallest_factor : float
-        Least factor by which all frequencies must be divided to bring no unseen phase.
+    smallest_factor : float or None
+        Least factor by which all frequencies must be divided to bring no unseen phase; None where that is not known.
     smallest_base : float or None
-        Least base that does so where frequencies are powers of a base; None where no base does.
+        Least base that does so where frequencies are powers of a base; None where no base does that is allowed.
     score : Curve
         Mean over the pairs of cos(D w) times the magnitude squared: the product of a query and a key of
         ones, turned, at distance D (for a sinusoidal table, of two of its rows).
@@ -67,7 +69,7 @@ class WaveReach:
     magnitude: float
     resolution: float
     resolution_kept: float
-    smallest_factor: float
+    smallest_factor: float | None
     smallest_base: float | None
     score: Curve
 
@@ -104,13 +106,17 @@ def inside_share(pairs: Sequence[Coverage], train: int, test: int) -> float:
     return 1.0 - sum(pair.outside for pair in pairs) / (max(1, len(pairs)) * (test - train))
 
 
-def smallest_factor(pairs: Sequence[Coverage], train: int, test: int) -> float:
+def smallest_factor(pairs: Sequence[Coverage], train: int, test: int) -> float | None:
     """Return the least divisor of all frequencies that keeps every phase inside.
 
     A pair that made no whole turn in training reaches T w; at the test length
-    it reaches M w / f.  One that did is inside at any speed.
+    it reaches M w / f.  One that did is inside at any speed.  Half a turn a
+    position and more is seen as less than that backwards, and stays there for
+    no divisor that is known.
     """
     open_pairs = [pair for pair in pairs if pair.seen < 1 and pair.frequency]
+    if any(abs(w) > math.pi for pair in open_pairs for w in (pair.frequency, pair.trained)):
+        return None
     return max([1.0, *(test * pair.frequency / (train * pair.trained) for pair in open_pairs)])
 
 
@@ -121,7 +127,7 @@ def smallest_base(frequencies: Sequence[Decimal], base: Decimal | None, train: i
     test/train, and with it base^e; every slower pair then slows down by more.
     """
     whole = critical_dimension(frequencies, train) // 2
-    if base is None or base == 1 or not frequencies:
+    if base is None or base <= 1 or not frequencies or abs(frequencies[0]) > PI:
         return None
     rest = [w for w in frequencies[whole:] if w]
     if not rest:
@@ -130,7 +136,7 @@ def smallest_base(frequencies: Sequence[Decimal], base: Decimal | None, train: i
     if exponent <= 0:
         return None
     logarithm = float(CONTEXT.ln(base)) + math.log(test / train) / exponent
-    return math.exp(logarithm) if logarithm < 700 else None
+    return math.exp(logarithm) if logarithm < LARGEST else None
 
 
 def score(frequencies: Sequence[Decimal], magnitude: float, train: int, test: int) -> Curve:

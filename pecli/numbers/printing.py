@@ -90,6 +90,19 @@ def figure(value: float, digits: int = DIGITS) -> str:
     return f"{value:.{digits - 1}e}"
 
 
+def at_least(value: float, digits: int = DIGITS) -> str:
+    """Return a number above 0 rounded up to so many digits, so that what is printed suffices.
+
+    Examples
+    --------
+    >>> at_least(2049 / 2048), at_least(1234567.2), at_least(4.0)
+    ('1.00049', '1234568', '4')
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    up = math.ceil(value / unit - 1e-9) * unit  # but for the error of the quotient
+    return f"{up:.{digits}g}" if up < 10.0**digits else f"{up:.{digits - 1}e}" if up >= 1e9 else str(math.ceil(value))
+
+
 def percent(share: float, decimals: int) -> str:
     """Return a share in percent; none and all of it only where it is, with more decimals where few are left.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid
 from pecli.extrapolation.extrapolation import Extrapolation, rules_of
 from pecli.extrapolation.reach import spans
 from pecli.extrapolation.scalings import Scaled
-from pecli.numbers.printing import figure, padded
+from pecli.numbers.printing import at_least, figure, padded, percent
 
 if TYPE_CHECKING:
     from pecli.extrapolation.coverage import Coverage
@@ -55,7 +54,7 @@ def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
     whole = reach.critical_dimension
     facts = [
         ("critical dimension", f"{whole} of {reach.columns}: so many columns make a whole turn in training"),
-        ("new phases seen", f"{100 * reach.inside:.2f} %"),
+        ("new phases seen", percent(reach.inside, 2)),
         ("neighbours apart", f"{figure(reach.resolution, 4)}, {100 * reach.resolution_kept:.1f} % of that in training"),
         ("magnitude", figure(reach.magnitude)),
         ("score at a distance", ", ".join(f"{padded(reach.score.at(d), 3)} at {d}" for d in (1, train - 1, test - 1))),
@@ -91,8 +90,8 @@ def _pair_rows(pairs: Sequence[Coverage]) -> list[list[str]]:
                 rows.append(["…"] * 7)
             continue
         rows.append([
-            str(pair.index), _length(pair.wavelength), _turns(pair.turns), f"{100 * pair.seen:.1f} %",
-            f"{100 * pair.unseen:.1f} %", str(pair.outside), str(pair.first),
+            str(pair.index), _length(pair.wavelength), _turns(pair.turns), percent(pair.seen, 1),
+            percent(pair.unseen, 1), str(pair.outside), str(pair.first),
         ])  # fmt: skip
     return rows + _run_row(run)
 
@@ -108,8 +107,8 @@ def _run_row(run: Sequence[Coverage]) -> list[list[str]]:
 
     return [[
         spans([p.index for p in run]), both(_length(first.wavelength), _length(last.wavelength)),
-        both(_turns(first.turns), _turns(last.turns)), both(f"{100 * first.seen:.0f} %", f"{100 * last.seen:.0f} %"),
-        "0 %", "0", "",
+        both(_turns(first.turns), _turns(last.turns)), both(percent(first.seen, 0), percent(last.seen, 0)),
+        percent(max(p.unseen for p in run), 0), "0", "",
     ]]  # fmt: skip
 
 
@@ -133,8 +132,8 @@ def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
     sides = (RIGHT, 4, 4, 4, RIGHT, RIGHT, RIGHT, RIGHT)
     rows = [
         [
-            h.head, h.trained[0], h.trained[1], h.last, h.window, h.shared, f"{100 * h.below:.0f} %",
-            f"{100 * h.above:.0f} %",
+            h.head, h.trained[0], h.trained[1], h.last, h.window, h.shared, percent(h.below, 0),
+            percent(h.above, 0),
         ]
         for h in reach.heads
     ]  # fmt: skip
@@ -145,8 +144,9 @@ def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
 
 
 def _index(reach: IndexReach, test: int) -> list[Item]:
+    used = f"{reach.rows_trained} in training, {reach.rows_test} when tested, {reach.new} of them new"
     facts = [
-        ("rows used", f"{reach.rows_trained} in training, {reach.rows_test} when tested, {reach.new} of them new"),
+        ("rows used", f"{used}; behind the query"),
         ("shared row", f"{reach.shared} distances, {reach.shared_from} to {test - 1}, have the same"),
     ]
     return ["", *(Fact(name, text, 21) for name, text in facts)]
@@ -162,7 +162,7 @@ def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
             rows.append([s.scaling, *["-"] * 6])
             continue
         rows.append([
-            s.scaling, "-" if s.factor is None else float(s.factor), f"{100 * s.reach.inside:.2f} %",
+            s.scaling, "-" if s.factor is None else float(s.factor), percent(s.reach.inside, 2),
             f"{100 * s.reach.resolution_kept:.1f} %", s.reach.magnitude, _least(s.smallest_factor),
             _least(s.smallest_base),
         ])  # fmt: skip
@@ -177,12 +177,7 @@ def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
 
 
 def _least(value: float | None) -> str:
-    """Return a least value rounded up to six digits, so that what is printed suffices."""
-    if value is None:
-        return "-"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
-    up = math.ceil(value / unit - 1e-9) * unit
-    return f"{up:.6g}" if up < 1e6 else f"{up:.5e}" if up >= 1e9 else str(round(up))
+    return "-" if value is None else at_least(value)
 
 
 def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
