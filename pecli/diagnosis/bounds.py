@@ -95,7 +95,7 @@ def stuck(case: Case) -> Iterator[Candidate]:
 
 def number_word(value: float) -> str:
     """Return a number as it is said."""
-    return {"nan": "NaN", "inf": "infinity", "-inf": "-infinity"}.get(f"{value:.6g}", f"{value:.6g}")
+    return {"nan": "NaN", "inf": "infinity", "-inf": "-infinity", "-0": "0"}.get(f"{value:.6g}", f"{value:.6g}")
 
 
 def _unmasked(p: Floats, infinite: float, value: float) -> Floats:

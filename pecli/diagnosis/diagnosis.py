@@ -226,7 +226,7 @@ def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | No
     if (
         case.narrowed
         and candidate.kind not in ("rounding", "constant")
-        and roughened(lanes or (), case.grain, *case.window)
+        and roughened(lanes or (), case.grain, case.mine[0].dtype, *case.window)
     ):
         said.append(Finding("rounding", f"and the values are rounded to {case.grain}"))
     return Explained(left.unequal, [*said, rest(left, case.part)] if left.unequal else said)

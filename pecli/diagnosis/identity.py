@@ -10,7 +10,7 @@ from pecli.comparison.results import Comparison, Finding
 from pecli.declare.changes import Change
 from pecli.declare.tabular import Tabular
 from pecli.diagnosis.mistakes import changed
-from pecli.diagnosis.places import places, rest
+from pecli.diagnosis.places import places, rest, stretches
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fin
     from pecli.identification.identification import identify
 
     where = places(found.arrays)
-    unsaid = where or ([UNKNOWN] if found.arrays else [])
+    unsaid = where or ([*stretches(found.arrays), UNKNOWN] if found.arrays else [])
     identity = identify(mine)
     if identity.recipe is None or _far_fetched(identity):
         return unsaid

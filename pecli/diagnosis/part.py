@@ -64,7 +64,7 @@ def parts_of(case: Case, table: Table | None, found: Comparison) -> Iterator[Par
     differ = [array for array in found.arrays if array.figures.unequal]
     names = {array.name for array in differ}
     kept = [k for k, name in enumerate(case.names) if name in names]
-    counts = {lane.shape[0] for lane in (*case.mine, *case.expected) if lane.lead}
+    counts = {lane.shape[0] for side in (case.mine, case.expected) for lane in (side[k] for k in kept) if lane.lead}
     if len(kept) < len(differ) or len(counts) != 1 or found.total.unequal < LEAST:
         return
     (count,) = counts

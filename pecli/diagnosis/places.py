@@ -8,6 +8,7 @@ from dataclasses import replace
 from pecli.comparison.figures import Figures, Place
 from pecli.comparison.results import ArrayComparison, Finding
 
+LEAST = 8  # rows that do not differ, at least, where all others do: some are alike by nature, as those of position 0
 SOME = 0.5  # share of the rows or columns up to which it says something where they are
 
 
@@ -15,6 +16,24 @@ def places(arrays: list[ArrayComparison]) -> list[Finding]:
     """Return where the values differ, for each array that differs in some of its rows or columns only."""
     said = ((array, _where(array)) for array in arrays)
     return [Finding("place", f"{array.name}: {text}") for array, text in said if text is not None]
+
+
+def stretches(arrays: list[ArrayComparison]) -> list[Finding]:
+    """Return the rows that differ, for each array of which some at an end do not, however many those are."""
+    said = ((array, _stretch(array)) for array in arrays)
+    return [Finding("place", f"{array.name}: {text}") for array, text in said if text is not None]
+
+
+def _stretch(array: ArrayComparison) -> str | None:
+    """Say from which to which row all differ; None where they do not, or nearly all rows are among them."""
+    figures, first, last = array.figures, array.figures.first, array.figures.last
+    if first is None or last is None or figures.unequal != figures.beyond or array.shape[0] != _rows(array):
+        return None
+    rows = figures.unequal_rows
+    if last.index[0] - first.index[0] + 1 != rows or rows > _rows(array) - LEAST:
+        return None
+    count = f"{figures.unequal:,} values"
+    return f"rows {first.index[0]} to {last.index[0]} differ, in {count}"
 
 
 def _rows(array: ArrayComparison) -> int:

@@ -88,9 +88,10 @@ def changed_values(case: Case, kind: str, text: str, work: Work) -> Iterator[Can
     yield candidate(case, kind, text, work)
 
 
-def roughened(lanes: Lanes, grain: str, start: int, stop: int) -> bool:
-    """Whether values of some rows were changed by the rounding to a type."""
-    before = [one for lane in lanes if isinstance(lane.table, Reworked) for one in lane.table.lanes.values()]
+def roughened(lanes: Lanes, grain: str, stored: str, start: int, stop: int) -> bool:
+    """Whether values of some rows, as they would stand in a file's own type, were changed by rounding to another."""
+    tables = {id(lane.table): lane.table for lane in lanes if isinstance(lane.table, Reworked)}
+    before = [one for t in tables.values() for one in reworked([*t.lanes.values()], stored, t.work, t.row_numbers)]
     return any(not holds(read_rows(one, start, min(stop, one.rows)), grain) for one in before)
 
 

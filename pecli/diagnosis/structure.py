@@ -19,6 +19,7 @@ from pecli.measures.samples import Floats, rounded
 
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 8, -8)
 LISTED = 4  # columns of a permutation that are named
+HALF = 0.5  # of a value, at most, that one may be off by which still shows the factor on all
 SAME_FACTOR = 16  # roundings within which a factor is 1, or a shorter number
 SWAP = "equal after swapping interleaved for halves"
 EXCHANGED = "cos and sin are exchanged"
@@ -144,15 +145,22 @@ def _remainders(p: Floats, parts: int) -> Floats:
 
 
 def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
-    """Return the factor of least squares, or a number of few digits within its error; None for 1 and for none."""
-    above = below = 0.0
-    for p, q in pairs:
-        known = np.isfinite(p) & np.isfinite(q)
-        above += float((p[known] * q[known]).sum())
-        below += float((q[known] * q[known]).sum())
-    if below <= 0 or above == 0 or not np.isfinite(above):
+    """Return the factor of least squares, or a number of few digits within its error; None for 1 and for none.
+
+    Values that are off by more than half of what the median factor gives are left out: they have a reason of their own.
+    """
+    some = [(p[known], q[known]) for p, q in pairs for known in [np.isfinite(p) & np.isfinite(q) & (q != 0)]]
+    mine, theirs = (np.concatenate(side) for side in zip(*some, strict=True))
+    if not mine.size:
         return None
-    factor, near = above / below, SAME_FACTOR * case.resolution
+    middle = float(np.median(mine / theirs))
+    near_it = np.abs(mine - middle * theirs) <= HALF * np.abs(middle * theirs)
+    mine, theirs = mine[near_it], theirs[near_it]
+    below = float((theirs * theirs).sum())
+    factor = float((mine * theirs).sum()) / below if below > 0 else 0.0
+    if factor == 0 or not np.isfinite(factor):
+        return None
+    near = SAME_FACTOR * case.resolution
     short = float(f"{factor:.3g}")
     factor = short if abs(factor / short - 1) < near else factor
     return factor if abs(factor - 1) > near else None
@@ -181,7 +189,7 @@ def _moved_columns(case: Case) -> Iterator[Candidate]:
     """Yield the order of the columns in which each holds, to the bit, another expected one; alike in all that moved."""
     parts = [2 if lane.dtype.startswith("complex") else 1 for lane in case.expected]
     orders = [_order(p, rounded(q, case.grain), n) for p, q, n in zip(case.here, case.there, parts, strict=True)]
-    others = {name: order for name, order in zip(case.names, orders, strict=True) if order}
+    others = {lane.name: order for lane, order in zip(case.expected, orders, strict=True) if order}
     if None in orders or not others or len({*map(tuple, others.values())}) > 1:
         return
     order = next(iter(others.values()))

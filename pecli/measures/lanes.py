@@ -78,7 +78,7 @@ def is_stack(array: Array, parts: int = 2) -> bool:
 
 
 def pair_lanes(a: Tabular, b: Tabular) -> tuple[list[tuple[Lane, Lane]], list[str], list[str]]:
-    """Match the arrays of two tables by name; a sole one on both sides needs none, a stack is taken apart.
+    """Match the arrays of two tables by name; a sole one needs none where it fits one alone, a stack is taken apart.
 
     Returns
     -------
@@ -91,14 +91,25 @@ def pair_lanes(a: Tabular, b: Tabular) -> tuple[list[tuple[Lane, Lane]], list[st
     if len(left) == len(right) == 1:
         return [(left[0], right[0])], [], []
     others = {lane.name: lane for lane in right}
-    pairs = [(lane, others[lane.name]) for lane in left if lane.name in others]
-    named = {lane.name for lane, _ in pairs}
-    return pairs, [x.name for x in left if x.name not in named], [x.name for x in right if x.name not in named]
+    pairs = [(lane, others[lane.name]) for lane in left if lane.name in others] or _of_one_shape(left, right)
+    ours, theirs = ({pair[side].name for pair in pairs} for side in (0, 1))
+    return pairs, [x.name for x in left if x.name not in ours], [x.name for x in right if x.name not in theirs]
+
+
+def _of_one_shape(left: list[Lane], right: list[Lane]) -> list[tuple[Lane, Lane]]:
+    """Return a sole array of one side beside the only one of the other side that has its shape."""
+    if min(len(left), len(right)) > 1:
+        return []
+    pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
+    return pairs if len(pairs) == 1 else []
 
 
 def _lanes(table: Tabular, other: Tabular) -> list[Lane]:
-    if len(table.arrays) == 1 and len(other.arrays) > 1 and is_stack(table.arrays[0], len(other.arrays)):
-        return unstacked(table, table.arrays[0], [array.name for array in other.arrays])
+    names = [array.name for array in other.arrays]
+    if len(table.arrays) == 1 and len(names) > 1 and table.arrays[0].name not in names:
+        (array,) = table.arrays
+        if is_stack(array, len(names)):
+            return unstacked(table, array, names)
     return [lane_of(table, array) for array in table.arrays]
 
 

@@ -21,8 +21,8 @@ from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.table import Table, rows_of
 
-Misfit = tuple[bool, bool, float]
-EXACT: Misfit = (False, False, 0.0)
+Misfit = tuple[bool, bool, bool, float]
+EXACT: Misfit = (False, False, False, 0.0)
 LOOK_ROWS = 16  # rows that decide between layouts of equal shape
 POSITION_BLOCK = 1 << 18
 MOST_BYTES = 16 << 20  # of a recipe's table whose length nobody said
@@ -53,7 +53,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
         assert problem is not None
         raise problem
     misfit, best = min(tried, key=lambda item: item[0])
-    if misfit[-1] == float("inf") and "length" in options:
+    if misfit[0] and "length" in options:
         return _turned(source, other.arrays[0].shape, best, options)
     return best
 
@@ -188,25 +188,25 @@ def _called(source: NamedSource, other: Tabular) -> dict[str, str]:
 def _misfit(made: Table, other: Tabular) -> Misfit:
     """Return how badly a table fits.
 
-    First whether no name is the same, then whether arrays are missing, then the largest difference of the first rows,
-    infinite for other shapes.
+    First whether shapes are others, then whether no name is the same, then whether arrays are missing, then by how
+    much the first rows differ on average: in another layout all their values do, with a fault in the same one some.
     """
     pairs, left, right = pair_lanes(made, other)
     strange = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
     if right or not pairs:
-        return strange, True, float("inf")
-    worst = 0.0
+        return True, strange, True, float("inf")
+    gaps: list[NDArray[Any]] = []
     for mine, theirs in (same_layout(*pair) for pair in pairs):
         if mine.shape != theirs.shape or mine.lead != theirs.lead or is_complex(mine.array) != is_complex(theirs.array):
-            return strange, bool(left), float("inf")
+            return True, strange, bool(left), float("inf")
         rows = min(LOOK_ROWS, mine.rows)
         with np.errstate(all="ignore"):  # any bits may stand in a file
             x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
             y: NDArray[Any] = floats(theirs.read(0, rows), theirs.dtype).astype(np.float64)
             gap = np.abs(x - y)
-        finite = gap[np.isfinite(gap)]
-        worst = max(worst, float(finite.max(initial=0.0)))
-    return strange, bool(left), worst
+        gaps.append(gap[np.isfinite(gap)])
+    finite = np.concatenate(gaps)
+    return False, strange, bool(left), float(finite.mean()) if finite.size else 0.0
 
 
 def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:

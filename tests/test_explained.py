@@ -1,0 +1,115 @@
+"""What compare says of faults, word for word, of tables made by plain NumPy whose arrays may have other names."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pecli
+
+UNKNOWN = "no fault that is known explains the difference, and no formula was found that gives these values"
+
+
+def angles(rows, dim, base=10000.0, start=0):
+    return (start + np.arange(rows))[:, None] * base ** (-np.arange(0, dim, 2) / dim)
+
+
+def cached(rows=200, dim=32, **how):
+    """A cache as vLLM has it: all cosines, then all sines."""
+    angle = angles(rows, dim, **how)
+    return np.concatenate([np.cos(angle), np.sin(angle)], 1).astype("f4")
+
+
+def pair(rows=200, dim=32, **how):
+    angle = angles(rows, dim, **how)
+    return {"cos": np.cos(angle).astype("f4"), "sin": np.sin(angle).astype("f4")}
+
+
+def put(values, at, value):
+    values[at] = value
+    return values
+
+
+def texts(values, recipe):
+    return [finding.text for finding in pecli.compare(values, recipe).findings]
+
+
+CACHE = "rope:dim=32,len=200,layout=concat"
+DISTANCE = np.subtract.outer(range(30), range(30)).T
+RNG = np.random.default_rng(3)
+TRAINED = RNG.standard_normal((200, 16)).astype("f4")
+VECTORS = {"vector": RNG.standard_normal((9, 4)).astype("f4")}
+
+CASES = {
+    "columns of an array called otherwise": (
+        cached()[:, [*range(5), 20, *range(6, 20), 5, *range(21, 32)]],
+        CACHE,
+        ["columns 5 and 20 are exchanged"],
+    ),
+    "a factor beside a wrong value": (
+        {k: put(v * np.float32(2), (50, 3), 9.0) for k, v in pair().items()},
+        "rope:dim=32,len=200",
+        [
+            "magnitude 2 where 1 was expected",
+            "that leaves 2 of 6,400 values unexplained, by at most 11, the first at cos[50, 3]",
+        ],
+    ),
+    "whole numbers are not rounded ones": (
+        np.repeat(np.arange(64.0)[:, None], 4, 1).astype("f4"),
+        "integer:dim=4,max-len=64,len=64",
+        ["every value is 63 times what was expected"],
+    ),
+    "one head of zeros": (
+        -np.array([1 / 4, 0, 1 / 64, 1 / 256])[:, None, None] * abs(DISTANCE).astype("f4"),
+        "alibi:heads=4,len=30,dtype=float64",
+        ["head 1: every value is 0"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_these_words_and_no_others(case):
+    values, recipe, said = CASES[case]
+    assert texts(values, recipe) == said
+
+
+def test_as_many_heads_as_arrays_are_no_stack_of_arrays(tmp_path):
+    weights = RNG.standard_normal((32, 2)).astype("f4")
+    np.save(tmp_path / "w.npy", weights)
+    recipe = f"t5:weights={tmp_path / 'w.npy'},len=30"
+    right = np.array(pecli.table(recipe)["bias"])
+    assert texts({"bias": right}, recipe) == ["only the second has 'index'"]
+    assert texts({"bias": right.swapaxes(1, 2)}, recipe)[0] == "queries and keys are exchanged"
+
+
+def test_a_sole_array_stands_beside_the_one_of_its_shape():
+    row = angles(40, 16)[::-1]
+    values = np.concatenate([np.sin(row), np.cos(row)], 1).astype("f4")
+    assert texts(values, "transformer-xl:dim=16,len=40") == ["only the second has 'index'"]
+    assert texts(values[::-1], "transformer-xl:dim=16,len=40")[0] == "the rows run backwards"
+
+
+@pytest.mark.parametrize("by", [-4, 1])
+def test_an_index_that_is_off_beside_vectors_that_are_not(by, tmp_path):
+    np.save(tmp_path / "w.npy", VECTORS["vector"])
+    found = {**VECTORS, "index": np.clip(DISTANCE, -4, 4) + 4 + by}
+    assert texts(found, f"shaw:dim=4,clip=4,weights={tmp_path / 'w.npy'},len=30") == [
+        f"index: {by} is added to every value"
+    ]
+
+
+def test_a_layout_that_nobody_named_is_that_of_most_values(tmp_path):
+    scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    config = {
+        "model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "max_position_embeddings": 131072,
+        "rope_theta": 500000.0, "rope_scaling": {**scaling, "original_max_position_embeddings": 8192},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    angle = angles(300, 64, 500000.0) / 8
+    values = np.concatenate([np.cos(angle), np.sin(angle)], 1).astype("f4")
+    assert texts(values, str(tmp_path / "config.json")) == ["scaling linear where llama3 was expected"]
+
+
+def test_rows_from_one_on_that_nothing_explains_are_placed(tmp_path):
+    other = put(TRAINED.copy(), slice(50, None), RNG.standard_normal((150, 16)))
+    assert texts(other, TRAINED) == ["array: rows 50 to 199 differ, in 2,400 values", UNKNOWN]
