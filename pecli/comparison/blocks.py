@@ -159,6 +159,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
         gap[np.isnan(gap)] = np.inf
         known = None if units is None else units[np.isfinite(x) & np.isfinite(y)]
     directions = _directions(pairing, x, y, signed)
+    other_bits = 0 if gap.any() or left != right else _other_bits(pairing, a, b)
     if "int" in left and "int" in right:  # float64 does not hold 2^53 + 1
         x, y, gap = a, b, _whole_gaps(a, b)
     return Figures(
@@ -167,10 +168,18 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
         histogram=None if known is None else histogram(known),
         nan=nan,
         infinite=infinite,
+        other_bits=other_bits,
         **_differences(pairing, row, x, y, gap),
         **_beyond(pairing, row, x, y, gap, units),
         **directions,
     )
+
+
+def _other_bits(pairing: Pairing, a: NDArray[Any], b: NDArray[Any]) -> int:
+    """Return how many values are not the same bytes."""
+    shape = len(a), -1, a.itemsize // pairing.parts
+    x, y = (np.ascontiguousarray(values).view(np.uint8).reshape(shape) for values in (a, b))
+    return pairing.count((x != y).any(axis=2))
 
 
 def _whole_gaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:

@@ -61,6 +61,8 @@ class Figures:
         Values, and those of them whose difference is finite: of complex ones their parts.
     unequal, beyond : int
         How many differ at all, and by more than the tolerance.
+    other_bits : int
+        How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
     unequal_rows : int
         Rows that have a value that differs.
     total : float
@@ -86,6 +88,7 @@ class Figures:
     finite: int = 0
     unequal: int = 0
     beyond: int = 0
+    other_bits: int = 0
     unequal_rows: int = 0
     total: float = 0.0
     max_ulp: int = 0

@@ -173,14 +173,25 @@ class Comparison:
         compared, beyond, unequal = self.total.compared, self.total.beyond, self.total.unequal
         if self.equal:
             if not unequal:
-                return f"same: {compared:,} values are equal to the bit"
+                return f"same: {compared:,} values are equal{self._bits}"
             return f"same within the tolerance ({self.tolerance}): {unequal:,} of {compared:,} values are not equal"
         if not compared:
             return "different: they have nothing in common to compare"
+        if not beyond and unequal:
+            both = f"within the tolerance ({self.tolerance}), {unequal:,} of {compared:,} values are not equal"
+            return f"different: what both have is the same {both}"
         if not beyond:
             return f"different: what both have is the same in {compared:,} values"
         share = f"{beyond:,} of {compared:,} values ({_share(beyond, compared)})"
         return f"different: {share} differ" + ("" if self.tolerance.exact else f" by more than {self.tolerance}")
+
+    @property
+    def _bits(self) -> str:
+        """In how far equal values are so to the bit."""
+        if any(array.dtype != array.other_dtype for array in self.arrays):
+            return ""
+        others = self.total.other_bits
+        return f", {others:,} of them in other bits: the sign of a zero, or a NaN" if others else " to the bit"
 
     def __repr__(self) -> str:
         return "\n  ".join([self.verdict, *(finding.text for finding in self.findings)])

@@ -10,6 +10,7 @@ from pecli.diagnosis.case import Case
 from pecli.diagnosis.reworked import Work, reworked
 from pecli.measures.lanes import Lane
 from pecli.measures.samples import Floats
+from pecli.numbers.types import COMPLEX
 from pecli.records import dataclass
 
 
@@ -60,6 +61,10 @@ def halves(case: Case) -> Iterator[tuple[Half, Half]]:
         return
     m = widths[0] // 2
     if widths[0] % 2 or not m:
+        return
+    if case.mine[0].dtype in COMPLEX.values():
+        one, other = (Half(0, (k, 2), m, name) for k, name in enumerate(("the real part", "the imaginary part")))
+        yield one, other
         return
     for columns, words in (
         (((0, 1), (m, 1)), ("the first half", "the second half")),

@@ -58,10 +58,10 @@ def details(found: ArrayComparison) -> list[str]:
     if figures.unequal and len(found.columns) > 1:
         columns = [max(found.columns[at : at + found.parts]) for at in range(0, len(found.columns), found.parts)]
         order = sorted(range(len(columns)), key=lambda c: -columns[c])[:WORST]
-        lines.append("worst columns: " + ", ".join(f"{c} ({figure(columns[c], 3)})" for c in order))
+        lines.append("worst columns: " + ", ".join(f"{c} ({figure(columns[c], 3)})" for c in order if columns[c]))
     if figures.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
-        shown = (f"from {_row(found.place(row))} ({figure(value, 3)})" for row, value in top)
+        shown = (f"from {_row(found.place(row))} ({figure(value, 3)})" for row, value in top if value)
         lines.append("worst rows: " + ", ".join(shown))
     for word, counts in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if counts.as_dict():
