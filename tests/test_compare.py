@@ -357,6 +357,6 @@ def test_complex_numbers_are_counted_whole(tmp_path):
     a = np.arange(27).reshape(9, 3) * (1 + 1j)
     found = compared(tmp_path, a, a + np.array([0.5j, 1 + 1j, 0]))
     assert found.verdict == "different: 18 of 27 values (0.667) differ"
-    assert "worst columns: 1 (1), 0 (0.5), 2 (0)" in details(found.arrays[0])
+    assert "worst columns: 1 (1), 0 (0.5)" in details(found.arrays[0])
     assert sum(found.arrays[0].units.values()) == 54
     assert sum(compared(tmp_path, a, a).arrays[0].units.values()) == 54

@@ -230,7 +230,10 @@ def swapped(p, a, b):
         (lambda p: np.concatenate([p[:17], p[16:-1]]), ["row 16 is there twice"]),
         (lambda p: swapped(p, 3, 5), ["columns 3 and 5 are exchanged"]),
         (lambda p: p.byteswap(), ["the four bytes of every value stand the other way round"]),
-        (lambda p: p * np.where(np.arange(64) % 2, 2, 1), ["cos is 2 times what was expected: every second column"]),
+        (
+            lambda p: p * np.where(np.arange(64) % 2, 2, 1),
+            ["cos is 2 times what was expected: every second column from the second"],
+        ),
         (lambda p: p + np.float32(0.5), ["0.5 is added to every value"]),
         (lambda p: put(np.concatenate([p[:, 0::2], p[:, 1::2]], 1), (1500, 7), 0.25),
          ["equal after swapping interleaved for halves: order sin-cos where interleaved was expected",
@@ -367,3 +370,25 @@ def test_neighbours_of_float32_values_are_no_degrees():
     for finding in found.findings:
         assert "degrees" not in finding.text, found.findings
         assert "shifted" not in finding.text, found.findings
+
+
+@pytest.mark.parametrize(
+    "recipe", ["sinusoidal:dim=16,len=100,start=99,step=-1", "sinusoidal:dim=4,base=1,step=2,len=100"]
+)
+def test_cosines_of_positions_that_run_backwards_or_fast_are_not_called_sines(recipe, tmp_path):
+    values = np.array(Table.parse(recipe)["pe"])
+    values[:, 1::2] *= 2
+    (text,) = reasons(tmp_path, {"pe": values}, recipe)
+    assert "sin is" not in text
+    assert "2 times what was expected" in text
+
+
+def test_a_magnitude_that_is_nearly_one_is_not_missing(tmp_path):
+    recipe = "rope:dim=64,len=300,scaling=yarn,factor=4,original-max=64"
+    table = Table.parse(recipe)
+    for times, said in (
+        (1.0005 / 1.1386294, "magnitude 1.0005 where"),
+        (1.1386294 * 1.0005, "magnitude 1.29713 where"),
+    ):
+        mine = {name: np.array(table[name]) * np.float32(times) for name in ("cos", "sin")}
+        assert reasons(tmp_path, mine, recipe)[0].startswith(said)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from pecli.diagnosis.case import Case
+from pecli.declare.plan import Waves
+from pecli.diagnosis.case import Case, read_rows
 from pecli.diagnosis.reworked import Work, reworked
 from pecli.measures.lanes import Lane
 from pecli.measures.samples import Floats
 from pecli.numbers.types import COMPLEX
 from pecli.records import dataclass
+from pecli.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -66,23 +69,45 @@ def halves(case: Case) -> Iterator[tuple[Half, Half]]:
         one, other = (Half(0, (k, 2), m, name) for k, name in enumerate(("the real part", "the imaginary part")))
         yield one, other
         return
-    for columns, words in (
+    for columns, places in (
         (((0, 1), (m, 1)), ("the first half", "the second half")),
-        (((0, 2), (1, 2)), ("every second column from the first", "every second column")),
+        (((0, 2), (1, 2)), ("every second column from the first", "every second column from the second")),
     ):
-        one, other = (Half(0, at, m, "", f": {word}") for at, word in zip(columns, words, strict=True))
-        named = _words(one.of(case.there), other.of(case.there))
-        yield Half(0, one.columns, m, named[0], one.where), Half(0, other.columns, m, named[1], other.where)
+        one, other = (Half(0, at, m, place) for at, place in zip(columns, places, strict=True))
+        named = _words(case, one, other)
+        if named is not None:
+            one, other = (replace(h, name=n, where=f": {h.name}") for h, n in zip((one, other), named, strict=True))
+        yield one, other
 
 
-def _words(p: Floats, q: Floats) -> tuple[str, str]:
-    """Say which are sines: those that grow where the others, their cosines, are positive."""
-    if len(p) > 2:
-        signs = np.sign(((p[2:] - p[:-2]) * q[1:-1]).sum(axis=0))
-        for sign, words in ((1, ("sin", "cos")), (-1, ("cos", "sin"))):
-            if (sign * signs >= 0).all() and signs.any():
-                return words
-    return ("these values",) * 2
+def _words(case: Case, one: Half, other: Half) -> tuple[str, str] | None:
+    """Say which are sines, as far as is known: where position 0 has 0 and 1, or the pairs turn forwards, by less.
+
+    Forwards sines grow where the others, their cosines, are positive; backwards, and by half a turn or more from a row
+    to the one after the next, the cosines would seem to be the sines.
+    """
+    p, q = one.of(case.there), other.of(case.there)
+    if len(p) < 3:
+        return None
+    signs = np.sign(((p[2:] - p[:-2]) * q[1:-1]).sum(axis=0))
+    if not signs.any() or not ((signs >= 0).all() or (signs <= 0).all()):
+        return None
+    (first,) = [read_rows(lane, 0, 1) for lane in case.expected]
+    zero = [not half.of([first]).any() for half in (one, other)]
+    if zero[0] != zero[1]:
+        return ("sin", "cos") if zero[0] else ("cos", "sin")
+    if not _forwards(case.expected[0]):
+        return None
+    return ("sin", "cos") if signs.max() > 0 else ("cos", "sin")
+
+
+def _forwards(lane: Lane) -> bool:
+    """Whether the pairs of a computed table turn forwards, the slowest by less than a quarter from row to row."""
+    table = lane.table
+    if not isinstance(table, Table) or not isinstance(table.plan, Waves) or table.part.step is None:
+        return False
+    slowest = min((float(w) for w in table.plan.frequencies if w > 0), default=0.0)
+    return 0 < slowest * float(table.part.step) * getattr(lane, "step", 1) < np.pi / 2
 
 
 def moved(case: Case, to: Mapping[Half, Half]) -> list[Lane]:

@@ -55,16 +55,16 @@ def simple(case: Case) -> Iterator[Candidate]:
     for half in alone(case):
         yield candidate(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
     factor = _factor(case, list(zip(case.here, case.there, strict=True))) or 1.0
-    yield candidate(case, "size", _size_text(factor, None), each(partial(np.multiply, factor)))
+    yield candidate(case, "size", _size_text(factor), each(partial(np.multiply, factor)))
 
 
 def _exchanges(case: Case) -> Iterator[Candidate]:
     """Yield what stands in the place of cosines and sines: each other, or the same in both."""
     for one, other in halves(case):
-        text = f"{case.names[one.lane]} and {case.names[other.lane]} are exchanged"
-        if one.where:
+        text = f"{one.name} and {other.name} are exchanged"
+        if one.lane == other.lane and not case.mine[0].dtype.startswith("complex"):
             how = "the two halves" if one.columns[1] == 1 else "neighbouring columns"
-            text = f"{EXCHANGED}: {how} are swapped"
+            text = f"{EXCHANGED}: {how} are swapped" if one.where else f"{how} are swapped"
         yield Candidate("exchanged", text, partial(moved, case, {one: other, other: one}))
         for target, source in ((other, one), (one, other)):
             text = f"{target.name} holds the values of {source.name}{target.where}"
@@ -118,7 +118,12 @@ def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     """Yield one factor on all values, or on those of a part."""
     factor = _factor(case, list(zip(case.here, case.there, strict=True)))
     if factor is not None:
-        yield from changed_values(case, "size", _size_text(factor, magnitude), each(partial(np.multiply, factor)))
+        yield from changed_values(
+            case,
+            "size",
+            _size_text(factor, magnitude, SAME_FACTOR * case.resolution),
+            each(partial(np.multiply, factor)),
+        )
     for half in alone(case):
         factor = _factor(case, [(half.of(case.here), half.of(case.there))])
         if factor is not None:
@@ -175,12 +180,12 @@ def _sums(case: Case) -> Iterator[Candidate]:
         yield from changed_values(case, "sum", f"{number:.6g} is added to every value", each(partial(np.add, number)))
 
 
-def _size_text(factor: float, magnitude: float | None) -> str:
+def _size_text(factor: float, magnitude: float | None = None, near: float = 0.0) -> str:
     if magnitude is None:
         return f"every value is {factor:.6g} times what was expected"
-    if magnitude != 1.0 and abs(factor * magnitude - 1) < 1e-3:
+    if magnitude != 1.0 and abs(factor * magnitude - 1) < near:
         return f"magnitude missing ({magnitude:.5g})"
-    if magnitude != 1.0 and abs(factor / magnitude - 1) < 1e-3:
+    if magnitude != 1.0 and abs(factor / magnitude - 1) < near:
         return f"magnitude applied twice ({magnitude:.5g})"
     return f"magnitude {factor * magnitude:.6g} where {magnitude:.6g} was expected"
 
