@@ -15,6 +15,8 @@ MOST_TURNS = 1 << 20  # of the slowest pair, among which a first position is loo
 BACK = 64  # turns before position 0 that are tried too
 ENOUGH = 64  # pairs that settle a position
 CHANCE = 1e-6  # probability of a first position by chance that is believed in
+MOST_WHOLE = 1 << 14  # positions that are tried one by one where turns tell too little
+BY_CHANCE = 0.05  # of a whole one among them: a wrong one is refused by the values
 SPREAD = 12.0  # roundings of an angle by which a framework's value may be off
 ROUNDINGS = {"exact": 0.0, "float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
@@ -57,6 +59,26 @@ def position_of(
     refined, spread = _refined(w, phases, farthest, candidates)
     good = refined[_agrees(w, phases, farthest, refined)]
     return (float(good[np.abs(good).argmin()]), spread) if len(good) else None
+
+
+def whole_position(w: Floats, phases: Floats, errors: Floats, level: str) -> tuple[float, float] | None:
+    """Return the first whole position that explains all first phases, and its uncertainty; None where chance may.
+
+    Few pairs do not tell one of many positions from chance, but somebody starts at a whole one, and at a small one.
+    """
+    tried = np.arange(MOST_WHOLE, dtype=np.float64)
+    chances = np.zeros(len(tried))
+    good = np.ones(len(tried), bool)
+    for pair in np.argsort(w):
+        allowed = 3 * (errors[pair] + SPREAD * ROUNDINGS[level] * (1 + tried * w[pair]))
+        good &= np.abs(wrap(phases[pair] - tried * w[pair])) <= allowed
+        chances += np.log(np.minimum(1.0, allowed / np.pi))
+        if not good.any():
+            return None
+    best = int(good.argmax())
+    if np.exp(chances[:best]).sum() > BY_CHANCE:
+        return None
+    return float(best), 1.0 / math.sqrt(float((w**2 / errors**2).sum()))
 
 
 def _meeting(w: Floats, phases: Floats, errors: Floats, pair: tuple[int, int], level: str, most: int) -> Floats:

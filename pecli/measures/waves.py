@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.arithmetics import spacing
 from pecli.measures.phase_lines import Lines, phase_lines, sharpened
-from pecli.measures.placing import ROUNDINGS, position_of
+from pecli.measures.placing import ROUNDINGS, position_of, whole_position
 from pecli.measures.readings import Reading
 from pecli.measures.rhythm import Rhythm
 from pecli.measures.samples import rounded
@@ -33,6 +34,8 @@ SHOWN = 0.9  # share of the pairs that must show the frequency of a narrow type
 SHARP = 0.4  # share of the pairs whose frequency must be known to less than half a unit
 ROUNDED_TWICE = 1 + 2.0**-10  # half a unit of a narrow type, of numbers that were rounded to float32 before
 STEPPED = 2.0**-22  # what multiplying in float32 may change of a size
+WHOLE = 1e-9  # relative difference of a position from a whole number that computing it leaves
+OF_LINE = 2.0  # times what a line's slope may be off by over all rows, for its beginning: three standard errors
 CUT = 2  # half units of a type by which values that were cut to it, not rounded, may be shorter: all of one
 
 
@@ -100,10 +103,8 @@ def _each_placed(
     for spectrum, used in ways:
         own = replace(lines, steps=_with_turns(lines, spectrum)) if around else lines
         given = [rounded(spectrum.frequencies, level), None] if level in NARROW and used is None else [used]
-        waves = (_placed(reading, rhythm, own, spectrum, level, used, far=far or used is None) for used in given)
-        wave = next((wave for wave in waves if wave is not None), None)
-        if wave is not None:
-            yield wave
+        tried = (list(_placed(reading, rhythm, own, spectrum, level, used, far=far or used is None)) for used in given)
+        yield from next((waves for waves in tried if waves), ())
 
 
 def _ruled(reading: Reading, lines: Lines, level: str, rule: Rule) -> Iterator[Spectrum]:
@@ -180,38 +181,44 @@ def _placed(
     used: Floats | None,
     *,
     far: bool,
-) -> Wave | None:
-    """Find the first position for a rule, whose frequencies may have been rounded to a narrow type."""
+) -> Iterator[Wave]:
+    """Yield first positions for a rule, whose frequencies may have been rounded to a narrow type."""
     moving, resolution = ~lines.resting, reading.resolution
     w, phases = spectrum.frequencies if used is None else used, lines.phases[moving]
     if not (w > 0).all():
-        return None
+        return
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
     chain = lines.first * step
-    best = position_of(w, phases, errors, chain, level if used is None else "float32", far=far)
-    if best is None:
-        return None
-    position, spread = best
+    kind = level if used is None else "float32"
+    found = [position_of(w, phases, errors, chain, kind, far=far)]
+    if far and (found[0] is None or not _near_whole(*found[0])):
+        fitted = rhythm.rows * rhythm.errors[moving] * OF_LINE  # of a line through all rows: less than one row's
+        found.append(whole_position(w, phases, np.minimum(errors, fitted), kind))
     sign = -1 if lines.backward else 1
-    row0 = sign * position - (-1 if lines.backward else 1) * step * reading.rows.start
     size = reading.magnitude
     scale = max(resolution / math.sqrt(max(1, reading.first.size)) * 4, 1e-15)
     loose = max(scale, min(ROUNDINGS[level], STEPPED))  # narrow angles leave a cosine and a sine of one angle
     cut = 1 - CUT * resolution <= size < 1  # values cut to a narrow type, not rounded, are shorter by so much
     magnitude = Decimal(1) if cut else shortest(size * (1 - loose), size * (1 + loose))
-    for start in _starts(row0, spread, spectrum.step):
-        wave = Wave(reading, lines, spectrum, start, level, magnitude, used=used)
-        if wave.misfit() <= 1.0:
-            return wave
-    return None
+    for position, spread in (one for one in found if one is not None):
+        row0 = sign * position - sign * step * reading.rows.start
+        waves = (
+            Wave(reading, lines, spectrum, start, level, magnitude, used=used)
+            for start in _starts(row0, spread, spectrum.step)
+        )
+        yield from islice((wave for wave in waves if wave.misfit() <= 1.0), 1)
+
+
+def _near_whole(position: float, spread: float) -> bool:
+    return abs(position - round(position)) <= spread + WHOLE * (1 + abs(position))
 
 
 def _starts(value: float, spread: float, step: Fraction) -> list[Decimal]:
     """Return what a first position may be: a whole number, a whole number of steps, or the shortest decimal."""
-    loose = spread + 1e-9 * (1 + abs(value))
+    loose = spread + WHOLE * (1 + abs(value))
     steps = Fraction(round(value / float(step))) * step
-    found = [Decimal(round(value))] if abs(value - round(value)) <= loose else []
+    found = [Decimal(round(value))] if _near_whole(value, spread) else []
     if abs(value - float(steps)) <= loose and decimal_exactly(steps):
         found.append(as_decimal(steps))
     short = shortest(value - spread, value + spread)
