@@ -35,6 +35,7 @@ SHARP = 0.4  # share of the pairs whose frequency must be known to less than hal
 ROUNDED_TWICE = 1 + 2.0**-10  # half a unit of a narrow type, of numbers that were rounded to float32 before
 STEPPED = 2.0**-22  # what multiplying in float32 may change of a size
 WHOLE = 1e-9  # relative difference of a position from a whole number that computing it leaves
+CHOSEN = 7.0  # digits of a rule that need no other reading of the rows: a base of six alone
 OF_LINE = 2.0  # times what a line's slope may be off by over all rows, for its beginning: three standard errors
 CUT = 2  # half units of a type by which values that were cut to it, not rounded, may be shorter: all of one
 
@@ -70,10 +71,10 @@ def explain(reading: Reading, grain: str, rule: Rule, *, around: bool = False) -
             for ways in (sharper, _cheapest((spectrum, None) for spectrum in spectra)):
                 for wave in _each_placed(reading, rhythm, lines, level, ways, around=around, far=ways is sharper):
                     found = True
+                    settled = settled or (level not in NARROW and wave.cost < CHOSEN)
                     yield wave
                 if found:
                     break
-            settled = settled or (found and level not in NARROW)
             if found and level != "float16":  # what fits either narrow type may be of the other
                 break
         if settled and turning >= TELLING:

@@ -98,25 +98,35 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     more_table = {**length, **({} if layout == "split" else {"layout": layout})}
     exchanged = wave.lines.swapped and layout not in ("concat", "sin-cos")
     notes = ("cos and sin are exchanged",) if exchanged else ()
-    inverse = 1 / spectrum.step
-    slow = table is None or (
-        spectrum.step < 1
-        and decimal_exactly(inverse)
-        and (wave.level in NARROW or digits(as_decimal(inverse)) <= digits(as_decimal(spectrum.step)))
-    )
+    linear = None if {"scaling", "frequencies"} & keys.keys() else _interpolated(wave)
     for more, cost in _magnitudes(wave, keys):
         own, total = {**keys, **more}, spectrum.cost + cost
         by_base = "scaling" in own and scaling_of(own["scaling"]).by_base  # factor and base are one number
         free = (*(() if by_base else wave.free), *(key for key in FITTED if key in own))
         rest = (wave.level, notes, exchanged, free, spectrum.listed)
-        if slow and wave.step > 0 and not {"scaling", "frequencies"} & keys.keys() and decimal_exactly(inverse):
-            start = rows_between(wave, spectrum.step)
-            if decimal_exactly(start):
-                linear = {"scaling": "linear", "factor": fraction_text(inverse)}
-                where = {"start": fraction_text(start)} if start else {}
-                yield Guess("rope", {**own, **linear}, {**where, **more_table}, total, *rest)
+        if linear is not None:
+            scaled, where = linear
+            yield Guess("rope", {**own, **scaled}, {**where, **more_table}, total, *rest)
         if table is not None:
             yield Guess("rope", own, {**table, **more_table}, total, *rest)
+
+
+def _interpolated(wave: Wave) -> tuple[dict[str, str], dict[str, str]] | None:
+    """Return a step below 1 as linear scaling: its keys and the table's; None where a step is the shorter text."""
+    step = wave.step
+    if step <= 0 or not decimal_exactly(1 / step):
+        return None
+    start = rows_between(wave, step)
+    if not decimal_exactly(start):
+        return None
+    scaled, plain = ((as_decimal(1 / step), as_decimal(start)), (as_decimal(step), wave.start))
+    shorter = sum(map(digits, scaled)) <= sum(map(digits, plain))
+    if decimal_exactly(step) and not (step < 1 and (shorter or wave.level in NARROW)):
+        return None
+    return (
+        {"scaling": "linear", "factor": fraction_text(1 / step)},
+        {"start": fraction_text(start)} if start else {},
+    )
 
 
 def _magnitudes(wave: Wave, keys: dict[str, str]) -> Iterator[tuple[dict[str, str], float]]:
