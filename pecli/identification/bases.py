@@ -189,7 +189,7 @@ def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[f
     rows come first, whose angles are right to a fraction of a turn.
     """
     how = found.how
-    parts, positions = found.parts, found.positions
+    parts, positions = found.parts, rounded(found.positions, how.positions)
     half = [spacing(part, how.grain) / 2 + ROUNDED[how.grain] * np.abs(part) for part in parts]
     if how.way == "cut":  # towards zero: the middle of what is cut to a value lies half a unit beyond it
         up = [np.copysign(spacing(part, how.grain) / 2, part) for part in parts]
