@@ -31,7 +31,7 @@ LEAST_STEP = 2.0**-44  # of a base's logarithm: a smaller one changes no digit t
 TRIED = 33  # bases in a range
 HALVINGS = 10  # of the last step
 MARGINS = (1.0, 0.98, 0.5, 0.2)  # of a range that was found by some rows
-SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5)  # units by which a frequency may be off: rounded, a power's, an exponential's
+SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5, 14.5)  # units by which a frequency may be off: rounded, a power's, an exponential's, the most that is looked for
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ APART = 0.15  # share of these by which one may be worse than the best
 NEIGHBOURS = {"float32": 14, "float16": 8, "bfloat16": 4}
 """Units by which a frequency may be off: exp instead of a power gives up to 9 in float32, an odd base some more."""
 UNITS = NEIGHBOURS["float32"] * 2.0**-24  # by so much, relative
+SEEN = 1 / 16  # of half a unit of a value: what an angle moves by then shows in some of the values
 ENOUGH = 0.9  # share of values that must be equal to the bit
 BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
 SPREAD = 12.0  # roundings of an angle in float32
@@ -182,7 +183,7 @@ def find_arithmetic(
             tried.append(_scored(way, shown))
             if tried[-1].equal == 1.0:
                 return tried[-1]
-    units_show = grain != "float64" and float(np.abs(positions).max()) * UNITS > RESOLUTION[grain] / 4
+    units_show = grain != "float64" and float(np.abs(positions).max()) * UNITS > SEEN * RESOLUTION[grain]
     if units_show and tried[0].bounded >= ENOUGH:  # early rows of narrower values hide a unit of a frequency
         tried.append(nearest(tried[1], shown))
     elif grain == "float32":  # frequencies that a library's powers gave, and narrower positions or angles
