@@ -181,7 +181,7 @@ def _by(evidence: Evidence) -> Identification:
     if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
         return best_vector(vectors)
     if not any(t.equal == 1.0 for t in trials):
-        again = [g for t in _likely(trials, most) if not t.guess.partition for g in refitted(t.guess, evidence)]
+        again = [g for t in _likely(trials, MOST_VERDICTS) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
@@ -229,7 +229,7 @@ def _different(trials: list[Trial]) -> list[Trial]:
     found: dict[tuple[object, ...], Trial] = {}
     for trial in trials:
         keys, table = trial.guess.keys, trial.guess.table
-        numbers = tuple(keys.get(k) for k in ("base", "shift", "scaling", "factor", "original-max", "heads", "grid"))
+        numbers = tuple(keys.get(k) for k in ("base", "scaling", "factor", "original-max", "heads", "grid"))
         found.setdefault((*numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys), trial)
     return list(found.values())
 
