@@ -222,8 +222,7 @@ class Evidence:
         Along the last side only the columns of that side change; in any order they are pairs of one series.
         """
         found: dict[str, None] = {}
-        width, stop = sides.lengths[-1], len(self.points[0]) - sides.suffix
-        body = slice(sides.prefix, sides.prefix + sides.told // width * width if sides.told else stop)
+        body, _ = sides.shown(len(self.points[0]))
         lines = [p[body].reshape(-1, sides.lengths[-1], p.shape[1]) for p in self.points]
         line = [np.median(rows, axis=0) for rows in lines]
         same = [alike(rows, 0, UNCHANGED * np.abs(rows).max()) for rows in lines]

@@ -33,6 +33,13 @@ class Sides:
         """The parameters of rows before and after it."""
         return {"prefix": str(self.prefix), "suffix": str(self.suffix)}
 
+    def shown(self, rows: int) -> tuple[slice, tuple[int, ...]]:
+        """Return which of so many rows show the grid, and the sides of that part of it."""
+        if not self.told:
+            return slice(self.prefix, rows - self.suffix), self.lengths
+        width = self.lengths[-1]
+        return slice(self.prefix, self.prefix + self.told // width * width), (self.told // width, width)
+
     @property
     def text(self) -> str:
         """The sides as an option takes them."""
@@ -92,7 +99,7 @@ def alike(rows: Floats, axis: int, scale: float) -> NDArray[np.bool_]:
     """Return which columns are the same along an axis, in most points: others may be spoiled."""
     with np.errstate(over="ignore", invalid="ignore"):
         same = np.abs(rows - np.median(rows, axis=axis, keepdims=True)) <= scale
-    found: NDArray[np.bool_] = same.mean(axis=(0, 1)) >= RIGHT
+    found: NDArray[np.bool_] = same.reshape(-1, same.shape[-1]).mean(axis=0) >= RIGHT
     return found
 
 

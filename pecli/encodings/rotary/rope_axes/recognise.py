@@ -9,9 +9,7 @@ import numpy as np
 from pecli.declare.guess import Guess, combinations
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
-from pecli.measures.sides import UNCHANGED, Sides
-
-MOSTLY = 0.5  # share of the lines along a side in which a pair moves that turns with it: one value may be spoiled
+from pecli.measures.sides import UNCHANGED, Sides, alike
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
@@ -26,18 +24,17 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
 def _widths(cos: Floats, sin: Floats, sides: Sides) -> dict[str, str] | None:
     """Return the widths of the axes and their lengths; None where a pair turns with two of them."""
-    body = slice(sides.prefix, len(cos) - sides.suffix)
-    count, lengths = cos.shape[1], list(sides.lengths)
+    body, lengths = sides.shown(len(cos))
+    count = cos.shape[1]
     cube = np.concatenate([cos[body], sin[body]], axis=1).reshape(*lengths, -1)
-    moves = np.stack(
-        [(np.ptp(cube, axis=a) > UNCHANGED).reshape(-1, 2 * count).mean(axis=0) > MOSTLY for a in range(len(lengths))]
-    )
+    moves = np.stack([~alike(cube, axis, UNCHANGED) for axis in range(len(lengths))])
     moves = moves[:, :count] | moves[:, count:]
     owner = np.where(moves.any(axis=0), moves.argmax(axis=0), -1)
     if (moves.sum(axis=0) > 1).any() or (np.diff(owner[owner >= 0]) < 0).any():
         return None
     for k in range(1, count):  # a pair too slow to show belongs to the axis before it
         owner[k] = owner[k - 1] if owner[k] < 0 else owner[k]
+    lengths = list(sides.lengths)
     widths = [2 * int((owner == a).sum()) for a in range(len(lengths))]
     lead = 2 * int((owner < 0).sum())
     if lead:  # an axis of one frame, whose pairs do not move
