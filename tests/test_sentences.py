@@ -407,7 +407,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "phases were computed in {} ({}){}": ("positions in float16", "equal"),
     "key - query + clip": ("around", "around from 0"),
     "{} is squared{}": ("cos squared", "equal"),
-    "that leaves {} of {} values unexplained": ("in bfloat16, but one", "positions in float16"),
+    "that leaves {} of {} values unexplained, {}": ("in bfloat16, but one", "positions in float16"),
     "the frequencies between {} and {} are not smoothed but left as they are":
         ("not smoothed, left", "not smoothed, divided"),
     "{} and {} are exchanged, {}": ("not smoothed, divided", "not smoothed, left"),

@@ -76,13 +76,14 @@ def _of_all_rows(
             how = find_arithmetic(positions, w, size, cos, sin, seen.grain)
             if how.equal < MOSTLY or how.name == "float64":
                 continue
-            wrong, count, _ = Workings(reading, swapped, how, float(start), float(step)).over_all(Evidence(sample))
+            missed = Workings(reading, swapped, how, float(start), float(step)).over_all(Evidence(sample))
             first = _first_wrong(case, how, table.part.numbers(*case.window).astype(np.float64))
             said = [Finding("arithmetic", f"phases were computed in {how.name} ({how.words()}){first}")]
-            left = _emulated(case, table, how.name) if wrong else None
-            unsaid = Finding("rest", f"that leaves {wrong:,} of {count:,} values unexplained")
-            unsaid = rest(left) if left is not None and left.unequal == wrong else unsaid
-            return wrong, [*said, unsaid] if wrong else said
+            left = _emulated(case, table, how.name) if missed.wrong else None
+            unsaid = f"that leaves {missed.wrong:,} of {missed.count:,} values unexplained, {missed.where}"
+            all_of_it = left is not None and left.unequal == missed.wrong
+            more = rest(left) if left is not None and all_of_it else Finding("rest", unsaid)
+            return missed.wrong, [*said, more] if missed.wrong else said
     return None
 
 

@@ -31,7 +31,14 @@ LEAST_STEP = 2.0**-44  # of a base's logarithm: a smaller one changes no digit t
 TRIED = 33  # bases in a range
 HALVINGS = 10  # of the last step
 MARGINS = (1.0, 0.98, 0.5, 0.2)  # of a range that was found by some rows
-SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5, 14.5)  # units by which a frequency may be off: rounded, a power's, an exponential's, the most that is looked for
+SLACKS = (
+    0.5,
+    0.51,
+    1.5,
+    4.5,
+    9.5,
+    14.5,
+)  # units by which a frequency may be off: rounded, a power's, an exponential's, the most that is looked for
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ class Bases:
             return all(np.array_equal(a, b[rows]) for a, b in zip(made, (cos, sin), strict=True))
 
         def everywhere(log: float) -> bool:
-            return not replace(found, how=found.how.shifted(exponents, log)).over_all(evidence)[0]
+            return not replace(found, how=found.how.shifted(exponents, log)).over_all(evidence).wrong
 
         ends = [_farthest(same, side) for side in (-1.0, 1.0)]
         ends = [next((share * end for share in MARGINS if everywhere(share * end)), 0.0) for end in ends]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Waves
 from pecli.errors import PecliError
+from pecli.identification.places import rows_said
 from pecli.identification.trial import make
 from pecli.measures.arithmetics import ROWS, Arithmetic, Shown, find_arithmetic, nearest, spread_rows
 from pecli.measures.evidence import Evidence
@@ -69,26 +71,63 @@ class Workings:
         cos, sin = self.parts
         return nearest(self.how, Shown.of(self.positions[rows], cos[rows], sin[rows], self.how.grain)).used
 
-    def over_all(self, evidence: Evidence) -> tuple[int, int, float]:
-        """Return how many values of the file the arithmetic does not give, of how many, and their largest error.
-
-        The error is the difference from the recipe's exact values.
-        """
-        wrong, count, residual = 0, 0, 0.0
+    def over_all(self, evidence: Evidence) -> Left:
+        """Return what the arithmetic leaves of all values of the file."""
+        left = Left()
         for first, planes in evidence.blocks():
             rows = len(planes[0])
             positions: Floats = self.start + self.step * np.arange(first, first + rows, dtype=np.float64)
             angles = np.outer(positions, self.how.exact)
             made = self.how.compute(positions)
             real = (self.how.magnitude * np.cos(angles), self.how.magnitude * np.sin(angles))
+            wrong, count, residual = np.zeros(rows, np.int64), 0, 0.0
             for number, (plane, index) in enumerate(self.reading.places):
                 part = number % 2 ^ self.swapped
                 values = planes[plane][index]
-                wrong += int((values != made[part]).sum())
+                wrong += (values != made[part]).sum(axis=1)
                 count += values.size
                 gap = np.abs(values - real[part])
                 residual = max(residual, float(np.where(np.isnan(gap), np.inf, gap).max(initial=0.0)))
-        return wrong, count, residual
+            left = left.and_rows(first, wrong, count, residual)
+        return left
+
+
+@dataclass(frozen=True)
+class Left:
+    """What an arithmetic does not give.
+
+    Attributes
+    ----------
+    wrong, count : int
+        How many values, of how many.
+    residual : float
+        The largest difference from the recipe's exact values.
+    rows : int
+        How many rows have such a value.
+    first, last : int
+        The first and the last of them, where there is one.
+    """
+
+    wrong: int = 0
+    count: int = 0
+    residual: float = 0.0
+    rows: int = 0
+    first: int = 0
+    last: int = 0
+
+    def and_rows(self, start: int, wrong: NDArray[np.int64], count: int, residual: float) -> Left:
+        """Return the same with rows that begin at `start`: how many values of each are wrong, (n,)."""
+        at = np.flatnonzero(wrong)
+        ends = (self.first if self.rows else start + int(at[0]), start + int(at[-1])) if len(at) else (
+            self.first, self.last
+        )  # fmt: skip
+        residual = max(self.residual, residual)
+        return Left(self.wrong + int(wrong.sum()), self.count + count, residual, self.rows + len(at), *ends)
+
+    @property
+    def where(self) -> str:
+        """Which rows, in words."""
+        return rows_said(self.first, self.last, self.rows)
 
 
 def explained(guess: Guess, evidence: Evidence) -> Workings | None:

@@ -22,14 +22,24 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
     counted = total.beyond == total.unequal  # rows are counted that are not equal, whatever is allowed
-    if low == high:
-        where = f"in row {low}"
-    elif counted and all(rows == high - low + 1 for _, _, rows in wrong):
-        where = f"in every row from {low} to {high}"
+    if counted and all(rows == high - low + 1 for _, _, rows in wrong):
+        where = rows_said(low, high, high - low + 1)
+    elif counted and len({rows for _, _, rows in wrong}) == 1:
+        where = rows_said(low, high, wrong[0][2])
     else:
-        count = f"{wrong[0][2]} rows, " if counted and len({rows for _, _, rows in wrong}) == 1 else ""
-        where = f"in {count}the first {low} and the last {high}" if count else f"between row {low} and row {high}"
+        where = f"in row {low}" if low == high else f"between row {low} and row {high}"
     return f"{total.beyond} of {total.compared} values differ{nan}, {where}"
+
+
+def rows_said(first: int, last: int, rows: int) -> str:
+    """Say which rows: so many of them, from a first to a last one."""
+    if first == last:
+        return f"in row {first}"
+    return (
+        f"in every row from {first} to {last}"
+        if rows == last - first + 1
+        else (f"in {rows} rows, the first {first} and the last {last}")
+    )
 
 
 def _index(place: Place) -> str:

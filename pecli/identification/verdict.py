@@ -12,7 +12,7 @@ from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
 from pecli.declare.guess import Guess
 from pecli.identification.bases import Bases
-from pecli.identification.computed import Workings, explained
+from pecli.identification.computed import Left, Workings, explained
 from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide, with_number
 from pecli.identification.places import differences
 from pecli.identification.trial import Trial, make, try_guess
@@ -204,16 +204,17 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
         found.sort(key=_merit, reverse=True)
     if found[0][1].how.equal == 1:  # what explains the rows looked at is told apart by all
         found = [one for one in found if one[1].how.equal == 1][:MOST_WHOLE]
-        found.sort(key=lambda one: one[1].over_all(evidence)[0] if len(found) > 1 else 0)
+        found.sort(key=lambda one: one[1].over_all(evidence).wrong if len(found) > 1 else 0)
     guess, best, ends, every = found[0]
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
     if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
-    best, (wrong, count, residual) = _by_later_rows(best, evidence)
+    best, left = _by_later_rows(best, evidence)
+    wrong = left.wrong
     notes = (*guess.notes, best.how.words())
-    name, equal = best.how.name, 1 - wrong / max(count, 1)
+    name, equal = best.how.name, 1 - wrong / max(left.count, 1)
     if wrong:
-        notes = (*notes, f"{wrong} of {count} values differ from what that arithmetic gives here")
+        notes = (*notes, f"{wrong} of {left.count} values differ from what that arithmetic gives, {left.where}")
     verified = None if wrong else Bases(guess, best).verified(evidence)
     if verified and digits(short := shortest(*map(float, verified))) < digits(Decimal(chosen(guess, "base"))):
         guess = with_number(guess, "base", short)  # any between gives the same values
@@ -223,17 +224,19 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
-    return Identification(recipe, confidence, residual, equal, name, notes, ranges=ranges, guess=guess, count=count)
+    return Identification(
+        recipe, confidence, left.residual, equal, name, notes, ranges=ranges, guess=guess, count=left.count
+    )
 
 
-def _by_later_rows(found: Workings, evidence: Evidence) -> tuple[Workings, tuple[int, int, float]]:
+def _by_later_rows(found: Workings, evidence: Evidence) -> tuple[Workings, Left]:
     """Return how values were computed, and what is wrong of all: narrow positions are as wide ones in early rows."""
     best, told = found, found.over_all(evidence)
-    if told[0] and evidence.window is not None and found.how.positions == "float32" and not found.how.way:
+    if told.wrong and evidence.window is not None and found.how.positions == "float32" and not found.how.way:
         for narrow in NARROW:
             other = replace(found, how=replace(found.how, positions=narrow))
             again = other.over_all(evidence)
-            if again[0] < told[0] * LATER:
+            if again.wrong < told.wrong * LATER:
                 best, told = other, again
     return best, told
 

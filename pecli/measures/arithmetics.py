@@ -23,6 +23,7 @@ APART = 0.15  # share of these by which one may be worse than the best
 NEIGHBOURS = {"float32": 14, "float16": 8, "bfloat16": 4}
 """Units by which a frequency may be off: exp instead of a power gives up to 9 in float32, an odd base some more."""
 UNITS = NEIGHBOURS["float32"] * 2.0**-24  # by so much, relative
+TWICE = {"bfloat16": ("cut", "float16", "float32"), "float16": ("float32",)}  # how values come to a type in two steps
 SEEN = 1 / 16  # of half a unit of a value: what an angle moves by then shows in some of the values
 ENOUGH = 0.9  # share of values that must be equal to the bit
 BOUNDED = 0.999  # share that must lie within what float32 leaves, where the steps after are not known
@@ -214,10 +215,9 @@ def _ways(frequencies: Floats, magnitude: float, grain: str) -> Iterator[Arithme
     if grain in NEIGHBOURS and grain != "float32" and magnitude != 1:
         yield replace(exact, way=AFTER)
         yield replace(float32, way=AFTER)
-    if grain == "bfloat16":
-        for way in ("cut", "float16", "float32"):
-            yield replace(exact, way=way)
-            yield replace(float32, way=way)
+    for way in TWICE.get(grain, ()):
+        yield replace(exact, way=way)
+        yield replace(float32, way=way)
 
 
 def spread_rows(n: int) -> NDArray[np.int64]:

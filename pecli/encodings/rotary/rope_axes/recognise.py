@@ -24,10 +24,10 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
 def _widths(cos: Floats, sin: Floats, sides: Sides) -> dict[str, str] | None:
     """Return the widths of the axes and their lengths; None where a pair turns with two of them."""
-    body, lengths = sides.shown(len(cos))
+    body, shown = sides.shown(len(cos))
     count = cos.shape[1]
-    cube = np.concatenate([cos[body], sin[body]], axis=1).reshape(*lengths, -1)
-    moves = np.stack([~alike(cube, axis, UNCHANGED) for axis in range(len(lengths))])
+    cube = np.concatenate([cos[body], sin[body]], axis=1).reshape(*shown, -1)
+    moves = np.stack([~alike(cube, axis, UNCHANGED) for axis in range(len(shown))])
     moves = moves[:, :count] | moves[:, count:]
     owner = np.where(moves.any(axis=0), moves.argmax(axis=0), -1)
     if (moves.sum(axis=0) > 1).any() or (np.diff(owner[owner >= 0]) < 0).any():
