@@ -1,0 +1,105 @@
+"""Unknown tables that are hard to place or to compute: few pairs far out, odd bases, steps far away, spoiled grids."""
+
+import numpy as np
+import pytest
+
+from pecli import open_table
+from pecli.identification.identification import identify
+
+from . import campaign_tables, unknown_tables
+
+PAIRS = unknown_tables.powers
+
+
+def found_in(tmp_path, **arrays):
+    np.savez(tmp_path / "t.npz", **arrays)
+    with open_table(tmp_path / "t.npz") as table:
+        return identify(table)
+
+
+@pytest.mark.parametrize(
+    ("base", "rows", "how", "dtype", "wrong"),
+    [
+        (10007.0, 128, "float32", "float32", 1),
+        (100.0, 20, "twice", "float32", 0),
+        (20000.0, 8192, "float32", "bfloat16", 0),
+        (1e6, 129, "bfloat16 positions", "float16", 0),
+    ],
+)
+def test_two_turning_pairs_are_placed_at_a_whole_position(tmp_path, base, rows, how, dtype, wrong):
+    w = np.concatenate([PAIRS(base, 8, 8)[:2], np.zeros(6)])
+    parts = campaign_tables.computed(w, np.arange(100.0, 100 + rows), how)
+    cos, sin = (unknown_tables.narrow(np.repeat(part, 2, 1), dtype) for part in parts)
+    cos[67 % rows, 3] += wrong
+    found = found_in(tmp_path, cos=cos, sin=sin)
+    assert f"dim=16,partial=0.25,base={base:.0f},scaling=proportional,len={rows},start=100," in found.recipe
+    assert found.equal == 1 - wrong / cos.size / 2
+
+
+def test_a_step_far_from_position_0_is_the_factor_that_somebody_chose(tmp_path):
+    w = PAIRS(150000.0, 32, 32) / 2.5
+    cos, sin = campaign_tables.computed(w, np.arange(4096.0, 4116.0), "twice")
+    found = found_in(tmp_path, cos=cos, sin=sin)
+    assert found.recipe.startswith("rope:dim=64,base=150000,scaling=linear,factor=2.5,len=20,start=4096,")
+    assert found.equal == 1.0
+
+
+def test_a_base_is_fitted_at_positions_as_they_were_rounded(tmp_path):
+    w = PAIRS(123456.7, 64, 64) / 8
+    cos, sin = campaign_tables.computed(w, np.arange(100.0, 1123.0), "bfloat16 positions")
+    found = found_in(tmp_path, cache=unknown_tables.bf16(np.concatenate([cos, sin], 1)))
+    low, high = (float(end) for end in found.ranges["base"])
+    assert "base=123456.7," in found.recipe
+    assert (found.equal, found.notes[0]) == (1.0, "positions rounded to bfloat16")
+    assert low <= 123456.7 <= high
+
+
+def test_exponentials_are_no_other_base(tmp_path):
+    parts = campaign_tables.computed(PAIRS(8888.0, 8, 8), np.arange(100.0, 147.0), "exponential")
+    found = found_in(tmp_path, **{n: p.astype(np.float16) for n, p in zip(("cos", "sin"), parts, strict=True)})
+    assert "base=8888," in found.recipe
+    assert (found.equal, found.arithmetic) == (1.0, "float32")
+
+
+def test_exponentials_of_a_long_base_leave_a_range_of_bases(tmp_path):
+    w = PAIRS(123456.7, 127, 128)
+    cos, sin = campaign_tables.computed(w, 10.0 * np.arange(384), "exponential")
+    found = found_in(tmp_path, pe=np.stack([16 * sin, 16 * cos], 2).reshape(384, 256).astype(np.float32))
+    low, high = (float(end) for end in found.ranges["base"])
+    assert (found.confidence, found.equal) == ("likely", 1.0)
+    base = 123456.7 ** (128 / 127) if "shift=0" in found.recipe else 123456.7
+    assert low <= base <= high
+
+
+def test_the_shorter_of_two_bases_for_the_same_frequencies_is_told_by_some_rows(tmp_path):
+    cos, sin = campaign_tables.exact(PAIRS(8888.0, 32, 32) / 4, np.arange(255.0))
+    table = unknown_tables.bf16(np.concatenate([sin, cos], 1).astype(np.float32))
+    table[157:] = table[: 255 - 157]
+    found = found_in(tmp_path, pe=table)
+    assert "base=8888," in found.recipe
+    assert found.notes[0] == "5488 of 16320 values differ, in every row from 157 to 254"
+
+
+def test_a_wrong_row_is_placed_in_a_long_table_of_two_roundings(tmp_path):
+    cos, sin = campaign_tables.computed(PAIRS(1e4, 31, 32), np.arange(2.0, 5002.0), "float32")
+    table = np.concatenate([cos, sin], 1).astype(np.float16)
+    table[1585] += np.float16(0.5)
+    found = found_in(tmp_path, pe=table)
+    assert found.notes[:2] == (
+        "frequencies and positions and angles rounded to float32; values rounded to float32, then to float16",
+        "64 of 320000 values differ from what that arithmetic gives, in row 1585",
+    )
+
+
+@pytest.mark.parametrize(("dtype", "later"), [("float16", 49), ("float32", 35)])
+def test_widths_of_axes_are_told_by_the_points_that_are_right(tmp_path, dtype, later):
+    y, x = np.divmod(np.arange(70.0), 5)
+    w = [PAIRS(1e4, k / 2, k // 2).astype(np.float64) for k in (8, 44, 44)]
+    angle = np.concatenate([0 * y[:, None] * w[0], y[:, None] * w[1], x[:, None] * w[2]], 1)
+    cos, sin = np.cos(angle).astype(dtype), np.sin(angle).astype(dtype)
+    random = np.random.default_rng(5)
+    cos[later:], sin[later:] = (random.uniform(-1, 1, (70 - later, 48)) for _ in range(2))
+    found = found_in(tmp_path, cos=cos, sin=sin)
+    assert found.recipe.startswith("rope-axes:axes=8+44+44,grid=1x14x5,base=10000,")
+    assert abs(found.equal - later / 70) < 0.01
+    assert found.notes[0].endswith(f"values differ, in every row from {later} to 69")
