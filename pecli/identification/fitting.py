@@ -27,7 +27,7 @@ from pecli.numbers.text import number_text
 
 ROWS = 256  # at the beginning and at the end of a table
 NUDGE = 2.0**-20  # relative change of a number whose effect is measured
-STEPS = 5  # of Newton's method: it starts where angles are right to a fraction of a turn
+STEPS = 8  # of Newton's method: it starts where angles are right to a fraction of a turn
 FAR = 0.25  # share of the largest value: what is farther off is spoiled, or not yet placed
 OUTLYING = 6.0  # half units, or usual differences, beyond which a value is spoiled
 SETTLED = 1e-15
@@ -40,18 +40,21 @@ MARGINS = (0.9999, 0.98, 0.5, 0.2)  # of a range, whose ends are computed to som
 
 @dataclass(frozen=True)
 class Fit:
-    """Where a number may lie, as logarithms relative to the value given: by every value, and by all on average."""
+    """Where a number may lie, as logarithms relative to the value given: by every value, by most, and on average."""
 
     value: float
     low: float
     high: float
     mean: float
     error: float
+    most: tuple[float, float] | None = None
 
     def intervals(self) -> Iterator[tuple[float, float]]:
         """Yield the ends that the number may lie between, what every value allows first."""
         if self.low <= self.high:
             yield self._ends(self.low, self.high)
+        if self.most is not None:
+            yield self._ends(*self.most)
         for width in WIDTHS:
             yield self._ends(self.mean - 3 * width * self.error, self.mean + 3 * width * self.error)
 
@@ -108,7 +111,7 @@ def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str
     given = number_of(guess, name)
     assert given is not None
     value = float(given)
-    for _ in range(STEPS):
+    for step in range(STEPS):
         try:
             told = _told(guess, name, value, evidence)
         except PecliError:
@@ -123,16 +126,26 @@ def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str
         error = float(np.sqrt(((rest - slope * mean) ** 2).mean() / total)) + SETTLED
         if not np.isfinite(mean) or abs(mean) > 1:
             return None
-        if abs(mean) <= max(error, SETTLED):
-            break
+        if abs(mean) <= max(error, SETTLED) or step == STEPS - 1:
+            break  # what was told is of this value
         value *= float(np.exp(mean))
     half = half + rounded.get(evidence.sample.grain, 0.0) * size
     away = np.abs(rest - slope * mean)
     kept = away <= OUTLYING * np.maximum(half, np.median(away))
     rest, slope, half = rest[kept], slope[kept], half[kept]
     ends = (rest - half) / slope, (rest + half) / slope
-    low, high = float(np.minimum(*ends).max()), float(np.maximum(*ends).min())
-    return Fit(value, low, high, mean, error)
+    lows, highs = np.minimum(*ends), np.maximum(*ends)
+    low, high = float(lows.max()), float(highs.min())
+    return Fit(value, low, high, mean, error, None if low <= high else _most(lows, highs))
+
+
+def _most(lows: Floats, highs: Floats) -> tuple[float, float]:
+    """Return where the most of some intervals overlap."""
+    places = np.concatenate([lows, highs])
+    order = np.argsort(places, kind="stable")
+    covered = np.cumsum(np.repeat([1, -1], len(lows))[order])
+    at = int(covered.argmax())
+    return float(places[order[at]]), float(places[order[at + 1]])
 
 
 def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Floats, Floats, Floats, Floats] | None:
