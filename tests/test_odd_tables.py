@@ -103,3 +103,24 @@ def test_widths_of_axes_are_told_by_the_points_that_are_right(tmp_path, dtype, l
     assert found.recipe.startswith("rope-axes:axes=8+44+44,grid=1x14x5,base=10000,")
     assert abs(found.equal - later / 70) < 0.01
     assert found.notes[0].endswith(f"values differ, in every row from {later} to 69")
+
+
+@pytest.mark.parametrize(("rows", "columns", "width"), [(6, 4, 64), (14, 16, 32)])
+def test_a_base_far_from_the_usual_ones_is_found_by_few_points_of_a_narrow_grid(tmp_path, rows, columns, width):
+    y, x = np.divmod(np.arange(float(rows * columns)), columns)
+    parts = [unknown_tables.sin_cos(v, width // 2, 54321.0) for v in (x, y)]
+    found = found_in(tmp_path, pe=unknown_tables.bf16(np.concatenate(parts, 1).astype(np.float32)))
+    low, high = (float(end) for end in found.ranges["base"])
+    assert found.recipe.startswith(f"sincos2d:dim={width},grid={rows}x{columns},base=543")
+    assert (found.confidence, found.equal) == ("likely", 1.0)
+    assert low <= 54321 <= high < 1.001 * low
+
+
+def test_the_number_of_a_mask_may_be_of_a_wider_type_than_the_bias(tmp_path):
+    d = unknown_tables.distances(17)
+    table = unknown_tables.bf16((-unknown_tables.alibi_slopes(16, 4.0)[:, None, None] * np.abs(d)).astype(np.float32))
+    found = found_in(tmp_path, bias=np.where(d > 0, np.finfo(np.float32).min, table))
+    assert found.recipe.startswith("alibi:heads=16,slopes=frameworks,bias-max=4,bias=symmetric,mask=causal,")
+    assert found.recipe.endswith("dtype=bfloat16")
+    assert found.equal == 1.0
+    assert found.notes == ("-3.40282e+38 stands where keys are hidden, and the recipe has minus infinity",)

@@ -124,11 +124,11 @@ def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str
         total = float(slope @ slope)
         mean = float(slope @ rest) / total
         error = float(np.sqrt(((rest - slope * mean) ** 2).mean() / total)) + SETTLED
-        if not np.isfinite(mean) or abs(mean) > 1:
+        if not np.isfinite(mean) or (abs(mean) > 1 and step == STEPS - 1):
             return None
         if abs(mean) <= max(error, SETTLED) or step == STEPS - 1:
             break  # what was told is of this value
-        value *= float(np.exp(mean))
+        value *= float(np.exp(np.clip(mean, -1, 1)))
     half = half + rounded.get(evidence.sample.grain, 0.0) * size
     away = np.abs(rest - slope * mean)
     kept = away <= OUTLYING * np.maximum(half, np.median(away))

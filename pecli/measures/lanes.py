@@ -185,29 +185,40 @@ class Regrouped(Lane):
 
 @dataclass(frozen=True, kw_only=True)
 class Filled(Lane):
-    """A lane in which a number stands for minus infinity."""
+    """A lane in which a number stands for minus infinity, of a type that holds the number."""
 
+    lane: Lane
     number: float = 0.0
 
     @classmethod
     def of(cls, lane: Lane, number: float) -> Lane:
         """Return the lane with a number for minus infinity."""
-        return cls(**{**vars(lane), "number": number})
+        import numpy as np
+
+        from pecli.numbers.rounding import nearest
+
+        shared = {field: value for field, value in vars(lane).items() if field in Lane.__dataclass_fields__}
+        narrow = lane.dtype in ("float16", "bfloat16") and nearest(np.array([number]), lane.dtype)[0] != number
+        return cls(**{**shared, "dtype": "float32" if narrow else lane.dtype}, lane=lane, number=number)
 
     def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows into `out`."""
-        super().fill(start, stop, out)
-        self._put(out)
+        out[...] = self.read(start, stop)
+
+    def held(self, start: int, stop: int) -> None:
+        """Say that the rows stand nowhere."""
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
-        return self._put(super().read(start, stop))
-
-    def _put(self, values: NDArray[Any]) -> NDArray[Any]:
         import numpy as np
 
+        values = self.lane.read(start, stop)
         if self.dtype == "bfloat16":  # stored as its bits
             values[values == 0xFF80] = np.float32(self.number).view(np.uint32) >> 16
-        else:
-            values[np.isneginf(values)] = self.number
+            return values
+        if self.dtype != self.lane.dtype:
+            from pecli.measures.floats import floats
+
+            values = floats(values, self.lane.dtype).astype(self.dtype)
+        values[np.isneginf(values)] = self.number
         return values

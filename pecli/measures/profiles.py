@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.floats import floats
-from pecli.measures.samples import Floats, Sample
+from pecli.measures.samples import Floats, Sample, hide
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14
@@ -189,14 +189,6 @@ def _of_cube(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     if found is None:
         return Profile("matrix", rows[:, -1], "dense", False, keys, queries)
     return Profile("distance", found[0], "dense", found[1], keys, queries)
-
-
-def hide(values: Floats) -> Floats:
-    """Return values with minus infinity, and what stands for it in a mask, as NaN."""
-    low = values.min()
-    if low == -np.inf or low <= -3e38 or low in (-65504.0, -1e9, -1e4, -3.3895313892515355e38):
-        return np.where(values <= (low if np.isfinite(low) else -np.inf), np.nan, values)
-    return values
 
 
 def _by_key(rows: Floats) -> tuple[Floats, bool] | None:

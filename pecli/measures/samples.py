@@ -124,11 +124,19 @@ def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:
 
 
 def grain(planes: list[Plane], dtype: str) -> str:
-    """Return the coarsest floating type that holds every value of the planes exactly."""
+    """Return the coarsest floating type that holds every value of the planes exactly; a mask's number is of any."""
     order = ["bfloat16", "float16", "float32", "float64"]
     own = {"complex64": "float32"}.get(dtype, dtype if dtype in order else "float64")
-    coarser = order[: order.index(own)]
-    return next((kind for kind in coarser if all(holds(plane.values, kind) for plane in planes)), own)
+    shown = [hide(plane.values) for plane in planes if plane.values.size]
+    return next((kind for kind in order[: order.index(own)] if all(holds(values, kind) for values in shown)), own)
+
+
+def hide(values: Floats) -> Floats:
+    """Return values with minus infinity, and what stands for it in a mask, as NaN."""
+    low = values.min()
+    if low == -np.inf or low <= -3e38 or low in (-65504.0, -1e9, -1e4, -3.3895313892515355e38):
+        return np.where(values <= (low if np.isfinite(low) else -np.inf), np.nan, values)
+    return values
 
 
 def holds(values: Floats, kind: str) -> bool:
