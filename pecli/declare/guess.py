@@ -10,6 +10,8 @@ from typing import Any
 from pecli.declare.encoding import REGISTRY
 from pecli.records import dataclass
 
+SHIFTED = 1.9  # digits that a shift counts for: a base that fits by chance is two digits shorter once in a hundred
+
 
 @dataclass(frozen=True)
 class Guess:

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.guess import SHIFTED
 from pecli.declare.words import USUAL_BASES
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
@@ -32,7 +33,6 @@ USUAL_BASE = Decimal(10000)
 LEAST_BASE, LARGEST_BASE = Decimal("1e-6"), Decimal("1e30")
 LARGEST_LOG = 600.0  # of a base: beyond it nothing is a double
 SHIFTS = (0.0, 1.0)  # what the exponent's denominator is short of half the width by: the paper's, tensor2tensor's
-SHIFTED = 1.9  # digits that a shift counts for: a base that fits by chance is two digits shorter once in a hundred
 MISFIT = 2.0  # errors by which pairs may lie off the line that is nearest to all: another one may be within them
 UNCHOSEN = Decimal("1e-5")  # difference of a step from 1 that roundings leave and nobody chooses
 SELDOM = Decimal("0.01")  # difference that is more often that of narrow frequencies

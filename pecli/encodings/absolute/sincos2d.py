@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guess import Guess, combinations
+from pecli.declare.guess import SHIFTED, Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -119,7 +119,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
             shifts = ("0", "1")
             for own in combinations("sincos2d", "axis_order", "order", shift=shifts, base=evidence.side_bases(sides)):
-                yield Guess("sincos2d", {**dim, **own}, {}, 3.0, free=("base",))
+                yield Guess("sincos2d", {**dim, **own}, {}, 3.0 + SHIFTED * (own["shift"] != "0"), free=("base",))
 
 
 def why() -> list[Reason]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guess import Guess, combinations
+from pecli.declare.guess import SHIFTED, Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -114,7 +114,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         if len(sides.lengths) == 3 and not sides.suffix:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
             for own in combinations("sincos3d", "split", shift=("0", "1"), base=evidence.side_bases(sides)):
-                yield Guess("sincos3d", {**dim, **own}, {}, 3.0, free=("base",))
+                yield Guess("sincos3d", {**dim, **own}, {}, 3.0 + SHIFTED * (own["shift"] != "0"), free=("base",))
 
 
 def why() -> list[Reason]:
