@@ -245,6 +245,26 @@ def test_three_sources_make_a_matrix(pecli, tmp_path):
     assert "equal" in pecli("compare", "a.h5", "rope:dim=8", "rope:dim=8,base=500").stdout
 
 
+def test_of_several_the_first_is_what_was_expected_unless_another_is_computed(pecli, tmp_path):
+    rows = Table.parse("sinusoidal:dim=8,len=20").read("pe")
+    for name, values in (("a", rows), ("b", 2 * rows), ("c", rows[:12])):
+        np.save(tmp_path / f"{name}.npy", values)
+    said = pecli("compare", "a.npy", "b.npy", "c.npy").stdout
+    assert "2 against 1: every value is 2 times what was expected" in said
+    assert "3 against 1: array: shape 12 x 8 against 20 x 8" in said
+    assert "3 against 2: every value is 0.5 times what was expected" in said
+    assert "* differs" in said
+    assert "(part): of what both have" in said
+    pairs = json.loads(pecli("compare", "a.npy", "b.npy", "c.npy", "--json").stdout)["pairs"]
+    assert [pair["sources"] for pair in pairs] == [["b.npy", "a.npy"], ["c.npy", "a.npy"], ["c.npy", "b.npy"]]
+    said = pecli("compare", "b.npy", "sinusoidal:dim=8", "a.npy").stdout
+    assert "1 against 2: every value is 2 times what was expected" in said
+    assert "3 against 1: every value is 0.5 times what was expected" in said
+    said = pecli("compare", "a.npy", "a.npy", "a.npy").stdout
+    assert "differs" not in said
+    assert "part" not in said
+
+
 def test_recipes_alone_are_compared_by_value_when_asked(pecli):
     assert pecli("compare", "rope:dim=8", "rope:dim=8,base=500", "--values").returncode == 1
     assert pecli("compare", "rope:dim=8", "rope:dim=8,base=10000", "--values").returncode == 0
@@ -335,7 +355,7 @@ def test_heads_count_among_three_files_as_between_two(pecli, tmp_path):
     np.save(tmp_path / "a.npy", rows)
     np.save(tmp_path / "b.npy", moved)
     np.save(tmp_path / "c.npy", rows)
-    two = json.loads(pecli("compare", "a.npy", "b.npy", "--heads", "2", "--json").stdout)["findings"]
+    two = json.loads(pecli("compare", "b.npy", "a.npy", "--heads", "2", "--json").stdout)["findings"]
     three = json.loads(pecli("compare", "a.npy", "b.npy", "c.npy", "--heads", "2", "--json").stdout)["pairs"]
     assert "rows permuted" in two[0]
     assert three[0]["findings"] == two

@@ -156,7 +156,7 @@ INSPECT = {  # a sentence, where it is printed and true, where it must not be
     "the nearest two rows, {} and {}, are {} apart": ("rope", "alibi"),
     "the norm of a vector that is rotated so is {}, within {}": ("rope", "noise"),
     "the same as": ("identify narrow.npz", "identify good.npz"),
-    "unknown: no formula that is known gives these values": ("identify noise.npy", "identify good.npz"),
+    "unknown: no formula was found that gives these values": ("identify noise.npy", "identify good.npz"),
     "values from {}; beyond distance {} sizes reach {}": ("alibi", "rope"),
     "{} times those within": ("alibi", "far"),
     "{}, and those within are 0": ("far", "alibi"),

@@ -130,6 +130,7 @@ def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: Comp
     """Compare every pair; recipes take their shape from the first file."""
     from pecli.cli.compare.view import matrix_view
     from pecli.sources.alignment import open_alone, table_like, take_types
+    from pecli.tables.table import Table
 
     model = next((s for s in sources if not s.is_recipe), next((s for s in sources if s.says_length), sources[0]))
     opened = open_alone(model, DEFAULT_ROWS)
@@ -137,11 +138,10 @@ def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: Comp
     take_types(list(files.values()))
     tables = [files[at] if at in files else table_like(s, opened) for at, s in enumerate(sources)]
     take_types(tables)
-    pairs = {
-        (i, j): _compared(tables[i], tables[j], tolerance, options)
-        for i in range(len(tables))
-        for j in range(i + 1, len(tables))
-    }
+    couples = [(j, i) for i in range(len(tables)) for j in range(i + 1, len(tables))]  # the second is expected
+    computed = [isinstance(table, Table) for table in tables]
+    turned = [(i, j) if computed[j] and not computed[i] else (j, i) for j, i in couples]
+    pairs = {(i, j): _compared(tables[i], tables[j], tolerance, options) for i, j in turned}
     equal = all(found.equal for found in pairs.values())
     names = [s.text for s in sources]
     if options.json:

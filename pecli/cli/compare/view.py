@@ -94,15 +94,17 @@ def _histogram(counts: Mapping[str, int]) -> str:
 
 
 def matrix_view(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison]) -> list[Item]:
-    """Return the largest differences of every pair of several sources."""
-    cells = {pair: _cell(found) for pair, found in pairs.items()}
+    """Return the largest differences of every pair of several sources, of which the second is what was expected."""
+    cells = {(min(pair), max(pair)): _cell(found) for pair, found in pairs.items()}
     columns = [("max abs", "right"), *((str(j + 1), "right") for j in range(1, len(names)))]
     rows = [[str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names)))] for i in range(len(names) - 1)]
     findings = [(i, j, finding.text) for (i, j), found in pairs.items() for finding in found.findings]
+    marks = {"*": "  * differs", "(part)": "  (part): of what both have"}
     return [
         *(f"{number}  {name}" for number, name in enumerate(names, 1)),
         grid(columns, rows),
-        *(f"  {i + 1} and {j + 1}: {text}" for i, j, text in findings),
+        *(text for mark, text in marks.items() if any(cell.endswith(mark) for cell in cells.values())),
+        *(f"  {i + 1} against {j + 1}: {text}" for i, j, text in findings),
     ]
 
 

@@ -112,7 +112,7 @@ def _range(low: float | None, high: float | None) -> str:
 def identity_view(found: Identification) -> list[Item]:
     """Return what a table is, how closely, and how sure that is."""
     if found.recipe is None:
-        said = "unknown: no formula that is known gives these values"
+        said = "unknown: no formula was found that gives these values"
         return [Fact("identified", said), *(Fact("", note) for note in found.notes)]
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
     residual = "" if found.residual is None else f", largest difference {figure(found.residual, 3)}"
