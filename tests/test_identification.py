@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import pecli
 from pecli import Table, open_table
 from pecli.identification.identification import identify
 from pecli.measures.samples import take
@@ -208,7 +209,7 @@ def test_the_command_says_unknown_rather_than_guess(pecli, tmp_path):
     np.save(tmp_path / "w.npy", np.random.default_rng(3).standard_normal((64, 32)).astype(np.float32))
     result = pecli("inspect", "w.npy", "--identify")
     assert result.returncode == 0
-    assert "unknown: no formula that is known gives these values" in result.stdout
+    assert "unknown: no formula was found that gives these values" in result.stdout
 
 
 def test_drawn_weights_are_told_by_their_statistics(tmp_path):
@@ -523,3 +524,27 @@ def test_values_that_a_narrow_type_would_hold_too_are_not_said_to_be_rounded_to_
         assert (Table.parse(other).read("bias") == made).all()
     two = identified(tmp_path, bias=made[:2].astype(np.float32))
     assert any(other.startswith("kerple:heads=2,kind=power,r1=0.5+0.25,r2=1+1,") for other in two.aliases)
+
+
+def test_places_over_several_heads_are_those_of_the_first_and_the_last_value():
+    bias = np.array(Table.parse("alibi:heads=8,len=64")["bias"])
+    bias[1, 2, 3] = bias[1, 40, 3] = bias[3, 5, 1] = 5
+    assert "3 of 32768 values differ, the first at [1, 2, 3], the last at [3, 5, 1]" in pecli.identify(bias).notes
+
+
+def test_statistics_say_which_rows_they_are_of():
+    values = np.random.default_rng(0).standard_normal((5000, 8)).astype(np.float32)
+    assert pecli.identify(values).notes[0].endswith("measured on 4,096 of 5,000 rows")
+    values = values[:100]
+    assert "rows" not in pecli.identify(values).notes[0]
+    values[7, 3], values[7, 4] = np.nan, 1000
+    assert pecli.identify(values).notes[0].endswith("measured on 99 of 100 rows")
+
+
+def test_a_range_of_bases_that_float32_told_holds_no_base_of_bfloat16():
+    w = (1 / np.float32(10000) ** (np.arange(0, 16, 2, dtype=np.float32) / np.float32(16))).astype(np.float32)
+    angle = (np.arange(300, dtype=np.float32)[:, None] * w).astype(float)
+    found = pecli.identify({"cos": np.cos(angle).astype(np.float32), "sin": np.sin(angle).astype(np.float32)})
+    low, high = map(float, found.ranges["base"])
+    assert 9999.99 < low < 10000 < high < 10000.01
+    assert not any("gives these values" in note for note in found.notes)

@@ -84,6 +84,7 @@ def tables():
     pe, rope = (Table.parse(recipe) for recipe in (SINES, "rope:dim=8,len=24"))
     p, both = np.array(pe["pe"]), {name: np.array(rope[name]) for name in ("cos", "sin")}
     alibi = np.array(Table.parse("alibi:heads=2,len=8,mask=causal")["bias"])
+    slopes = np.array(Table.parse("alibi:heads=8,len=64")["bias"])
     t5 = np.array(Table.parse("t5:heads=2,buckets=8,max-distance=16,len=16")["bias"])
     normal = rng.standard_normal(40000) * 0.02
     angle = np.outer(np.arange(60), 10000.0 ** (-np.arange(4) / 4))
@@ -91,6 +92,7 @@ def tables():
         "right": p, "turned": p.T.copy(), "one value": put(p, (7, 3), 9), "one row": put(p, 7, 9),
         "rows": put(p, slice(7, 11), 9), "rows apart": put(p, [7, 12], 9), "NaN": put(p, (slice(7, 9), 3), np.nan),
         "between": {"cos": put(both["cos"], ([5, 9], 2), 3), "sin": put(both["sin"], ([5, 9, 13], 2), 3)},
+        "two heads": put(put(slopes, (1, 40, 3), 5), (3, 5, 1), 5),
         "masked": np.where(np.isinf(alibi), np.float32(-1e9), alibi), "half": p.astype("f2").astype("f4"),
         "two": {"pe": p, "other": rng.standard_normal((5, 7))}, "float32": framework(), "cut": framework(kind=bits),
         "twice": framework(kind=twice), "stray": put(t5, (1, 3, 4), 7), "one pair": p[:, :2].copy(),
@@ -331,7 +333,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "trained values now": ("facts of many", "cost"),
     "trained: no config gives its values": ("folder gpt2", "folder whisper"),
     "turns {} pairs where transformers turns {}": ("stacks partial", "stacks llama"),
-    "unknown: no recipe that is known gives these values": ("normal", "right"),
+    "unknown: no recipe was found that gives these values": ("normal", "right"),
     "what it is": ("config llama", "short llama"),
     "work per token": ("facts of many", "cost"),
     "{} config's {}: values are {} apart": ("folder whisper", "folder gpt2"),
@@ -357,7 +359,9 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{}, one turn in {} positions": ("short llama", "config llama"),
     "{}: any from {} to {} {}": ("right", "normal"),
     "{}: give --prefix {} if the first {} are no patches": ("no prefix", "another grid"),
-    "{}: mean {}, standard deviation {}, largest size {}": ("normal", "right"),
+    "mean {}, standard deviation {}, largest size {}{}": ("normal", "right"),
+    ", measured on {} of {} rows": ("padded", "normal"),
+    "the first at {}, the last at {}": ("two heads", "rows apart"),
     "{}: the grid must hold exactly as many": ("no grid", "another grid"),
     "{}: {}, as {} {} reads it": ("config llama", "frequencies"),
     "{}: {}x{} would fit": ("another grid", "no grid"),

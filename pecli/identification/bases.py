@@ -146,6 +146,8 @@ def _bounds(
     """
     narrow = found.how.frequencies if found.how.frequencies in NARROW else "bfloat16"
     shown = [(_second_row(found, narrow), narrow), (found.how.used, found.how.frequencies)]
+    if base is not None and found.how.frequencies not in NARROW:  # a narrower type leaves more bases than these do
+        del shown[0]
     if found.how.frequencies in NARROW and base is None:
         shown.append((found.nearest(), found.how.frequencies))
     for used, kind in shown:

@@ -20,6 +20,11 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         spot = total.first
         return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
+    if (
+        any(len([side for side in shape if side > 1]) > 2 for shape in shapes) and total.last is not None
+    ):  # rows of every head
+        ends = f"the first at {_index(total.first)}, the last at {_index(total.last)}"
+        return f"{total.beyond} of {total.compared} values differ{nan}, {ends}"
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
     counted = total.beyond == total.unequal  # rows are counted that are not equal, whatever is allowed
     if counted and all(rows == high - low + 1 for _, _, rows in wrong):

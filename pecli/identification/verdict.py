@@ -76,7 +76,7 @@ class Identification:
 
     def __repr__(self) -> str:
         if self.recipe is None:
-            return "\n  ".join(["unknown: no recipe that is known gives these values", *self.notes])
+            return "\n  ".join(["unknown: no recipe was found that gives these values", *self.notes])
         said = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
         return "\n  ".join([said, *self.notes, *(f"also {other}" for other in self.aliases)])
 
@@ -205,7 +205,7 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     if found[0][1].how.equal == 1:  # what explains the rows looked at is told apart by all
         found = [one for one in found if one[1].how.equal == 1][:MOST_WHOLE]
         found.sort(key=lambda one: one[1].over_all(evidence).wrong if len(found) > 1 else 0)
-    guess, best, ends, every = found[0]
+    guess, best, _, every = found[0]
     narrow = best.how.grain in ("float16", "bfloat16") or best.how.way or best.how.name in ("float16", "bfloat16")
     if not best.how.fits or guess.listed or best.how.equal < (NEARLY_ALL if narrow else 0.0):
         return UNKNOWN
@@ -219,9 +219,9 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     if verified and digits(short := shortest(*map(float, verified))) < digits(Decimal(chosen(guess, "base"))):
         guess = with_number(guess, "base", short)  # any between gives the same values
     recipe = make(guess, evidence.sample.grain).recipe or ""
-    ends = verified or (ends if every or wrong else None)
+    ends = verified or (Bases(guess, best).ends()[0] if every or wrong else None)
     ranges = {"base": ends} if ends else {}
-    notes = (*notes, *said(ranges, "is as near" if wrong else "gives these values"))
+    notes = (*notes, *said(ranges, "gives these values" if verified else "is as near"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
     return Identification(

@@ -31,8 +31,10 @@ def statistics_of(sample: Sample) -> tuple[str, ...]:
         return padding
     mean, deviation = float(told.mean()), float(told.std())
     words = distribution_of(told, mean, deviation) if len(told) >= LEAST else "values"
-    return (f"{words}: mean {mean:.3g}, standard deviation {deviation:.4g}, largest size {np.abs(told).max():.4g}",
-            *padding)  # fmt: skip
+    used, every = int((finite & ~blank).sum()), max(plane.rows for plane in sample.planes)
+    scope = f", measured on {used:,} of {every:,} rows" if used < every else ""
+    figures = f"mean {mean:.3g}, standard deviation {deviation:.4g}, largest size {np.abs(told).max():.4g}{scope}"
+    return f"{words}: {figures}", *padding
 
 
 def distribution_of(values: Floats, mean: float, deviation: float) -> str:
