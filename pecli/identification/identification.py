@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.fitting import refitted
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
-from pecli.identification.trial import Trial, try_guess
+from pecli.identification.trial import Trial, make, try_guess
 from pecli.identification.vectors import best_vector, identify_vector
 from pecli.identification.verdict import (
     UNKNOWN,
@@ -33,6 +34,8 @@ from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Part = tuple[list[str], dict[str, NDArray[np.float64]]]
 
 HEAD = 96  # rows that a rule shows in, where others follow none
 LEVEL = list(LEVELS)
@@ -106,8 +109,9 @@ def _identified(
             found = identify_scattered(Evidence(sample, beside), known)
         if ORDER.index(found.confidence) > ORDER.index(best.confidence):
             part = len(parts) > 1 and len(names) == 1
-            best = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
-        if best.confidence == "sure" or (best.recipe and best.equal == 1.0):
+            said = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
+            best = _of_the_file(said, names, parts)
+        if found.confidence == "sure" or (best.recipe and best.equal == 1.0):
             break
         if best.recipe is None:
             told = told or statistics_of(sample)
@@ -115,9 +119,28 @@ def _identified(
 
 
 ORDER = ("unknown", "likely", "sure")
+NAMED_ARRAYS = 3  # of those that an answer says nothing of
 
 
-def _parts(table: Tabular) -> Iterator[tuple[list[str], dict[str, NDArray[np.float64]]]]:
+def _of_the_file(found: Identification, names: list[str], parts: list[Part]) -> Identification:
+    """Return an answer with the names of arrays that it does not speak of: with any it is at most likely."""
+    assert found.guess is not None
+    others = [name for own, _ in parts for name in own if name not in names]
+    if not others or (not found.guess.vector and _arrays_of(found.guess) > len(names)):  # what stands beside is its own
+        return found
+    listed = ", ".join(f"'{name}'" for name in others[:NAMED_ARRAYS])
+    more = f" and {len(others) - NAMED_ARRAYS} more" if len(others) > NAMED_ARRAYS else ""
+    note = (
+        f"the array {listed} was not compared" if len(others) == 1 else f"the arrays {listed}{more} were not compared"
+    )
+    return replace(found, confidence="likely", notes=(*found.notes, note))
+
+
+def _arrays_of(guess: Guess) -> int:
+    return len(guess.arrays or make(guess, "float32").arrays)
+
+
+def _parts(table: Tabular) -> Iterator[Part]:
     """Yield the arrays that belong together, and what stands beside them: cosines and sines, else one by one."""
     arrays = {array.name: array for array in table.arrays if array.bytes}
     pair = cosines_and_sines(list(arrays))
