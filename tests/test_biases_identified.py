@@ -21,6 +21,8 @@ def test_an_answer_that_does_not_speak_of_every_array_of_a_file_is_never_sure(ot
     rng = np.random.default_rng(1)
     assert told(**cosines()).confidence == "sure"
     found = told(**cosines(), **{name: rng.standard_normal((128, 8)) for name in others})
-    assert found.recipe.startswith("rope:dim=16") and found.confidence == "likely"
-    assert "not compared" in found.notes[-1] and all(f"'{name}'" in found.notes[-1] for name in others[:3])
+    assert found.recipe.startswith("rope:dim=16")
+    assert found.confidence == "likely"
+    assert "not compared" in found.notes[-1]
+    assert all(f"'{name}'" in found.notes[-1] for name in others[:3])
     assert ("and 1 more" in found.notes[-1]) == (len(others) == 4)
