@@ -7,10 +7,11 @@ import re
 from itertools import pairwise
 
 import mpmath
+import numpy as np
 import pytest
 
 import pecli
-from pecli import PecliError, Recipe
+from pecli import PecliError, Recipe, Table
 from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.board import Equation, SmallTable
 from pecli.encodings import CATALOGUE
@@ -486,3 +487,51 @@ def test_the_exponents_of_an_odd_width_are_divided_by_it(text, width):
 
 def test_given_frequencies_of_an_odd_head_are_shown():
     assert "0.25" in str(work_through(Recipe.parse("rope:dim=5,frequencies=1+0.5+0.25")).steps[0].as_dict())
+
+
+def said_of(recipe, **options):
+    return "\n".join(str(item) for step in work_through(Recipe.parse(recipe), **options).steps for item in step.items)
+
+
+def test_whole_turns_make_no_difference_and_none_is_claimed():
+    assert "another difference" not in said_of("sinusoidal:dim=2,turns=true")
+    assert "another difference" in said_of("sinusoidal:dim=2")
+    assert "another distance differs" not in said_of("rope:dim=4,frequencies=0+0")
+    assert "another distance differs" in said_of("rope:dim=4")
+
+
+def test_an_amplitude_multiplies_the_sum_of_cosines():
+    assert "cos(a - b): 4 times a sum of cos(3 w_i)" in said_of("sinusoidal:dim=6,amplitude=2")
+    assert "cos(a - b): a sum of cos(3 w_i)" in said_of("sinusoidal:dim=6")
+
+
+def test_pairs_of_growing_frequencies_are_not_from_the_fastest_to_the_slowest():
+    assert "from the fastest" not in said_of("rope:dim=64,base=0.5,scaling=linear,factor=2")
+    assert "from the fastest to the slowest" in said_of("rope:dim=64,scaling=linear,factor=2")
+
+
+def test_a_share_next_to_a_whole_number_of_buckets_has_all_its_digits():
+    said = said_of("t5:heads=2,max-distance=100000")
+    assert "d = 99999: 8 + floor(7.99999" in said
+    assert "d = 100000: 8 + floor(8.000), at most 15 -> bucket 15" in said
+
+
+def test_keys_after_the_query_are_masked_by_their_position():
+    table = work_through(Recipe.parse("alibi:heads=2,bias=key-position"), Positions.parse("5,0,3")).steps[-1].items[-1]
+    assert [row[1:] for row in table.rows] == [[0.0, 1.0, 0.0]] * 2  # the query at 0 sees itself alone
+
+
+def test_the_distance_of_backward_rows_is_key_minus_query():
+    steps = work_through(Recipe.parse("transformer-xl:dim=8,heads=2,backward=true")).steps
+    assert steps[1].title == "Step 2: sines and cosines of the distance key - query; -1 is row 3 of 5"
+
+
+@pytest.mark.parametrize(("positions", "length"), [(None, 10), ("1,3", None), (None, None), ("2", 9)])
+def test_a_convolution_on_the_board_is_that_of_the_whole_table(positions, length):
+    recipe = Recipe.parse("cpe:content=sinusoidal:dim=2")
+    where = None if positions is None else Positions.parse(positions)
+    shown = work_through(recipe, where, length).steps[-1].items[0].rows
+    count = length or max(int(row[0]) for row in shown) + 1
+    whole = Table.make(recipe, length=count, dtype="float64").read("pe")
+    for row in shown:
+        np.testing.assert_array_equal([float(v) for v in row[1:]], whole[int(row[0])])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,8 @@ def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair], width: 
         turn = 2 * np.pi / p.frequency if p.frequency else "never"
         rows_of.append([p.index, plain, p.frequency, p.frequency / plain, turn])
     heads = ["pair i", f"{keys['base']}^(-2i/{width})", "w_i, scaled", "ratio", "one turn in"]
-    more = f"{len(pairs)} of {count} pairs are shown, from the fastest to the slowest"
+    falling = all(a >= b for a, b in pairwise(plan.frequencies))
+    more = f"{len(pairs)} of {count} pairs are shown" + (", from the fastest to the slowest" if falling else "")
     title = f"a frequency for each pair, in radians per position, scaled by {keys['scaling']}"
     return Step(title, [SmallTable(heads, rows_of, None), more])
 
@@ -210,11 +212,13 @@ def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
         score = (query.conj() * key).real.sum()
         rows.append([text_of(a), text_of(b), text_of(b - a), float(score)])
     same = [float(r[3]) for r in rows[: len(SHIFTS)]]
+    apart = min(abs(float(rows[-1][3]) - score) for score in same)
+    other = ", another distance differs" if apart > 1e-9 * max(map(abs, same)) else ""
     items: list[Item] = [
         f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = "
         + ("(scale_m R_m q) . (R_n k / scale_n)" if fading else "(R_m q) . (R_n k)"),
         SmallTable(["m", "n", "n - m", "score"], rows, None),
-        f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most, another distance differs",
+        f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most{other}",
     ]
     return Step("the score depends on n - m alone", items)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -36,7 +36,7 @@ def steps(exercise: Exercise) -> list[Step]:
     ]
     whole = [p for p in pairs if p.sin is not None and p.cos is not None]
     if whole and not plan.blank:
-        found += [_shift(exercise, whole, at), _differences(exercise)]
+        found += [_shift(exercise, whole, at), *_differences(exercise)]
         if all(p.sin is not None and p.cos is not None for p in every):
             found.append(_products(exercise))
     return found
@@ -105,15 +105,17 @@ def _shift(exercise: Exercise, pairs: Sequence[Pair], at: Sequence[Fraction]) ->
     return Step(f"the relative property, PE(p + k) = M_k PE(p), here with k = {name}", items)
 
 
-def _differences(exercise: Exercise) -> Step:
-    """Show that differences of rows are not alike."""
+def _differences(exercise: Exercise) -> Iterator[Step]:
+    """Show that differences of rows are not alike, where they are not: whole turns make no difference."""
     zero, five, ten = exercise.arrays([Fraction(p) for p in (0, 5, 10)])["pe"]
+    if np.allclose(five - zero, ten - five):
+        return
     lines = [
         f"PE(5) - PE(0)  = {joined((five - zero)[:4])}",
         f"PE(10) - PE(5) = {joined((ten - five)[:4])}",
         "the same distance and yet another difference: it is the matrix that is the same, not the difference",
     ]
-    return Step("what does not hold", lines)
+    yield Step("what does not hold", lines)
 
 
 def _products(exercise: Exercise) -> Step:
@@ -124,5 +126,7 @@ def _products(exercise: Exercise) -> Step:
     grid = SmallTable(
         ["p", "PE(p) . PE(p + 3)"], [[text_of(p), float(v)] for p, v in zip(at, products, strict=True)], None
     )
-    note = "sin a sin b + cos a cos b = cos(a - b): a sum of cos(3 w_i), whatever p is"
+    size = float(exercise.recipe.keys().get("amplitude", "1")) ** 2
+    times = "" if size == 1 else f"{short(size)} times "
+    note = f"sin a sin b + cos a cos b = cos(a - b): {times}a sum of cos(3 w_i), whatever p is"
     return Step("the product of two rows depends on their distance", [grid, note])

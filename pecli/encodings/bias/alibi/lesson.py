@@ -71,7 +71,7 @@ def _softmax(how: str, at: Sequence[Fraction], bias: NDArray[np.float64], query:
     """Return the weights; a bias by the key's position alone is only meant under a causal mask."""
     if how == "symmetric":
         return [_weights(at, bias[:, query])]
-    seen = np.where(np.arange(len(at)) <= query, bias[:, query], -np.inf)
+    seen = np.where([key <= at[query] for key in at], bias[:, query], -np.inf)
     return ["keys after the query are masked, as in the decoders that this form is for", _weights(at, seen)]
 
 

@@ -61,7 +61,10 @@ def _bucket(d: int, exact: int, reach: int, side: int, bucket: int) -> str:
         return f"d = {d}: below {exact}, bucket {bucket}"
     share = (side - exact) * math.log(d / exact) / math.log(reach / exact)
     most = f", at most {side - 1}" if exact + share >= side else ""
-    return f"d = {d}: {exact} + floor({three(share)}){most} -> bucket {bucket}"
+    said = three(share)
+    if math.floor(float(said)) > math.floor(share):  # so near to the next that three decimals are not enough
+        said = f"{share:.12f}".rstrip("0")
+    return f"d = {d}: {exact} + floor({said}){most} -> bucket {bucket}"
 
 
 def _ranges(before: Sequence[int], reach: int) -> SmallTable:

@@ -14,11 +14,14 @@ def steps(exercise: Exercise) -> list[Step]:
     plan, values = exercise.recipe.plan, exercise.recipe.values
     assert isinstance(plan, Conditional)
     at = exercise.at(range(4))
-    rows = [Fraction(p) for p in range(max(map(int, at)) + 1)]
+    last = max(map(int, at))
+    rows = [
+        Fraction(p) for p in range(min(max(exercise.length or 0, last + 1), last + 2))
+    ]  # and one more: its neighbour
     content = exercise.content(plan.content, rows) if values["grid"] is None else None
     if content is None or values["cls"] or values["kernel"] != 3:
         return exercise.of_family()
-    pe = exercise.arrays(at)["pe"]
+    pe = exercise.arrays(rows)["pe"][[int(p) for p in at]]
     weight, bias = plan.fit(content.shape[1], content.shape[1])
     column, kernel, start = content[:, 0].tolist(), weight[0].tolist(), float(bias[0])
     lines: list[Item] = []

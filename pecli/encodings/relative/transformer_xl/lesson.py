@@ -26,7 +26,7 @@ def steps(exercise: Exercise) -> list[Step]:
     vector, index = arrays["vector"], arrays["index"]
     query = min(1, len(index) - 1)
     row = int(index[query, 0])
-    distance = -query if exercise.recipe.values["backward"] else query
+    distance, counted = (-query, "key - query") if exercise.recipe.values["backward"] else (query, "query - key")
     pairs = pairs_of(plan.waves, 4)
     base, dim = (exercise.recipe.keys()[name] for name in ("base", "dim"))
     met: list[Item] = [matrix_table(exercise.places(len(index)), index)]
@@ -41,7 +41,7 @@ def steps(exercise: Exercise) -> list[Step]:
     found = [
         frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
         Step(
-            f"sines and cosines of the distance query - key; {distance} is row {row} of {len(vector)}",
+            f"sines and cosines of the distance {counted}; {distance} is row {row} of {len(vector)}",
             [*lines, rows_table("row", names, vector[:ROWS])],
         ),
         Step("the row of each query and key", met),
