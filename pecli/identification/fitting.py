@@ -7,7 +7,7 @@ shortest decimal in it is what somebody chose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -270,3 +270,10 @@ def said(ranges: Mapping[str, tuple[str, str]], words: str = "gives these values
         for name, (low, high) in ranges.items()
         if f"{float(low):.9g}" != f"{float(high):.9g}"
     )
+
+
+def room_for(others: Sequence[str]) -> str:
+    """Say which other recipes give the same values."""
+    if len(others) == 1:
+        return f"the values leave room for another choice: {others[0]}"
+    return f"the values leave room for {len(others)} other choices, such as {others[0]}"

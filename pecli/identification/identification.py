@@ -10,7 +10,7 @@ import numpy as np
 
 from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
-from pecli.identification.fitting import refitted
+from pecli.identification.fitting import refitted, room_for
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, make, try_guess
@@ -228,7 +228,19 @@ def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
         near = verdict(trial, evidence, ranged=False)
         found = max((best, near, *_computed(trial, evidence)), key=_rank)
         best, nearly = found, nearly if found is best else trial if found is near else None
-    return best if nearly is None else verdict(nearly, evidence)
+    best = best if nearly is None else verdict(nearly, evidence)
+    return _beside(best, trials, evidence) if best.equal == 1.0 and best.confidence == "likely" else best
+
+
+def _beside(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
+    """Add the recipes with another shift that give all values too: a base of its own gives the same frequencies."""
+    assert found.guess is not None
+    own = found.guess
+    rivals = [t for t in trials if t.guess.name == own.name and t.guess.keys.get("shift") != own.keys.get("shift")]
+    other = verdict_of_arithmetic(rivals[0], evidence) if rivals else UNKNOWN
+    return (
+        replace(found, notes=(*found.notes, room_for([other.recipe]))) if other.recipe and other.equal == 1 else found
+    )
 
 
 def _computed(trial: Trial, evidence: Evidence) -> Iterator[Identification]:
@@ -274,8 +286,7 @@ def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
     rivals = [t for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
     others_of_it = [t.recipe for t in rivals if holds_over_all(t, equal)]
     if others_of_it:
-        notes = (f"the values leave room for {len(others_of_it)} other choices, such as {others_of_it[0]}",)
-        found = replace(found, confidence="likely", notes=(*found.notes, *notes))
+        found = replace(found, confidence="likely", notes=(*found.notes, room_for(others_of_it)))
     assert found.guess is not None
     others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
     also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))

@@ -15,7 +15,7 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.identification.bases import between, exponents_of
-from pecli.identification.fitting import chosen, said, wide
+from pecli.identification.fitting import chosen, room_for, said, wide
 from pecli.identification.verdict import UNKNOWN, Identification
 from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
@@ -58,7 +58,7 @@ def best_vector(found: Sequence[Identification]) -> Identification:
     """Return the first of the best; with the ranges of numbers in which others of its kind are as good."""
     best = max(found, key=lambda one: one.equal or 0.0)
     same = [one for one in found if one.equal == best.equal and one.arithmetic == best.arithmetic and _like(one, best)]
-    others = [one.recipe for one in same if one.recipe != best.recipe]
+    others = [one.recipe for one in same if one.recipe and one.recipe != best.recipe]
     if best.guess is None or not others:
         return best
     ranges = {}
@@ -69,7 +69,7 @@ def best_vector(found: Sequence[Identification]) -> Identification:
     spans = (f"{name} from {low} to {high}" for name, (low, high) in ranges.items())
     notes = (
         *best.guess.notes,
-        f"the values leave room for {len(others)} other choices, such as {others[0]}",
+        room_for(others),
         *([f"together they have {', '.join(spans)}"] if ranges else []),
     )
     return replace(best, confidence="likely", notes=notes, ranges=ranges)
