@@ -16,6 +16,7 @@ from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, make, try_guess
 from pecli.identification.vectors import best_vector, identify_vector
 from pecli.identification.verdict import (
+    NEARLY_ALL,
     UNKNOWN,
     Identification,
     holds_over_all,
@@ -46,6 +47,7 @@ LEAST = 8  # rows and columns of one
 LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
+TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
 BESIDE = 512  # rows of further arrays that an encoding looks at
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
@@ -158,8 +160,9 @@ def _parts(table: Tabular) -> Iterator[Part]:
 def identify_evidence(evidence: Evidence) -> Identification:
     """Identify a table whose rows are evenly spaced; by some of its rows where all together tell nothing."""
     best = UNKNOWN
-    for sample in _grains(evidence):
-        for window in (None, *_windows(evidence)):
+    samples = list(_grains(evidence))
+    for window in (None, *_windows(evidence)):
+        for sample in samples:
             best = max((best, _by(replace(evidence, sample=sample, window=window))), key=_rank)
             if best.confidence != "unknown" and not _far_fetched(best):
                 return best
@@ -167,8 +170,9 @@ def identify_evidence(evidence: Evidence) -> Identification:
 
 
 def _far_fetched(found: Identification) -> bool:
-    """Whether some rows alone may show a shorter base."""
-    return found.equal != 1.0 and found.guess is not None and "base" in found.guess.free and long(found.guess)
+    """Whether some rows alone may show a shorter base: not where it gives nearly all."""
+    gives = found.equal is None or found.equal > NEARLY_ALL or (found.residual or 0.0) < TWO_WAYS
+    return not gives and found.guess is not None and "base" in found.guess.free and long(found.guess)
 
 
 def _grains(evidence: Evidence) -> Iterator[Sample]:
