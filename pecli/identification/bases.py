@@ -18,7 +18,7 @@ from pecli.measures.arithmetics import AFTER, ROUNDED, spacing, spread_rows
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
 from pecli.measures.wave import NARROW
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.shortest import price, shortest
 from pecli.numbers.text import number_text
 
 NUDGE = 2.0**-20  # relative change of a base, whose effect is measured
@@ -187,7 +187,7 @@ def _with_base(guess: Guess, low: float, high: float) -> Guess:
     return replace(
         guess,
         keys={**guess.keys, "base": number_text(base)},
-        cost=guess.cost + digits(base) - digits(Decimal(guess.keys.get("base", "10000"))),
+        cost=guess.cost + price(base) - price(Decimal(guess.keys.get("base", "10000"))),
     )
 
 

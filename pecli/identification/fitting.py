@@ -22,7 +22,7 @@ from pecli.measures.arithmetics import ROUNDED, spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import SHORT
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.shortest import digits, price, shortest
 from pecli.numbers.text import number_text
 
 ROWS = 256  # at the beginning and at the end of a table
@@ -99,7 +99,7 @@ def refitted(guess: Guess, evidence: Evidence) -> Iterator[Guess]:
             value = shortest(low, high)
             if value > 0 and value not in seen and (name in ANY or digits(value) <= SHORT):
                 seen.add(value)
-                extra = digits(value) - digits(number_of(guess, name) or value)
+                extra = price(value) - price(number_of(guess, name) or value)
                 yield replace(with_number(guess, name, value), cost=guess.cost + extra)
 
 

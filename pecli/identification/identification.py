@@ -208,9 +208,7 @@ def _by(evidence: Evidence) -> Identification:
     if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
         return best_vector(vectors)
     if not any(t.equal == 1.0 for t in trials):
-        again = [
-            g for t in _likely(trials, most + 1) if not t.guess.partition for g in refitted(t.guess, evidence)
-        ]
+        again = [g for t in _likely(trials, most + 1) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.guess import SHIFTED
 from pecli.declare.words import USUAL_BASES
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.shortest import digits, price, shortest
 from pecli.numbers.text import number_text
 
 Floats = NDArray[np.float64]
@@ -181,7 +181,7 @@ def _based(measured: Measured, line: Line, half: float, keys: dict[str, str]) ->
         frequencies = np.exp(-i / half * math.log(float(base)))
         if measured.fits(frequencies, float(step)):
             own = {**keys, **({} if base == USUAL_BASE else {"base": number_text(base)})}
-            cost = (0 if base == USUAL_BASE else digits(base)) + step_cost + (SHIFTED if keys else 0)
+            cost = (0 if base == USUAL_BASE else price(base)) + step_cost + (SHIFTED if keys else 0)
             yield Spectrum(own, step, frequencies, cost)
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 MOST_DIGITS = 17
+LARGE = 1000  # beyond it hardly anybody writes a fraction
 
 
 def shortest(low: float, high: float) -> Decimal:
@@ -41,6 +42,11 @@ def near(value: float, relative: float) -> Decimal:
 def digits(value: Decimal) -> int:
     """Return how many significant digits a decimal has."""
     return len(value.normalize().as_tuple().digits) if value else 1
+
+
+def price(value: Decimal) -> int:
+    """Return what a number costs that somebody may have chosen: its digits, one more for a large one that is no whole."""
+    return digits(value) + (abs(value) > LARGE and value != value.to_integral_value())
 
 
 def decimal_exactly(value: Fraction) -> bool:
