@@ -47,6 +47,7 @@ LEAST = 8  # rows and columns of one
 LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
+MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
 BESIDE = 512  # rows of further arrays that an encoding looks at
 
@@ -231,18 +232,24 @@ def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
         found = max((best, near, *_computed(trial, evidence)), key=_rank)
         best, nearly = found, nearly if found is best else trial if found is near else None
     best = best if nearly is None else verdict(nearly, evidence)
-    return _beside(best, trials, evidence) if best.equal == 1.0 and best.confidence == "likely" else best
+    computed = best.count > 0 and best.guess is not None
+    return _beside(best, trials, evidence) if computed and best.confidence == "likely" else best
 
 
 def _beside(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
-    """Add the recipes with another shift that give all values too: a base of its own gives the same frequencies."""
+    """Add recipes with another shift or factor that give as many values: a base of its own makes up for it."""
     assert found.guess is not None
-    own = found.guess
-    rivals = [t for t in trials if t.guess.name == own.name and t.guess.keys.get("shift") != own.keys.get("shift")]
-    other = verdict_of_arithmetic(rivals[0], evidence) if rivals else UNKNOWN
-    return (
-        replace(found, notes=(*found.notes, room_for([other.recipe]))) if other.recipe and other.equal == 1 else found
-    )
+    own, others = found.guess, []
+    for rival in [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own)][:MOST_RIVALS]:
+        other = verdict_of_arithmetic(rival, evidence)
+        if other.recipe and other.equal == found.equal:
+            others.append(other.recipe)
+    return replace(found, notes=(*found.notes, room_for(others))) if others else found
+
+
+def _apart(guess: Guess) -> dict[str, str]:
+    """Return the parameters of a guess but for the base."""
+    return {name: value for name, value in guess.keys.items() if name != "base"}
 
 
 def _computed(trial: Trial, evidence: Evidence) -> Iterator[Identification]:

@@ -45,7 +45,7 @@ def digits(value: Decimal) -> int:
 
 
 def price(value: Decimal) -> int:
-    """Return what a number costs that somebody may have chosen: its digits, one more for a large one that is no whole."""
+    """Return what a number costs that somebody may have chosen: digits, one more for a large one with a fraction."""
     return digits(value) + (abs(value) > LARGE and value != value.to_integral_value())
 
 

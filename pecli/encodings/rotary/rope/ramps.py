@@ -70,7 +70,8 @@ class Slowing:
             keys = {**keys, "factor": number_text(self.factor)}
             if self.base != 10000:
                 keys["base"] = number_text(self.base)
-            total = cost + digits(self.factor) + digits(self.base) + (0 if self.step == 1 else 2)
+            usual = str(self.factor) in FACTORS
+            total = cost + (1 if usual else digits(self.factor)) + digits(self.base) + (0 if self.step == 1 else 2)
             total += 0 if int(keys["original-max"]) in NICE else UNUSUAL
             yield Spectrum(keys, self.step, self.plain * ratio, total, float(self.factor))
 
@@ -203,7 +204,9 @@ def _factors(slowing: Slowing) -> list[Decimal]:
         return []
     last, error = slowing.ratio[shown[-1]], slowing.errors[shown[-1]]
     seen = shortest(1 / (last * (1 + error)), 1 / (last * (1 - error)))
-    found = [seen] if digits(seen) <= SHORT + 2 and seen > 0 and abs(seen - 1) >= LEAST_SLOWING else []
+    told = digits(seen) <= SHORT + 2 and seen > 0 and abs(seen - 1) >= LEAST_SLOWING
+    near = [Decimal(f) for f in FACTORS if abs(float(f) * last - 1) <= error] if told else []
+    found = [*near, *([seen] if told and seen not in near else [])]
     found += [Decimal(f) for f in FACTORS if 1 < 1.001 / last < float(f) and Decimal(f) not in found]
     return found
 
