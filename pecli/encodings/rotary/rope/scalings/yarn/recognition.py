@@ -21,6 +21,7 @@ from pecli.encodings.rotary.rope.ramps import (
 )
 from pecli.encodings.rotary.rope.scaling import PlainSeries
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
+from pecli.encodings.rotary.rope.usual import LENGTHS, Ratios, usual_spectra
 from pecli.measures.spectra import LARGEST_LOG, SHORT, Measured, Spectrum
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
@@ -33,7 +34,9 @@ BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0,
 
 
 def spectra(seen: Suspected) -> Iterator[Spectrum]:
-    """Yield ramps over the index of the pair, and over its rotations."""
+    """Yield ramps over the index of the pair, usual ones first, and over its rotations."""
+    if not seen.series:
+        yield from usual_spectra(seen.measured, *_usual(len(seen.measured.steps)))
     for slowing in seen.slowings:
         yield from _by_index(seen.measured, slowing)
         for low, high, length, ratio in rotation_ramps(slowing):
@@ -85,7 +88,25 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
                 yield from slowing.tested(measured, _exact_ratio(slowing, keys), keys, cost)
 
 
-def _ratio(m: int, low: float | Floats, high: float | Floats, f: float) -> Floats:
+def _usual(m: int) -> tuple[list[dict[str, str]], Ratios]:
+    """Return the keys of usual ramps of m pairs, and how they slow them."""
+    lengths, betas = LENGTHS[:, None, None], np.array(BETAS[:USUAL])[None, :, :]
+    turns = np.log(np.concatenate([lengths / TURN / betas] * 2, axis=1)).reshape(-1, 2)
+    whole = np.tile(np.repeat([True, False], USUAL), len(LENGTHS))
+    shapes = [
+        _lengths(int(length), *beta, {} if cut else {"truncate": "false"})
+        for length in LENGTHS for cut in (True, False) for beta in BETAS[:USUAL]
+    ]  # fmt: skip
+
+    def ratios(logs: Floats, factors: Floats) -> Floats:
+        low, high = (turns[:, end, None] * m / logs for end in (0, 1))
+        low, high = np.where(whole[:, None], np.floor(low), low), np.where(whole[:, None], np.ceil(high), high)
+        return _ratio(m, np.maximum(low, 0), np.minimum(high, 2 * m - 1), factors)
+
+    return shapes, ratios
+
+
+def _ratio(m: int, low: float | Floats, high: float | Floats, f: float | Floats) -> Floats:
     """Return by how much ramps between some ends slow each pair, (..., m)."""
     ramp = np.clip((np.arange(m) - low) / np.maximum(high - low, 1e-3), 0, 1)
     found: Floats = 1 - ramp + ramp / f

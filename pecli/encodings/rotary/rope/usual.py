@@ -1,0 +1,69 @@
+"""Scaled frequencies whose numbers are usual ones: every shape is laid under them, and the base that fits is told.
+
+A base that some pairs of one end tell is a little off where the frequencies are rounded, and what is left of it at the
+other end looks like another ramp.  Here the ramp is given, and all pairs tell the base.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from pecli.encodings.rotary.rope.ramps import FACTORS, LARGEST_BASE, NICE, Floats, Slowing
+from pecli.measures.spectra import LARGEST_LOG, MISFIT, Measured, Spectrum, steps_near
+from pecli.numbers.shortest import shortest
+
+LENGTHS = np.array([n for n in NICE if 1 << 8 <= n <= 1 << 18], np.float64)
+"""What models are trained on."""
+ROUNDS = 4  # in which a ramp's place and the base are found by turns
+TOLD = 0.5  # relative error of a frequency that says something
+WIDTHS = (1.0, 3.0)  # errors of the slope within which the base is the shortest number
+MOST = 12  # shapes of a table: the nearest
+LEAST = 3  # pairs after the first that tell a shape
+FLATTEST = 1e-3  # slope of a series that falls at all
+Ratios = Callable[[Floats, Floats], Floats]
+"""Logarithms of bases, (f, s, 1), and factors, (f, 1, 1), to what every pair of s shapes is slowed by, (f, s, m)."""
+
+
+def usual_spectra(measured: Measured, shapes: Sequence[dict[str, str]], ratios: Ratios) -> Iterator[Spectrum]:
+    """Yield a scaling's usual shapes that frequencies follow, each with the base that all pairs tell.
+
+    `shapes` are the keys of each but for factor and base; `ratios` says how they slow the pairs.
+    """
+    last = int(np.flatnonzero(measured.errors < TOLD)[-1:].sum())
+    step, _ = next(iter(steps_near(float(measured.logs[0]), float(measured.errors[0]))), (Fraction(0), 0.0))
+    if last < LEAST or step <= 0:
+        return
+    i, weights = np.arange(len(measured.steps), dtype=np.float64), 1 / measured.errors**2
+    rest = measured.logs - math.log(float(step))
+    factors = np.array([float(f) for f in FACTORS])[:, None, None]
+    slopes = (-rest[last] - np.log(factors)) / last + np.zeros((1, len(shapes), 1))
+    for _ in range(ROUNDS):
+        slopes = np.clip(slopes, FLATTEST, LARGEST_LOG / measured.half)
+        made = np.log(ratios(slopes * measured.half, factors))
+        slopes = ((made - rest) * i * weights).sum(axis=-1, keepdims=True) / (i**2 * weights).sum()
+    gaps = (np.abs(rest - made + slopes * i) / measured.errors).max(axis=-1)
+    error = float(1 / np.sqrt((i**2 * weights).sum()))
+    for near in np.argsort(gaps, axis=None)[:MOST]:
+        f, s = np.unravel_index(near, gaps.shape)
+        if gaps[f, s] <= MISFIT:
+            none = Slowing(Decimal(1), step, measured.steps, np.ones(len(i)), measured.errors, Decimal(FACTORS[f]))
+            for base, log in _bases(float(slopes[f, s, 0]), error, measured.half):
+                ratio = ratios(np.full((1, 1, 1), log), factors[f : f + 1])[0, s]
+                slowing = replace(none, base=base, plain=np.exp(-i / measured.half * log))
+                yield from slowing.tested(measured, ratio, shapes[s], 0.0)
+
+
+def _bases(slope: float, error: float, half: float) -> Iterator[tuple[Decimal, float]]:
+    """Yield short bases near a slope, and their logarithms."""
+    seen = set()
+    for width in WIDTHS:
+        base = shortest(*(math.exp(min((slope + side * width * error) * half, LARGEST_LOG)) for side in (-1, 1)))
+        if base not in seen and 1 < base <= LARGEST_BASE:
+            seen.add(base)
+            yield base, math.log(float(base))
