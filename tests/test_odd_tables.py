@@ -126,3 +126,41 @@ def test_the_number_of_a_mask_may_be_of_a_wider_type_than_the_bias(tmp_path):
     assert found.recipe.endswith("dtype=bfloat16")
     assert found.equal == 1.0
     assert found.notes == ("-3.40282e+38 stands where keys are hidden, and the recipe has minus infinity",)
+
+
+SCALED = {
+    "YaRN, eight pairs in bfloat16": (8888.0, 16, "yarn", 2.0, 32768, 127, 0, "bfloat16 frequencies"),
+    "YaRN, 17 rows rounded twice": (10000.0, 128, "yarn", 2.0, 8192, 17, 0, "twice"),
+    "YaRN, float16 phases far out": (500000.0, 64, "whole", 8.0, 8192, 33, 100, "float16"),
+    "YaRN, bfloat16 phases of a small base": (333.0, 96, "yarn", 40.0, 32768, 20, 7, "bfloat16"),
+    "Llama 3, slow pairs that hardly move": (1771.0, 96, "llama3", 32.0, 32768, 257, 100, "bfloat16"),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_usual_ramps_are_found_in_few_or_narrow_rows(tmp_path, name):
+    base, d, kind, factor, original, rows, start, how = SCALED[name]
+    if kind == "llama3":
+        w = unknown_tables.by_rotations(base, d, factor, original, 1, 4)
+    else:
+        w = unknown_tables.yarn(base, d, factor, original, truncate=kind == "yarn")
+    cos, sin = campaign_tables.computed(w, np.arange(start, start + float(rows)), how)
+    found = found_in(tmp_path, cos=cos, sin=sin)
+    scaling = "llama3" if kind == "llama3" else "ntk-by-parts"  # of pairs of size 1
+    assert f",scaling={scaling},factor={factor:.0f},original-max={original}," in found.recipe
+    assert ("truncate=false" in found.recipe) == (kind == "whole")
+    low, high = (float(end) for end in found.ranges["base"])
+    assert found.equal > 0.999
+    assert low <= base <= high < 1.01 * low
+
+
+@pytest.mark.parametrize(
+    ("base", "factor", "original", "kind"), [(77777.0, 4.0, 8192, "yarn"), (123456.7, 16.0, 4096, "")]
+)
+def test_a_vector_of_float16_tells_the_base_that_all_its_frequencies_allow(tmp_path, base, factor, original, kind):
+    w = unknown_tables.yarn(base, 128, factor, original, truncate=bool(kind)).astype(np.float16)
+    found = found_in(tmp_path, inv_freq=w)
+    low, high = (float(end) for end in found.ranges["base"])
+    assert f",scaling=yarn,factor={factor:.0f},original-max={original}," in found.recipe
+    assert found.equal == 1.0
+    assert low <= base <= high < 1.001 * low

@@ -15,16 +15,47 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.identification.bases import between, exponents_of
-from pecli.identification.fitting import chosen, room_for, said, wide
+from pecli.identification.fitting import chosen, room_for, said, wide, with_number
 from pecli.identification.verdict import UNKNOWN, Identification
 from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
+from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
 
 
 def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
-    """Return what a vector of frequencies is: sure if all are the recipe's, rounded or by float32 steps."""
+    """Return what a vector of frequencies is: sure if all are the recipe's, rounded or by float32 steps.
+
+    A base that leaves some of them is replaced by the shortest that all of them allow.
+    """
+    found = _identified(guess, evidence)
+    refined = _allowed(guess, evidence) if found.recipe is None and "base" in guess.free else None
+    return found if refined is None else _identified(refined, evidence)
+
+
+def _allowed(guess: Guess, evidence: Evidence) -> Guess | None:
+    """Return a guess with the shortest base that all given frequencies allow; None where they allow none."""
+    assert evidence.matrix is not None
+    given = evidence.matrix.reshape(-1)
+    exact, base = _frequencies(guess), float(guess.keys.get("base", "10000"))
+    exponents = None if exact is None or len(exact) != len(given) else exponents_of(guess, exact, base)
+    if exact is None or exponents is None:
+        return None
+    low, high = between(base, exact, exponents, given, spacing(given, evidence.sample.grain) * SLACK["exact"], 1.0)
+    return with_number(guess, "base", shortest(low, high)) if low < high else None
+
+
+def _frequencies(guess: Guess) -> Floats | None:
+    """Return the frequencies of a guess; None where it has none."""
+    try:
+        plan = Recipe.bind(guess.name, **guess.keys).plan
+    except PecliError:
+        return None
+    return np.array([float(w) for w in plan.frequencies]) if isinstance(plan, Waves) else None
+
+
+def _identified(guess: Guess, evidence: Evidence) -> Identification:
     assert evidence.matrix is not None
     given = evidence.matrix.reshape(-1)
     try:

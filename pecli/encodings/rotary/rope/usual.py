@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.encodings.rotary.rope.ramps import FACTORS, LARGEST_BASE, NICE, Floats, Slowing
+from pecli.encodings.rotary.rope.ramps import FACTORS, LARGEST_BASE, NICE, TURN, Floats, Slowing
 from pecli.measures.spectra import LARGEST_LOG, MISFIT, Measured, Spectrum, steps_near
 from pecli.numbers.shortest import shortest
 
@@ -57,6 +57,17 @@ def usual_spectra(measured: Measured, shapes: Sequence[dict[str, str]], ratios: 
                 ratio = ratios(np.full((1, 1, 1), log), factors[f : f + 1])[0, s]
                 slowing = replace(none, base=base, plain=np.exp(-i / measured.half * log))
                 yield from slowing.tested(measured, ratio, shapes[s], 0.0)
+
+
+def usual_by_rotations(m: int, low: float, high: float) -> Ratios:
+    """Return how ramps between two numbers of rotations within usual lengths slow m pairs."""
+
+    def ratios(logs: Floats, factors: Floats) -> Floats:
+        turns = LENGTHS[:, None] / TURN * np.exp(-np.arange(m) / m * logs)
+        ramp = np.clip((turns - low) / (high - low), 0, 1)
+        return np.asarray(ramp + (1 - ramp) / factors)
+
+    return ratios
 
 
 def _bases(slope: float, error: float, half: float) -> Iterator[tuple[Decimal, float]]:

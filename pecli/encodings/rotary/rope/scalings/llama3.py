@@ -78,7 +78,11 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 
 def _spectra(seen: Suspected) -> Iterator[Spectrum]:
     from pecli.encodings.rotary.rope.ramps import rotation_ramps
+    from pecli.encodings.rotary.rope.usual import LENGTHS, usual_by_rotations, usual_spectra
 
+    if not seen.series:
+        shapes = [{"scaling": "llama3", "original-max": str(int(length))} for length in LENGTHS]
+        yield from usual_spectra(seen.measured, shapes, usual_by_rotations(len(seen.measured.steps), 1, 4))
     for slowing in seen.slowings:
         for low, high, length, ratio in rotation_ramps(slowing):
             keys = {"scaling": "llama3", "original-max": str(length)}
