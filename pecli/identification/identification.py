@@ -10,7 +10,8 @@ import numpy as np
 
 from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
-from pecli.identification.fitting import refitted, room_for
+from pecli.identification.fitting import refitted
+from pecli.identification.rivals import with_aliases, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, make, try_guess
@@ -19,7 +20,6 @@ from pecli.identification.verdict import (
     NEARLY_ALL,
     UNKNOWN,
     Identification,
-    holds_over_all,
     long,
     verdict,
     verdict_of_arithmetic,
@@ -47,7 +47,6 @@ LEAST = 8  # rows and columns of one
 LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
-MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
 BESIDE = 512  # rows of further arrays that an encoding looks at
 
@@ -213,7 +212,7 @@ def _by(evidence: Evidence) -> Identification:
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
-        found = _with_aliases(verdict(exact[0], evidence), exact)
+        found = with_aliases(verdict(exact[0], evidence), exact)
         all_equal = found.equal is None or found.equal == 1.0
         if all_equal and not ("base" in exact[0].guess.free and long(exact[0].guess)):
             return found
@@ -233,23 +232,7 @@ def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
         best, nearly = found, nearly if found is best else trial if found is near else None
     best = best if nearly is None else verdict(nearly, evidence)
     computed = best.count > 0 and best.guess is not None
-    return _beside(best, trials, evidence) if computed and best.confidence == "likely" else best
-
-
-def _beside(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
-    """Add recipes with another shift or factor that give as many values: a base of its own makes up for it."""
-    assert found.guess is not None
-    own, others = found.guess, []
-    for rival in [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own)][:MOST_RIVALS]:
-        other = verdict_of_arithmetic(rival, evidence)
-        if other.recipe and other.equal == found.equal:
-            others.append(other.recipe)
-    return replace(found, notes=(*found.notes, room_for(others))) if others else found
-
-
-def _apart(guess: Guess) -> dict[str, str]:
-    """Return the parameters of a guess but for the base."""
-    return {name: value for name, value in guess.keys.items() if name != "base"}
+    return with_rivals(best, trials, evidence) if computed and best.confidence == "likely" else best
 
 
 def _computed(trial: Trial, evidence: Evidence) -> Iterator[Identification]:
@@ -285,18 +268,3 @@ def _rank(found: Identification) -> tuple[bool, float, float, int]:
     cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
     equal = float(sure == 2) if found.equal is None else found.equal
     return sure > 0, equal - worth(equal, found.count, sure=sure == 2) * cost, -cost, sure
-
-
-def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
-    """Add the recipes of other encodings that reproduce the table too: the sample may lack most of its heads."""
-    assert found.guess is not None
-    equal = 1.0 if found.equal is None else found.equal
-    same = [t for t in exact if (t.guess.name, t.guess.cost) == (found.guess.name, found.guess.cost)]
-    rivals = [t for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
-    others_of_it = [t.recipe for t in rivals if holds_over_all(t, equal)]
-    if others_of_it:
-        found = replace(found, confidence="likely", notes=(*found.notes, room_for(others_of_it)))
-    assert found.guess is not None
-    others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
-    also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
-    return replace(found, aliases=tuple(trial.recipe for trial in also))

@@ -1,0 +1,44 @@
+"""Other recipes that give the values of a table as well as the one that was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pecli.declare.guess import Guess
+from pecli.identification.fitting import room_for
+from pecli.identification.trial import Trial
+from pecli.identification.verdict import Identification, holds_over_all, verdict_of_arithmetic
+from pecli.measures.evidence import Evidence
+
+MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
+
+
+def with_rivals(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
+    """Add recipes with another shift or factor that give as many values: a base of its own makes up for it."""
+    assert found.guess is not None
+    own, others = found.guess, []
+    for rival in [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own)][:MOST_RIVALS]:
+        other = verdict_of_arithmetic(rival, evidence)
+        if other.recipe and other.equal == found.equal:
+            others.append(other.recipe)
+    return replace(found, notes=(*found.notes, room_for(others))) if others else found
+
+
+def _apart(guess: Guess) -> dict[str, str]:
+    """Return the parameters of a guess but for the base."""
+    return {name: value for name, value in guess.keys.items() if name != "base"}
+
+
+def with_aliases(found: Identification, exact: list[Trial]) -> Identification:
+    """Add the recipes of other encodings that reproduce the table too: the sample may lack most of its heads."""
+    assert found.guess is not None
+    equal = 1.0 if found.equal is None else found.equal
+    same = [t for t in exact if (t.guess.name, t.guess.cost) == (found.guess.name, found.guess.cost)]
+    rivals = [t for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
+    others_of_it = [t.recipe for t in rivals if holds_over_all(t, equal)]
+    if others_of_it:
+        found = replace(found, confidence="likely", notes=(*found.notes, room_for(others_of_it)))
+    assert found.guess is not None
+    others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
+    also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
+    return replace(found, aliases=tuple(trial.recipe for trial in also))
