@@ -294,7 +294,6 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
         ("complex", "extended linear"),
     "must be trained": ("for research", "for language-modelling"),
     "nearest two rows": ("facts of many", "cost"),
-    "nearly every value is reproduced, the others are next to it": ("next", "often next"),
     "needs content, or gives no positions": ("for vision", "facts"),
     "needs nothing but the position": ("for long-context", "facts"),
     "none: {} values, and {} are the most": ("facts of many", "facts of sines"),

@@ -56,7 +56,17 @@ class Bases:
     @cached_property
     def exponents(self) -> Floats | None:
         """By which power of the base each frequency falls; None where it is none that was fitted."""
-        exact = self.found.how.exact / self.found.share
+        every = self._every
+        return (
+            None
+            if every is None or not every[: len(self.found.how.exact)].any()
+            else every[: len(self.found.how.exact)]
+        )
+
+    @cached_property
+    def _every(self) -> Floats | None:
+        """The same of all frequencies of the recipe."""
+        exact = np.concatenate([self.found.how.exact, self.found.beyond]) / self.found.share
         return exponents_of(self.guess, exact, self.given) if "base" in self.guess.free else None
 
     @cached_property
@@ -96,24 +106,29 @@ class Bases:
                 yield *ends, True
         yield from self.fits
 
-    def verified(self, evidence: Evidence) -> tuple[str, str] | None:
-        """Return a range from end to end of which the arithmetic gives the same values; None if not to be had.
+    def verified(self, evidence: Evidence, wrong: int) -> tuple[str, str] | None:
+        """Return a range at whose ends the arithmetic fails to give no more values than so many; None if unknown.
 
         Both ends are looked for from the base outwards; what stays the same at an end does on the way to it.
         """
-        found, exponents = self.found, self.exponents
-        if exponents is None or not np.array_equal(found.how.used, found.how.shifted(exponents, 0.0).used):
+        found, exponents, every = self.found, self.exponents, self._every
+        if (
+            exponents is None
+            or every is None
+            or not np.array_equal(found.how.used, found.how.shifted(exponents, 0.0).used)
+        ):
             return None
         rows, (cos, sin) = spread_rows(len(found.positions)), found.parts
 
-        def same(log: float) -> bool:
+        def failing(log: float) -> int:
             made = found.how.shifted(exponents, log).compute(found.positions[rows])
-            return all(np.array_equal(a, b[rows]) for a, b in zip(made, (cos, sin), strict=True))
+            return sum(int((a != b[rows]).sum()) for a, b in zip(made, (cos, sin), strict=True))
 
         def everywhere(log: float) -> bool:
-            return not replace(found, how=found.how.shifted(exponents, log)).over_all(evidence).wrong
+            return found.shifted(every, log).over_all(evidence).wrong <= wrong
 
-        ends = [_farthest(same, side) for side in (-1.0, 1.0)]
+        most = failing(0.0)
+        ends = [_farthest(lambda log: failing(log) <= most, side) for side in (-1.0, 1.0)]
         ends = [next((share * end for share in MARGINS if everywhere(share * end)), 0.0) for end in ends]
         return _text(*(self.given * float(np.exp(end)) for end in ends)) if ends[0] < ends[1] else None
 

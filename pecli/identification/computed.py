@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class Workings:
         Positions of the rows.
     share : float
         What the frequencies were multiplied by, where a step of the positions was taken for one of theirs.
+    beyond : (k,) float64
+        Frequencies of the recipe after those of the pairs: of a sine whose cosine an odd width leaves out.
     """
 
     reading: Reading
@@ -45,6 +47,7 @@ class Workings:
     start: float
     step: float
     share: float = 1.0
+    beyond: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def parts(self) -> tuple[Floats, Floats]:
@@ -71,6 +74,13 @@ class Workings:
         cos, sin = self.parts
         return nearest(self.how, Shown.of(self.positions[rows], cos[rows], sin[rows], self.how.grain)).used
 
+    def shifted(self, exponents: Floats, log: float) -> Workings:
+        """Return the same of another base, by its logarithm; `exponents` are those of all frequencies."""
+        m = len(self.how.exact)
+        return replace(
+            self, how=self.how.shifted(exponents[:m], log), beyond=self.beyond * np.exp(-exponents[m:] * log)
+        )
+
     def over_all(self, evidence: Evidence) -> Left:
         """Return what the arithmetic leaves of all values of the file."""
         left = Left()
@@ -81,15 +91,26 @@ class Workings:
             made = self.how.compute(positions)
             real = (self.how.magnitude * np.cos(angles), self.how.magnitude * np.sin(angles))
             wrong, count, residual = np.zeros(rows, np.int64), 0, 0.0
-            for number, (plane, index) in enumerate(self.reading.places):
-                part = number % 2 ^ self.swapped
-                values = planes[plane][index]
-                wrong += (values != made[part]).sum(axis=1)
+            sides = [number % 2 ^ self.swapped for number in range(len(self.reading.places))]
+            places = zip(self.reading.places, sides, strict=True)
+            parts = [(planes[plane][index], made[side], real[side]) for (plane, index), side in places]
+            if self.reading.tail:
+                parts.append((planes[0][self.reading.tail_at][:, None], *self._tail(positions)))
+            for values, computed, exact in parts:
+                wrong += (values != computed).sum(axis=1)
                 count += values.size
-                gap = np.abs(values - real[part])
+                gap = np.abs(values - exact)
                 residual = max(residual, float(np.where(np.isnan(gap), np.inf, gap).max(initial=0.0)))
             left = left.and_rows(first, wrong, count, residual)
         return left
+
+    def _tail(self, positions: Floats) -> tuple[Floats, Floats]:
+        """Return the column beside the pairs, (n, 1), as computed and exactly: zeros, or the sine of one more pair."""
+        if self.reading.tail == "zero" or not len(self.beyond):
+            return np.zeros((len(positions), 1)), np.zeros((len(positions), 1))
+        single = self.beyond if self.how.frequencies == "float64" else rounded(self.beyond, "float32")
+        how = replace(self.how, exact=self.beyond, used=rounded(single, self.how.frequencies))
+        return how.compute(positions)[1], self.how.magnitude * np.sin(np.outer(positions, self.beyond))
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,7 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
         m = reading.first.shape[1]
         if m > len(frequencies):
             continue
-        w = frequencies[:m]
+        w, beyond = frequencies[:m], frequencies[m:]
         rows = np.arange(len(reading.first)) + reading.rows.start
         for swapped in (False, True):
             cos, sin = (reading.second, reading.first) if swapped else (reading.first, reading.second)
@@ -154,7 +175,8 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
                     ways.append((float(round(start / step)), 1.0, step))  # a step of 1/4 is a frequency over 4 as well
                 found = [
                     Workings(reading, swapped, find_arithmetic(first + by * rows, w * share, size, cos, sin,
-                                                               evidence.sample.grain), first, by, share)
+                                                               evidence.sample.grain), first, by, share,
+                             beyond * share)
                     for first, by, share in ways
                 ]  # fmt: skip
                 return max(found, key=lambda one: (one.how.fits, one.how.equal))

@@ -180,7 +180,7 @@ def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | 
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
-            near += int((gap <= allowed * np.maximum(1.0, np.abs(x[~same]))).sum())
+            near += int((np.isfinite(gap) & (gap <= allowed * np.maximum(1.0, np.abs(x[~same])))).sum())
             residual = max(residual, float(gap.max()))
             units = max(units, float((gap / spacing(x[~same], grain)).max()))
     shares = equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed, intact

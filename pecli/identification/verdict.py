@@ -116,24 +116,19 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         how = "exact" if evidence.sample.grain == own else f"exact, rounded to {sample.grain}"
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
     two_ways = sample.grain == "float64" and trial.near > trial.equal  # to compute a double, beside what is spoiled
-    if trial.intact >= INTACT and trial.units > SPOILED and not trial.guess.listed and not two_ways:
+    spoiled = trial.intact >= INTACT and trial.units > SPOILED and not two_ways
+    nearly = trial.equal > NEARLY and (evidence.window is not None or trial.units <= 1)
+    if (spoiled or nearly) and not trial.guess.listed:
         return _over_all(trial, "exact", evidence)
-    if evidence.window is not None and trial.equal > NEARLY and not trial.guess.listed:
-        return _over_all(trial, "exact", evidence)
-    if trial.equal > NEARLY and trial.units <= 1 and not trial.guess.listed:
-        note = "nearly every value is reproduced, the others are next to it"
-        return _likely(trial, trial.residual, trial.equal, "exact", note, near())
     if trial.near < (INTACT if two_ways else NEARLY) or trial.guess.listed or not trial.allowed:
         return UNKNOWN
     if evidence.window is not None:  # some rows are as near: how many of all
         everything = replace(evidence, window=None)
         again = try_guess(trial.guess, everything)
         return verdict(again, everything, ranged=ranged) if again is not None else UNKNOWN
-    note = WAYS[sample.grain]
-    if trial.near < 1.0:
-        arrays, shapes = _compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
-        note = f"{note}, but {differences(arrays, shapes)}" if sum(arrays, Figures()).beyond else note
-    return _likely(trial, trial.residual, trial.equal, sample.grain, note, near())
+    arrays, shapes = _compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
+    but = f", but {differences(arrays, shapes)}" if sum(arrays, Figures()).beyond else ""
+    return _likely(trial, trial.residual, trial.equal, sample.grain, WAYS[sample.grain] + but, near())
 
 
 WAYS = {
@@ -215,13 +210,15 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     name, equal = best.how.name, 1 - wrong / max(left.count, 1)
     if wrong:
         notes = (*notes, f"{wrong} of {left.count} values differ from what that arithmetic gives, {left.where}")
-    verified = None if wrong else Bases(guess, best).verified(evidence)
+    if wrong and name == best.how.grain == "float64":
+        return UNKNOWN  # what is spoiled shows beside what another way to compute a double gives
+    verified = None if wrong and every else Bases(guess, best).verified(evidence, wrong)
     if verified and digits(short := shortest(*map(float, verified))) < digits(Decimal(chosen(guess, "base"))):
         guess = with_number(guess, "base", short)  # any between gives the same values
     recipe = make(guess, evidence.sample.grain).recipe or ""
-    ends = verified or (Bases(guess, best).ends()[0] if every or wrong else None)
+    ends = verified or (Bases(guess, best).ends()[0] if every else None)
     ranges = {"base": ends} if ends else {}
-    notes = (*notes, *said(ranges, "gives these values" if verified else "is as near"))
+    notes = (*notes, *said(ranges, "gives these values" if verified and not wrong else "is as near"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
     return Identification(

@@ -7,6 +7,7 @@ row; the table is one if it is the same for all pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +19,7 @@ from pecli.measures.samples import Floats, Sample
 from pecli.records import dataclass
 
 Places = tuple[tuple[int, Any], ...]
-ALL, EVEN, ODD = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2]
+ALL, EVEN, ODD, LAST = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2], np.s_[:, -1]
 MANY = 0.4  # share of the rows that tell how columns are laid out
 LEAST_ROWS = 8  # that a reading goes by where others are spoiled
 ROUND = 6.0  # roundings by which a sum of squares may be off, both parts and an arithmetic of its own included
@@ -43,7 +44,9 @@ class Reading:
     blank : tuple of int
         Rows of zeros left out.
     tail : str
-        What the columns after the pairs are: "", "zero" or "sine".
+        What the column beside the pairs is: "", "zero" or "sine".
+    tail_at : index
+        Where that column stands in the one array.
     places : tuple of (int, index)
         Where the two parts stand: array and columns; then where they stand again.
     resolution : float
@@ -58,6 +61,7 @@ class Reading:
     rows: slice
     blank: tuple[int, ...] = ()
     tail: str = ""
+    tail_at: Any = LAST
     places: Places = ()
     resolution: float = 2.0**-24
 
@@ -167,21 +171,22 @@ def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
     turns = ((0, np.s_[:, 0:even:2]), (0, np.s_[:, 1:even:2]))
     middle = ((0, np.s_[:, :halves]), (0, np.s_[:, halves + 1 :]))  # an extra sine ends the first half
     # The first part is taken for the cosine; the rhythm tells if it is the sine.
-    orders: list[tuple[str, str, Places, str]] = [
-        ("rotary", "concat", split, ""),
-        ("absolute", "interleaved", turns, tail),
-        ("absolute", "cos-sin", split, tail),
+    orders: list[tuple[str, str, Places, str, Any]] = [
+        ("rotary", "concat", split, "", LAST),
+        ("absolute", "interleaved", turns, tail, LAST),
+        ("absolute", "cos-sin", split, tail, LAST),
     ]
     if tail == "sine":
-        orders.append(("absolute", "cos-sin", middle, tail))
+        orders.append(("absolute", "cos-sin", middle, tail, np.s_[:, halves]))
     if not rotary:
         orders = orders[1:]
-    for family, layout, places, rest in orders:
-        yield from _checked(family, layout, [values], places, width, sample.resolution, rest)
+    for family, layout, places, rest, column in orders:
+        for reading in _checked(family, layout, [values], places, width, sample.resolution):
+            yield replace(reading, tail=rest, tail_at=column)
 
 
 def _checked(
-    family: str, layout: str, planes: Sequence[Floats], places: Places, width: int, resolution: float, tail: str = ""
+    family: str, layout: str, planes: Sequence[Floats], places: Places, width: int, resolution: float
 ) -> Iterator[Reading]:
     """Yield the reading if the squares of its pairs add up to one number, in one run of rows at least."""
     a, b = (planes[plane][index] for plane, index in places[:2])
@@ -206,7 +211,7 @@ def _checked(
     if rows.stop - rows.start < 2:
         return
     blank = tuple(int(i) for i in np.flatnonzero(finite & ~filled))
-    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, tail, places, resolution)
+    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, places=places, resolution=resolution)
 
 
 def longest_run(good: NDArray[np.bool_]) -> slice:

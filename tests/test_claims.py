@@ -1,0 +1,59 @@
+"""What identification claims is true of every value of the file: the ones it did not look at first, too."""
+
+import numpy as np
+import pytest
+
+from pecli import Table, open_table
+from pecli.identification.identification import identify
+
+
+def found_in(tmp_path, **arrays):
+    np.savez(tmp_path / "t.npz", **arrays)
+    with open_table(tmp_path / "t.npz") as table:
+        return identify(table)
+
+
+def test_an_infinite_double_is_not_as_near_as_another_way_to_compute(tmp_path):
+    n = np.arange(60.0)
+    bias = np.exp(-((n - n[:, None]) ** 2) / 18)[None]
+    bias[0, 40, 7] = np.inf
+    found = found_in(tmp_path, bias=bias)
+    assert found.recipe.startswith("gaussian:heads=1,sigma=3,")
+    assert "one value differs, at [0, 40, 7]: inf" in " ".join(found.notes)
+
+
+def test_rows_exchanged_far_out_in_a_table_of_doubles_are_counted(tmp_path):
+    angle = np.arange(2000.0)[:, None] * 10000.0 ** (-np.arange(64) / 64)
+    table = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
+    table[[900, 1700]] = table[[1700, 900]]
+    said = " ".join(found_in(tmp_path, pe=table).notes)
+    assert "values differ" in said
+    assert "900" in said
+    assert "1700" in said
+
+
+def test_values_next_to_the_recipes_are_counted_and_placed(tmp_path):
+    table = np.array(Table.parse("rope:dim=8,len=100,layout=concat")["cos_sin"])
+    for row, column in ((10, 2), (50, 6), (51, 7)):
+        table[row, column] = np.nextafter(table[row, column], np.float32(9))
+    found = found_in(tmp_path, cos_sin=table)
+    assert any(note.startswith("3 of 800 values differ") for note in found.notes)
+
+
+def test_the_column_of_an_odd_width_is_compared_in_any_arithmetic(tmp_path):
+    angle = np.arange(65.0)[:, None] * 160000.0 ** (-np.arange(3) / 3)
+    table = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(65, 6)[:, :5].astype(np.float16)
+    table[40, 4] = 0.75
+    found = found_in(tmp_path, pe=table)
+    assert found.confidence == "likely"
+    assert "40" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_range_is_claimed_whose_ends_give_other_values(tmp_path, dtype):
+    angle = np.arange(700.0)[:, None] * 1771.0 ** (-np.arange(64) / 64)
+    table = (0.02 * np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(dtype)).astype(dtype)
+    found = found_in(tmp_path, pe=table)
+    for end in found.ranges.get("base", ()):
+        turned = np.arange(700.0)[:, None] * float(end) ** (-np.arange(64) / 64)
+        assert np.abs(np.sin(turned) * 0.02 - table[:, :64]).max() < 1e-5
