@@ -6,6 +6,8 @@ import pytest
 from pecli import Table, open_table
 from pecli.identification.identification import identify
 
+from .unknown_tables import bf16
+
 
 def found_in(tmp_path, **arrays):
     np.savez(tmp_path / "t.npz", **arrays)
@@ -57,3 +59,32 @@ def test_no_range_is_claimed_whose_ends_give_other_values(tmp_path, dtype):
     for end in found.ranges.get("base", ()):
         turned = np.arange(700.0)[:, None] * float(end) ** (-np.arange(64) / 64)
         assert np.abs(np.sin(turned) * 0.02 - table[:, :64]).max() < 1e-5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_random_frequencies_are_no_base_and_step(tmp_path, seed):
+    w = np.random.default_rng(seed).uniform(0.1, 3, 2)
+    angle = np.arange(500.0)[:, None] * w
+    found = found_in(tmp_path, pe=np.concatenate([np.sin(angle), np.cos(angle)], axis=1))
+    assert "base=" not in (found.recipe or "")
+
+
+def test_a_size_of_nearly_one_is_one_where_a_type_cannot_tell(tmp_path):
+    angle = np.arange(-16.0, 2031)[:, None] * 150000.0 ** (-np.arange(0, 512, 2) / 511)
+    table = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(2047, -1)[:, :511]
+    found = found_in(tmp_path, pe=bf16(table.astype(np.float32)))
+    assert "base=150000," in found.recipe
+    assert "amplitude=1," in found.recipe
+
+
+def test_a_size_of_one_over_a_root_is_told(tmp_path):
+    angle = np.arange(512.0, 1512)[:, None] * 500000.0 ** (-np.arange(4) / 4)
+    table = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(1000, 8) / np.sqrt(8)
+    found = found_in(tmp_path, pe=table.astype(np.float32))
+    assert "amplitude=0.353553390593273" in found.recipe
+
+
+def test_a_third_of_the_positions_is_a_factor_of_three(tmp_path):
+    angle = np.arange(300.0)[:, None] / 3 * 100.0 ** (-np.arange(16) / 16)
+    found = found_in(tmp_path, cache=np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32))
+    assert found.recipe.startswith("rope:dim=32,base=100,scaling=linear,factor=3,")

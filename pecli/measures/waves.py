@@ -18,7 +18,7 @@ from pecli.measures.placing import ROUNDINGS, position_of, whole_position
 from pecli.measures.readings import Reading
 from pecli.measures.rhythm import Rhythm
 from pecli.measures.samples import rounded
-from pecli.measures.spectra import LEVELS, SAFETY, Measured, Spectrum, gone_around, series
+from pecli.measures.spectra import LEVELS, SAFETY, SHORT, Measured, Spectrum, gone_around, series
 from pecli.measures.wave import NARROW, Wave
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest
 
@@ -186,7 +186,7 @@ def _placed(
     """Yield first positions for a rule, whose frequencies may have been rounded to a narrow type."""
     moving, resolution = ~lines.resting, reading.resolution
     w, phases = spectrum.frequencies if used is None else used, lines.phases[moving]
-    if not (w > 0).all():
+    if not (w > 0).all() or _made_up(spectrum):
         return
     step = float(spectrum.step)
     errors = 4 * (rhythm.scatter[moving] + 2 * resolution)
@@ -200,8 +200,8 @@ def _placed(
     size = reading.magnitude
     scale = max(resolution / math.sqrt(max(1, reading.first.size)) * 4, 1e-15)
     loose = max(scale, min(ROUNDINGS[level], STEPPED))  # narrow angles leave a cosine and a sine of one angle
-    cut = 1 - CUT * resolution <= size < 1  # values cut to a narrow type, not rounded, are shorter by so much
-    magnitude = Decimal(1) if cut else shortest(size * (1 - loose), size * (1 + loose))
+    one = 1 - CUT * resolution <= size <= 1 + resolution  # values cut to a narrow type are shorter by so much
+    magnitude = Decimal(1) if one else shortest(size * (1 - loose), size * (1 + loose))
     for position, spread in (one for one in found if one is not None):
         row0 = sign * position - sign * step * reading.rows.start
         waves = (
@@ -213,6 +213,14 @@ def _placed(
 
 def _near_whole(position: float, spread: float) -> bool:
     return abs(position - round(position)) <= spread + WHOLE * (1 + abs(position))
+
+
+def _made_up(spectrum: Spectrum) -> bool:
+    """Whether a base and a step that nobody would choose were made of two frequencies, as they can be of any two."""
+    steps = [as_decimal(step) for step in (spectrum.step, 1 / spectrum.step) if decimal_exactly(step)]
+    long_step = all(digits(step) > SHORT for step in steps)
+    long_base = digits(Decimal(spectrum.keys.get("base", "10000"))) > SHORT
+    return long_step + long_base >= len(spectrum.frequencies)
 
 
 def _starts(value: float, spread: float, step: Fraction) -> list[Decimal]:

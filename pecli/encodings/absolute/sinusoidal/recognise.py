@@ -12,20 +12,21 @@ from pecli.measures.wave import Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
 from pecli.measures.waves import STEPPED
 from pecli.numbers.positions import fraction_text
-from pecli.numbers.shortest import as_decimal, decimal_exactly
+from pecli.numbers.shortest import as_decimal, decimal_exactly, digits
 from pecli.numbers.text import number_text
 
 ORDERS = {("interleaved", True): "interleaved", ("cos-sin", False): "cos-sin", ("cos-sin", True): "sin-cos"}
 """Of a reading's layout and whether the sines come first, the order of columns."""
-ROOT = 16  # decimals of the square root of a width, by which frameworks multiply
+ROOT = 16  # decimals of the square root of a width, by which frameworks multiply or divide
 TAILS = {"": ("",), "zero": ("pad",), "sine": ("truncate", "round-up")}
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield sinusoids whose frequencies are a geometric series."""
     for wave in evidence.series:
-        for guess in _of_wave(wave):
-            yield Guess("sinusoidal", guess[0], {**guess[1], **evidence.length}, wave.cost, wave.level, free=wave.free)
+        for keys, table in _of_wave(wave):
+            cost = wave.cost + (digits(Decimal(keys["scale"])) if "scale" in keys else 0)
+            yield Guess("sinusoidal", keys, {**table, **evidence.length}, cost, wave.level, free=wave.free)
 
 
 def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
@@ -37,9 +38,9 @@ def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
         return
     keys = {"dim": str(reading.width), "order": order, **wave.spectrum.keys}
     if wave.magnitude != 1:
-        root = Decimal(reading.width).sqrt()
-        near = abs(wave.magnitude / root - 1) <= Decimal(max(2 * wave.resolution, STEPPED))
-        keys["amplitude"] = number_text(round(root, ROOT) if near else wave.magnitude)
+        root, loose = Decimal(reading.width).sqrt(), Decimal(max(2 * wave.resolution, STEPPED))
+        near = (usual for usual in (root, 1 / root) if abs(wave.magnitude / usual - 1) <= loose)
+        keys["amplitude"] = number_text(round(next(near, wave.magnitude), ROOT))
     if len(reading.blank) == 1:  # more rows of zeros are no padding
         keys["pad-row"] = fraction_text(Fraction(wave.start) + wave.step * reading.blank[0])
     table = table_keys(wave)
