@@ -88,3 +88,42 @@ def test_a_third_of_the_positions_is_a_factor_of_three(tmp_path):
     angle = np.arange(300.0)[:, None] / 3 * 100.0 ** (-np.arange(16) / 16)
     found = found_in(tmp_path, cache=np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32))
     assert found.recipe.startswith("rope:dim=32,base=100,scaling=linear,factor=3,")
+
+
+def fading(rows, dim, base=512):
+    """xPos: cosines, sines and scales, in double precision."""
+    angle = np.arange(float(rows))[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
+    z = (np.arange(0, dim, 2) / dim + 0.4) / 1.4
+    return {
+        "cos": np.cos(angle),
+        "sin": np.sin(angle),
+        "scale": z ** ((np.arange(rows)[:, None] - rows // 2) / base),
+    }
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
+def test_an_array_beside_cosines_and_sines_is_accounted_for(tmp_path, kind):
+    narrow = bf16 if kind == "bfloat16" else lambda values: values.astype(kind)
+    made = {name: narrow(values.astype(np.float32))[None] for name, values in fading(256, 64).items()}
+    assert found_in(tmp_path, **made).recipe.startswith("xpos:dim=64,base=10000,scale-base=512,")
+    made["sin"][0, 200, 3] = 0.25
+    said = repr(found_in(tmp_path, **made))
+    assert "xpos:dim=64,base=10000,scale-base=512," in said
+    assert "200" in said
+
+
+def test_an_array_that_a_recipe_does_not_account_for_is_not_passed_over(tmp_path):
+    made = fading(64, 16)
+    made["scale"] = np.random.default_rng(1).random((64, 8))
+    found = found_in(tmp_path, **{name: values.astype(np.float32) for name, values in made.items()})
+    assert found.recipe.startswith("rope:dim=16,")
+    assert "the array 'scale' was not compared" in found.notes
+
+
+def test_a_decay_of_many_rows_keeps_its_shape(tmp_path):
+    angle = np.arange(200.0)[:, None] * 10000.0 ** (-np.arange(32) / 31)
+    far = np.arange(200)[:, None] - np.arange(200)
+    decay = np.where(far < 0, 0, (1 - 2.0 ** (-5 - np.arange(4)))[:, None, None] ** np.maximum(far, 0))
+    made = {"cos": np.cos(angle), "sin": np.sin(angle), "decay": decay}
+    found = found_in(tmp_path, **{name: bf16(values.astype(np.float32)) for name, values in made.items()})
+    assert found.recipe.startswith("retnet:dim=64,heads=4,base=10000,decay=dense,")

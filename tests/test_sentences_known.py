@@ -78,6 +78,13 @@ def next_to(rng, share, dtype):
     return {k: np.where(rng.random(v.shape) < share, np.nextafter(v, v.dtype.type(9)), v) for k, v in parts.items()}
 
 
+def fading():
+    """Scales of xPos beside the cosines and sines that a framework computes."""
+    pairs = framework()["cos"].shape[1]
+    z = (np.arange(pairs) / pairs + 0.4) / 1.4
+    return (z ** ((np.arange(60.0)[:, None] - 30) / 512)).astype("f4")
+
+
 def tables():
     """What is identified: arrays by name of the case."""
     rng = np.random.default_rng(2)
@@ -102,6 +109,7 @@ def tables():
         "next": next_to(rng, 0.01, "float32"), "often next": next_to(rng, 0.4, "float32"),
         "doubles": next_to(rng, 0.4, "float64"), "double": {"cos": np.cos(angle), "sin": np.sin(angle)},
         "after": {k: bf16(bf16(p) * np.float32(1.1386294)) for k, p in framework().items()},
+        "fading": {**framework(), "scale": put(fading(), (7, 1), 0.5)},
         "loose": {"inv_freq": bf16(by_rotations(1771, 64, 32, 32768, 1, 4).astype("f4"))},
         "normal": normal[:1600].reshape(200, 8), "uniform": rng.uniform(-0.1, 0.1, (200, 8)),
         "padded": put(normal[:1600].reshape(200, 8), 0, 0),
@@ -301,6 +309,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "not the config's: a frequency is {} % off": ("folder llama3", "folder right"),
     "of {} it is not known whether and how they make this table": ("stacks whole", "stacks llama"),
     "of {} layers": ("config layers", "config llama"),
+    "of the array '{}' {}": ("fading", "float32"),
     "off by {}": ("facts", "facts of many"),
     "one value differs, at {}: {}, and the recipe has {}": ("one value", "one row"),
     "only with a scaling: without one {}": ("for lengths", "for short"),

@@ -48,7 +48,9 @@ LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
-BESIDE = 512  # rows of further arrays that an encoding looks at
+PAIR = 2  # arrays of cosines and sines
+BESIDE = 512  # rows of further arrays that an encoding looks at, where these have
+ALL_BESIDE = 1 << 23  # bytes and more
 
 __all__ = ["UNKNOWN", "Identification", "identify"]
 
@@ -150,7 +152,7 @@ def _parts(table: Tabular) -> Iterator[Part]:
     if pair:
         beside = {}
         for name in alone:
-            rows = min(arrays[name].rows, BESIDE)
+            rows = arrays[name].rows if arrays[name].bytes <= ALL_BESIDE else min(arrays[name].rows, BESIDE)
             raw = floats(table.read_rows([name], 0, rows)[name], arrays[name].dtype).astype(np.float64)
             beside[name] = raw.reshape(arrays[name].shape) if rows == arrays[name].rows else raw
         yield pair, beside
@@ -201,12 +203,19 @@ def _windows(evidence: Evidence) -> Iterator[slice]:
 
 
 def _by(evidence: Evidence) -> Identification:
-    """Return the best verdict on what the encodings suggest: exact, else of an arithmetic, else nearly so."""
+    """Return the best verdict on what the encodings suggest, first on what accounts for arrays beside a pair."""
     guesses, most = list(guesses_of(evidence)), MOST_VERDICTS if evidence.window is None else FEW_VERDICTS
     vectors = [identify_vector(guess, evidence) for guess in guesses if guess.vector]
     trials = [t for guess in guesses if not guess.vector and (t := try_guess(guess, evidence)) is not None]
     if any(found.recipe for found in vectors) and not any(t.intact == 1.0 and not t.guess.listed for t in trials):
         return best_vector(vectors)
+    beside = [t for t in trials if len(t.pairs) > PAIR]  # arrays that would be passed over
+    found = _judged(beside, evidence, most) if beside else UNKNOWN
+    return found if found.recipe else _judged(trials, evidence, most)
+
+
+def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identification:
+    """Return the best verdict on trials: exact, else of an arithmetic, else nearly so."""
     if not any(t.equal == 1.0 for t in trials):
         again = [g for t in _likely(trials, most + 1) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
@@ -245,9 +254,16 @@ def _computed(trial: Trial, evidence: Evidence) -> Iterator[Identification]:
 def _likely(trials: list[Trial], most: int) -> list[Trial]:
     """Return the few trials that are worth a closer look."""
 
-    def merit(trial: Trial) -> tuple[bool, float, float, int, float]:
+    def merit(trial: Trial) -> tuple[bool, bool, float, float, int, float]:
         level = min(LEVEL.index(trial.guess.level), NARROWEST)  # what fits one narrow type may be of the other
-        return trial.guess.listed, -round(trial.intact, 1), -round(trial.equal, 1), level, trial.guess.cost
+        return (
+            trial.guess.listed,
+            len(trial.pairs) <= PAIR,
+            -round(trial.intact, 1),
+            -round(trial.equal, 1),
+            level,
+            trial.guess.cost,
+        )
 
     found = sorted(trials, key=merit)
     return _different(found)[:most]
@@ -259,12 +275,29 @@ def _different(trials: list[Trial]) -> list[Trial]:
     for trial in trials:
         keys, table = trial.guess.keys, trial.guess.table
         numbers = tuple(keys.get(k) for k in ("base", "scaling", "factor", "original-max", "heads", "grid"))
-        found.setdefault((*numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys), trial)
+        rows = len(trial.pairs), table.get("start"), table.get("step")
+        found.setdefault((*numbers, *rows, "shift" in keys or "decay" in keys), trial)
     return list(found.values())
 
 
-def _rank(found: Identification) -> tuple[bool, float, float, int]:
-    """Return what makes one verdict better than another: how many values, how few digits, and how sure."""
+def _rank(found: Identification) -> tuple[bool, bool, float, float, int]:
+    """Return what makes one verdict better than another: arrays beside a pair, values, how few digits, and how sure."""
     cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
     equal = float(sure == 2) if found.equal is None else found.equal
-    return sure > 0, equal - worth(equal, found.count, sure=sure == 2) * cost, -cost, sure
+    return sure > 0, len(found.arrays) > PAIR, equal - worth(equal, found.count, sure=sure == 2) * cost, -cost, sure
+
+
+def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
+    """Add the recipes of other encodings that reproduce the table too: the sample may lack most of its heads."""
+    assert found.guess is not None
+    equal = 1.0 if found.equal is None else found.equal
+    same = [t for t in exact if (t.guess.name, t.guess.cost) == (found.guess.name, found.guess.cost)]
+    rivals = [t for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
+    others_of_it = [t.recipe for t in rivals if holds_over_all(t, equal)]
+    if others_of_it:
+        notes = (f"the values leave room for {len(others_of_it)} other choices, such as {others_of_it[0]}",)
+        found = replace(found, confidence="likely", notes=(*found.notes, *notes))
+    assert found.guess is not None
+    others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
+    also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
+    return replace(found, aliases=tuple(trial.recipe for trial in also))

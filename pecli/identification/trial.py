@@ -64,6 +64,11 @@ class Trial:
     stand_in: float | None = None
 
     @property
+    def arrays(self) -> tuple[str, ...]:
+        """The file's arrays that the recipe's stand for."""
+        return tuple(left.name for left, _ in self.pairs)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the recipe does not say."""
         if self.stand_in is None:

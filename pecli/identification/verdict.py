@@ -61,6 +61,8 @@ class Identification:
         Numbers of the recipe that the values leave room for: from which to which they would be the same.
     count : int
         How many values an arithmetic was compared with; 0 for other recipes.
+    arrays : tuple of str
+        The file's arrays that the recipe accounts for.
     """
 
     recipe: str | None
@@ -73,6 +75,7 @@ class Identification:
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     guess: Guess | None = field(default=None, compare=False)
     count: int = field(default=0, compare=False)
+    arrays: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         if self.recipe is None:
@@ -141,7 +144,9 @@ def _likely(
     trial: Trial, residual: float, equal: float, arithmetic: str, note: str, ranges: Mapping[str, tuple[str, str]]
 ) -> Identification:
     notes = (*trial.notes, note, *said(ranges, "is as near"))
-    return Identification(trial.recipe, "likely", residual, equal, arithmetic, notes, ranges=ranges, guess=trial.guess)
+    return Identification(
+        trial.recipe, "likely", residual, equal, arithmetic, notes, (), ranges, trial.guess, arrays=trial.arrays
+    )
 
 
 def _trained(trial: Trial, evidence: Evidence) -> Identification:
@@ -179,7 +184,9 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
     notes = (*trial.notes, *said(ranges))
     open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items())
     confidence = "likely" if trial.guess.listed or open_ or trial.stand_in is not None else "sure"
-    return Identification(trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, ranges=ranges, guess=trial.guess)
+    return Identification(
+        trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, (), ranges, trial.guess, arrays=trial.arrays
+    )
 
 
 Explanation = tuple[Guess, Workings, tuple[str, str] | None, bool]
@@ -207,12 +214,16 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     best, left = _by_later_rows(best, evidence)
     wrong = left.wrong
     notes = (*guess.notes, best.how.words())
-    name, equal = best.how.name, 1 - wrong / max(left.count, 1)
+    name = best.how.name
     if wrong:
         notes = (*notes, f"{wrong} of {left.count} values differ from what that arithmetic gives, {left.where}")
     if wrong and name == best.how.grain == "float64":
         return UNKNOWN  # what is spoiled shows beside what another way to compute a double gives
-    verified = None if wrong and every else Bases(guess, best).verified(evidence, wrong)
+    beside = list(_beside(trial, evidence))
+    notes = (*notes, *(note for _, note in beside if note))
+    wrong += sum(figures.unequal for figures, _ in beside)
+    count = left.count + sum(figures.compared for figures, _ in beside)
+    verified = None if wrong and every else Bases(guess, best).verified(evidence, left.wrong)
     if verified and digits(short := shortest(*map(float, verified))) < digits(Decimal(chosen(guess, "base"))):
         guess = with_number(guess, "base", short)  # any between gives the same values
     recipe = make(guess, evidence.sample.grain).recipe or ""
@@ -221,9 +232,17 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     notes = (*notes, *said(ranges, "gives these values" if verified and not wrong else "is as near"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
     confidence = "likely" if wrong or open_ else "sure"
-    return Identification(
-        recipe, confidence, left.residual, equal, name, notes, ranges=ranges, guess=guess, count=left.count
-    )
+    shares = left.residual, 1 - wrong / max(count, 1)
+    return Identification(recipe, confidence, *shares, name, notes, (), ranges, guess, count, trial.arrays)
+
+
+def _beside(trial: Trial, evidence: Evidence) -> Iterator[tuple[Figures, str]]:
+    """Yield how arrays beside the cosines and sines compare with the recipe's, and what is to be said of each."""
+    read = {lane.name for lane in evidence.sample.lanes}
+    for pair in (pair for pair in trial.pairs if pair[0].name not in read):
+        arrays, shapes = _compared(replace(trial, pairs=[pair]), Tolerance())
+        unequal = arrays[0].unequal
+        yield arrays[0], f"of the array '{pair[0].name}' {differences(arrays, shapes)}" if unequal else ""
 
 
 def _by_later_rows(found: Workings, evidence: Evidence) -> tuple[Workings, Left]:

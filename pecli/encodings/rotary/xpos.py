@@ -168,8 +168,8 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     from pecli.encodings.shared.waves import rotary_keys
     from pecli.numbers.shortest import shortest
 
-    scale = evidence.beside.get("scale")
-    if scale is None or scale.ndim != 2 or len(scale) < 3 or not (scale > 0).all() or not np.isfinite(scale).all():
+    scale = np.squeeze(evidence.beside.get("scale", np.empty(0)))
+    if scale.ndim != 2 or len(scale) < 3 or not (scale > 0).all() or not np.isfinite(scale).all():
         return
     for wave in evidence.series:
         found = rotary_keys(wave, evidence)
