@@ -48,6 +48,8 @@ class Trial:
         What that is, for a table of these rows.
     intact : float
         Share of the rows whose values are all equal.
+    close : float
+        Share of the rows whose values are all as near.
     stand_in : float, optional
         What stands in the table where the recipe has minus infinity.
     """
@@ -61,6 +63,7 @@ class Trial:
     near: float = 1.0
     allowed: float = 0.0
     intact: float = 1.0
+    close: float = 1.0
     stand_in: float | None = None
 
     @property
@@ -173,7 +176,7 @@ def _largest(values: Floats) -> float:
 
 
 def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | None) -> Trial:
-    equal, count, residual, units, near, intact = 0, 0, 0.0, 0.0, 0, 1.0
+    equal, count, residual, units, near, intact, close = 0, 0, 0.0, 0.0, 0, 1.0, 1.0
     allowed = _allowed(guess, pairs, grain)
     for left, right in pairs:
         rows = left.rows if left.rows * left.row_size <= WHOLE else min(ROWS, left.rows)
@@ -185,10 +188,13 @@ def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | 
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
-            near += int((np.isfinite(gap) & (gap <= allowed * np.maximum(1.0, np.abs(x[~same])))).sum())
+            as_near = same.copy()
+            as_near[~same] = np.isfinite(gap) & (gap <= allowed * np.maximum(1.0, np.abs(x[~same])))
+            near += int(as_near.sum()) - int(same.sum())
+            close = min(close, float(as_near.all(axis=1).mean()))
             residual = max(residual, float(gap.max()))
             units = max(units, float((gap / spacing(x[~same], grain)).max()))
-    shares = equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed, intact
+    shares = equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed, intact, close
     return Trial(guess, recipe, pairs, *shares)
 
 

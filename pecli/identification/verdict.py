@@ -123,7 +123,8 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
     nearly = trial.equal > NEARLY and (evidence.window is not None or trial.units <= 1)
     if (spoiled or nearly) and not trial.guess.listed:
         return _over_all(trial, "exact", evidence)
-    if trial.near < (INTACT if two_ways else NEARLY) or trial.guess.listed or not trial.allowed:
+    few = trial.near < NEARLY and not (two_ways and trial.close >= INTACT)
+    if few or trial.guess.listed or not trial.allowed:
         return UNKNOWN
     if evidence.window is not None:  # some rows are as near: how many of all
         everything = replace(evidence, window=None)
