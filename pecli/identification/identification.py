@@ -285,19 +285,3 @@ def _rank(found: Identification) -> tuple[bool, bool, float, float, int]:
     cost, sure = found.guess.cost if found.guess else 0.0, ORDER.index(found.confidence)
     equal = float(sure == 2) if found.equal is None else found.equal
     return sure > 0, len(found.arrays) > PAIR, equal - worth(equal, found.count, sure=sure == 2) * cost, -cost, sure
-
-
-def _with_aliases(found: Identification, exact: list[Trial]) -> Identification:
-    """Add the recipes of other encodings that reproduce the table too: the sample may lack most of its heads."""
-    assert found.guess is not None
-    equal = 1.0 if found.equal is None else found.equal
-    same = [t for t in exact if (t.guess.name, t.guess.cost) == (found.guess.name, found.guess.cost)]
-    rivals = [t for t in same if t.guess.table == found.guess.table and t.recipe != found.recipe]
-    others_of_it = [t.recipe for t in rivals if holds_over_all(t, equal)]
-    if others_of_it:
-        notes = (f"the values leave room for {len(others_of_it)} other choices, such as {others_of_it[0]}",)
-        found = replace(found, confidence="likely", notes=(*found.notes, *notes))
-    assert found.guess is not None
-    others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
-    also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
-    return replace(found, aliases=tuple(trial.recipe for trial in also))
