@@ -233,3 +233,18 @@ def test_listed_positions_are_not_said_to_go_from_one_to_another(pecli, tmp_path
     pecli("generate", "rope:dim=8", "--positions", "0,5,3", "-o", "t.h5")
     for options in ([], ["--all"]):
         assert "a list, the first 0, the last 3" in pecli("inspect", "t.h5", *options).stdout
+
+
+def test_what_most_files_of_a_folder_are_parts_of_is_the_whole(pecli, tmp_path):
+    (tmp_path / "parts").mkdir()
+    for name, keys in (
+        ("a", "len=24,shard=0/4"),
+        ("b", "len=12,shard=1/3"),
+        *((f"c{k}", f"len=24,shard={k}/3") for k in range(3)),
+    ):
+        write_table(Table.parse(f"sinusoidal:dim=8,{keys}"), tmp_path / "parts" / f"{name}.npz")
+    said = pecli("inspect", "parts", "--verify").stdout
+    assert "parts/a.npz does not belong: it is part 0/4 where 3 are of 3" in said
+    assert "parts/b.npz does not belong: it is a part of sinusoidal" in said
+    assert not any(f"c{k}.npz does not belong" in said for k in range(3))
+    assert "missing" not in said

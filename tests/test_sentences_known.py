@@ -352,7 +352,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} config's {}: values are {} apart": ("folder whisper", "folder gpt2"),
     "{} does not belong: it is a part of {}": ("verify mixed", "verify twice"),
     "{} does not belong: it is a whole table and no part": ("verify mixed", "verify twice"),
-    "{} does not belong: it is part {} where the others are of {}": ("verify mixed", "verify twice"),
+    "{} does not belong: it is part {} where {} are of {}": ("verify mixed", "verify twice"),
     "{} does not belong: {}": ("verify mixed", "verify twice"),
     "{} frequencies: no table of the config has as many": ("folder pairs", "folder llama3"),
     "{} of the rows of {}": ("similarity", "matrix"),

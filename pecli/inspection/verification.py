@@ -6,6 +6,7 @@ for what is missing, what is there twice and what does not belong.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +76,8 @@ class Folder:
         That of the whole table.
     count : int
         Of parts that the whole has.
+    alike : int
+        Of files that are parts of it.
     findings : list of str
         Gaps, overlaps and strangers.
     """
@@ -83,6 +86,7 @@ class Folder:
     parts: list[Verified] = field(default_factory=list)
     recipe: str | None = None
     count: int = 0
+    alike: int = 0
     findings: list[str] = field(default_factory=list)
 
     @property
@@ -147,10 +151,13 @@ def verify_folder(path: str, recipe: str | None = None, progress: Progress = Non
     files = files_of(path)
     if not files:
         raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
+    found.parts = [_part(file, recipe, number, len(files), progress) for number, file in enumerate(files)]
+    wholes = [shard_of(part.recipe) for part in found.parts if part.recipe is not None]
+    most = Counter((whole, count) for whole, _, count in wholes if count).most_common(1)
+    for (whole, count), alike in most:  # what most are parts of: the others do not belong
+        found.recipe, found.count, found.alike = whole, count, alike
     seen: dict[int, str] = {}
-    for number, file in enumerate(files):
-        part = _part(file, recipe, number, len(files), progress)
-        found.parts.append(part)
+    for part in found.parts:
         _place(found, part, seen)
     missing = [k for k in range(found.count) if k not in seen]
     if missing:
@@ -197,12 +204,12 @@ def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:
         found.findings.append(f"{part.path} does not belong: it is a whole table and no part")
         return
     shard = f"{index}/{count}"
-    if found.recipe is None:
-        found.recipe, found.count = whole, count
     if whole != found.recipe:
         found.findings.append(f"{part.path} does not belong: it is a part of {whole}")
     elif count != found.count:
-        found.findings.append(f"{part.path} does not belong: it is part {shard} where the others are of {found.count}")
+        found.findings.append(
+            f"{part.path} does not belong: it is part {shard} where {found.alike} are of {found.count}"
+        )
     elif index in seen:
         found.findings.append(f"overlap: {part.path} and {seen[index]} are both part {shard}")
     else:
