@@ -14,7 +14,8 @@ from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import Profile, profile_of
-from pecli.measures.readings import Reading, pairs_of, readings, squeezed, twice
+from pecli.measures.readings import Reading, pairs_of, readings, squeezed
+from pecli.measures.rotations import Rotation, rotations_of
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
 from pecli.measures.spectra import SAFETY, Measured, geometric
@@ -199,7 +200,8 @@ class Evidence:
             return ()
         for sample in {id(s): s for s in (self.sample, self.whole)}.values():
             planes = [_points(sample, index) for index in range(len(sample.planes))]
-            read = sum(p.size for p in planes) == sum(lane.rows * lane.row_size for lane in sample.lanes)
+            parts = len(planes) // len(sample.lanes)  # two of complex values
+            read = sum(p.size for p in planes) == sum(lane.rows * lane.row_size * parts for lane in sample.lanes)
             if not self.integral and read and all(p.ndim == 2 and len(p) > 3 for p in planes):
                 told = [np.abs(p) < HUGE for p in planes]
                 return tuple(np.where(t, p, 0.0) for t, p in zip(told, planes, strict=True)) if _most(told) else ()
@@ -244,21 +246,17 @@ class Evidence:
         return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
 
     @cached_property
-    def rotations(self) -> tuple[tuple[str, int, Floats, Floats], ...]:
-        """Layout, width of a head, cosines and sines (n, pairs) of two arrays of points, doubled layouts first."""
-        if len(self.points) != 2 or self.points[0].shape != self.points[1].shape:
-            return ()
-        cos, sin = self.points
-        width = cos.shape[1]
-        found = [("split", 2 * width, cos, sin)]
-        if width % 2 == 0:
-            for layout, a, b in (
-                ("half", np.s_[:, : width // 2], np.s_[:, width // 2 :]),
-                ("interleaved", np.s_[:, 0::2], np.s_[:, 1::2]),
-            ):
-                if all(twice(part, a, b) for part in (cos, sin)):
-                    found.insert(0, (layout, width, cos[a], sin[a]))
-        return tuple(found)
+    def rotations(self) -> tuple[Rotation, ...]:
+        """Ways to read the table as pairs that turn by coordinates of any kind, doubled layouts first."""
+        (plane, *others) = self.sample.planes
+        if not others and plane.values.ndim > 2 and plane.values.shape[-1] == 2:
+            pairs = squeezed(plane.values)
+            whole = pairs.ndim == 3 and len(pairs) > 3 and plane.rows == len(plane.values) and self.window is None
+            return tuple(rotations_of([pairs], self.resolution)) if whole and not self.integral else ()
+        if len(self.points) == len(self.sample.planes) and len({p.shape for p in self.points}) == 1:
+            joined = plane.name == "re" and bool(others)
+            return tuple(rotations_of(self.points, self.resolution, joined=joined))
+        return ()
 
 
 def _bases_of(reading: Reading) -> Iterator[str]:

@@ -4,30 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pecli.declare.guess import Guess, combinations, conventions
 from pecli.measures.evidence import Evidence
+from pecli.measures.rotations import Rotation
+from pecli.measures.sides import Sides
 
 MOST_BLOCKS = 6  # grids of a number of points in blocks of 2 x 2, the squarest first
+SERIES = ("half", "even-odd")  # the pixel series is a convention's
+FIRST = ("0", "1")
+USUAL = ("10000", "100")
+ORDERS = {"yx": (0, 1), "xy": (1, 0)}
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield grids of two sides, and those whose rows stand in blocks and follow no side."""
-    for layout, dim, cos, _ in evidence.rotations:
-        table = {"layout": layout}
-        for sides in evidence.grids:
-            if len(sides.lengths) == 2:
-                grid = {"dim": str(dim), "grid": sides.text, **sides.edges}
-                bases = evidence.side_bases(sides)
-                for own in combinations("rope2d", "axis_order", "pairs", series=SERIES, first=FIRST, base=bases):
-                    yield Guess("rope2d", {**grid, **own}, table, 3.0, free=("base",))
-                for convention in conventions("rope2d"):
-                    yield Guess("rope2d", {**grid, "convention": convention}, table, 4.0)
-        points = len(cos)
-        blocks = [(h, points // h) for h in range(2, points, 2) if points % h == 0 and (points // h) % 2 == 0]
-        for h, w in sorted(blocks, key=lambda p: abs(p[0] - p[1]))[:MOST_BLOCKS]:
-            for own in combinations("rope2d", series=SERIES):
-                yield Guess("rope2d", {"dim": str(dim), "grid": f"{h}x{w}", "merge": "2", **own}, table, 4.0)
+    for rotation in evidence.rotations:
+        if rotation.pairs % 2 == 0:
+            bases = _bases(rotation)
+            for sides in rotation.grids:
+                if len(sides.lengths) == 2:
+                    yield from _over(rotation, sides, bases)
+            yield from _in_blocks(rotation, bases)
 
 
-SERIES = ("half", "even-odd")  # the pixel series is a convention's
-FIRST = ("0", "1")
+def _bases(rotation: Rotation) -> tuple[str, ...]:
+    """Return bases of a side's frequencies, which stand together or in turn."""
+    half = rotation.pairs // 2
+    return tuple(dict.fromkeys((*rotation.bases(half), *rotation.bases(half, 2), *USUAL)))
+
+
+def _over(rotation: Rotation, sides: Sides, bases: tuple[str, ...]) -> Iterator[Guess]:
+    owners = rotation.owners(sides)
+    if owners is None:
+        return
+    grid = {"dim": rotation.dim, "grid": sides.text, **sides.edges}
+    for own in combinations("rope2d", "axis_order", "pairs", series=SERIES, first=FIRST, base=bases):
+        if _fits(owners, own["axis-order"], own["pairs"]):
+            yield rotation.guess("rope2d", {**grid, **own}, 3.0, ("base",))
+    for convention in conventions("rope2d"):
+        yield rotation.guess("rope2d", {**grid, "convention": convention}, 4.0)
+
+
+def _fits(owners: NDArray[np.intp], axis_order: str, pairs: str) -> bool:
+    """Whether pairs that show their side stand as an order has them."""
+    first, second = ORDERS[axis_order]
+    half = len(owners) // 2
+    wanted = np.tile([first, second], half) if pairs == "alternate" else np.repeat([first, second], half)
+    return bool(((owners == wanted) | (owners < 0)).all())
+
+
+def _in_blocks(rotation: Rotation, bases: tuple[str, ...]) -> Iterator[Guess]:
+    """Yield grids whose points stand in blocks of 2 x 2."""
+    points = len(rotation.parts[0])
+    blocks = [(h, points // h) for h in range(2, points, 2) if points % h == 0 and (points // h) % 2 == 0]
+    for h, w in sorted(blocks, key=lambda p: abs(p[0] - p[1]))[:MOST_BLOCKS]:
+        order = np.arange(points).reshape(h // 2, w // 2, 2, 2).transpose(0, 2, 1, 3).reshape(-1)
+        owners = rotation.owners(Sides((h, w)), order)
+        if owners is None or len({*owners.tolist()} & {0, 1}) < 2:
+            continue
+        for own in combinations("rope2d", "axis_order", "pairs", series=SERIES, base=bases):
+            if _fits(owners, own["axis-order"], own["pairs"]):
+                keys = {"dim": rotation.dim, "grid": f"{h}x{w}", "merge": "2", **own}
+                yield rotation.guess("rope2d", keys, 4.0, ("base",))

@@ -8,36 +8,43 @@ import numpy as np
 
 from pecli.declare.guess import Guess, combinations
 from pecli.measures.evidence import Evidence
-from pecli.measures.samples import Floats
-from pecli.measures.sides import UNCHANGED, Sides, alike
+from pecli.measures.rotations import Rotation
+from pecli.measures.sides import Sides
+
+USUAL = ("10000", "256")
+FIRST = ("0", "1")
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield a block of pairs for each side of the grids that they follow."""
-    for layout, _, cos, sin in evidence.rotations:
-        for sides in evidence.grids:
-            axes = _widths(cos, sin, sides)
-            if axes is not None:
-                for own in combinations("rope-axes", base=evidence.side_bases(sides), first=("0", "1")):
-                    yield Guess("rope-axes", {**axes, **own, **sides.edges}, {"layout": layout}, 3.5, free=("base",))
+    for rotation in evidence.rotations:
+        for sides in rotation.grids:
+            widths = _widths(rotation, sides)
+            if widths is not None:
+                lengths = ([1] if len(widths) > len(sides.lengths) else []) + [*sides.lengths]
+                axes = {"axes": "+".join(map(str, widths)), "grid": "x".join(map(str, lengths)), **sides.edges}
+                for own in combinations("rope-axes", base=_bases(rotation, widths), first=FIRST):
+                    yield rotation.guess("rope-axes", {**axes, **own}, 3.5, ("base",))
 
 
-def _widths(cos: Floats, sin: Floats, sides: Sides) -> dict[str, str] | None:
-    """Return the widths of the axes and their lengths; None where a pair turns with two of them."""
-    body, shown = sides.shown(len(cos))
-    count = cos.shape[1]
-    cube = np.concatenate([cos[body], sin[body]], axis=1).reshape(*shown, -1)
-    moves = np.stack([~alike(cube, axis, UNCHANGED) for axis in range(len(shown))])
-    moves = moves[:, :count] | moves[:, count:]
-    owner = np.where(moves.any(axis=0), moves.argmax(axis=0), -1)
-    if (moves.sum(axis=0) > 1).any() or (np.diff(owner[owner >= 0]) < 0).any():
+def _bases(rotation: Rotation, widths: list[int]) -> tuple[str, ...]:
+    """Return bases that the pairs of the axes show, and usual ones."""
+    found: dict[str, None] = {}
+    start = 0
+    for width in widths:
+        found |= dict.fromkeys(rotation.bases(width // 2, within=slice(start, start + width // 2))[:1])
+        start += width // 2
+    return tuple(dict.fromkeys((*found, *USUAL)))
+
+
+def _widths(rotation: Rotation, sides: Sides) -> list[int] | None:
+    """Return the widths of the axes, one of a single frame first if any; None where a pair turns with two of them."""
+    owner = rotation.owners(sides)
+    if owner is None or (np.diff(owner[owner >= 0]) < 0).any():
         return None
-    for k in range(1, count):  # a pair too slow to show belongs to the axis before it
+    for k in range(1, len(owner)):  # a pair too slow to show belongs to the axis before it
         owner[k] = owner[k - 1] if owner[k] < 0 else owner[k]
-    lengths = list(sides.lengths)
-    widths = [2 * int((owner == a).sum()) for a in range(len(lengths))]
-    lead = 2 * int((owner < 0).sum())
-    if lead:  # an axis of one frame, whose pairs do not move
-        widths.insert(0, lead)
-        lengths.insert(0, 1)
-    return None if 0 in widths else {"axes": "+".join(map(str, widths)), "grid": "x".join(map(str, lengths))}
+    widths = [2 * int((owner == a).sum()) for a in range(len(sides.lengths))]
+    lead = 2 * int((owner < 0).sum())  # an axis of one frame, whose pairs do not move
+    widths = [lead, *widths] if lead else widths
+    return None if 0 in widths else widths
