@@ -40,6 +40,17 @@ def video(sides, axes, base=10000, prefix=0):
     return np.concatenate([np.zeros((prefix, angles.shape[1])), angles])
 
 
+def streams(sequence, owner, base):
+    """Angles of tokens whose pairs turn with the frame, the row or the column that owns them."""
+    found, start = [], 0
+    for run in sequence.split("+"):
+        sides = [int(side) for side in run.split("x")]
+        own = np.indices(sides).reshape(len(sides), -1)
+        found.append(start + np.broadcast_to(own, (3, own.shape[1])))
+        start += max(sides)
+    return np.concatenate(found, 1)[owner].T * power(base, 2 * len(owner))
+
+
 ANGLES = {
     "rope2d:dim=16,grid=8x6": plain(8, 6, 16),
     "rope2d:dim=32,grid=5x9,base=100,axis-order=xy,first=1": turned(
@@ -49,6 +60,10 @@ ANGLES = {
     "rope2d:dim=16,grid=8x6,merge=2,base=100": turned(*((c, power(100, 8)) for c in blocks(8, 6))),
     "rope2d:dim=16,grid=6x8,convention=dinov3": turned(
         *((2 * np.pi * ((2 * c + 1) / n - 1), power(100, 8)) for c, n in zip(points(6, 8), (6, 8), strict=True))
+    ),
+    "mrope:dim=64,sections=8+12+12,sequence=4+2x4x6+7": streams("4+2x4x6+7", np.repeat([0, 1, 2], (8, 12, 12)), 10000),
+    "mrope:dim=32,sections=6+5+5,section-order=interleaved,sequence=1x6x5+3+1x2x3+2,base=1000000": streams(
+        "1x6x5+3+1x2x3+2", np.arange(16) % 3 * (np.arange(16) < 15), 1000000
     ),
     "rope-axes:axes=16+24+24,grid=3x4x6,base=10007": video((3, 4, 6), (16, 24, 24), 10007),
     "rope-axes:axes=8+12+12,grid=4x6x8,base=256,prefix=5": video((4, 6, 8), (8, 12, 12), 256, 5),
@@ -93,8 +108,10 @@ def named(folder, wanted, arrays, dtype="float32"):
     raise AssertionError(f"{wanted} is not named by\n{found!r}")
 
 
-@pytest.mark.parametrize("way", STORED)
-@pytest.mark.parametrize("recipe", ANGLES)
+SOME = [(r, w) for i, r in enumerate(ANGLES) for j, w in enumerate(STORED) if (i - j) % 4 == 0]
+
+
+@pytest.mark.parametrize(("recipe", "way"), SOME)
 def test_a_rotation_over_axes_is_named_however_it_is_stored(tmp_path, recipe, way):
     angles = ANGLES[recipe]
     found = named(tmp_path, recipe, STORED[way](np.cos(angles), np.sin(angles)))

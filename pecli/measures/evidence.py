@@ -15,7 +15,7 @@ from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed
-from pecli.measures.rotations import Rotation, rotations_of
+from pecli.measures.rotations import Pairs, rotations_of
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
 from pecli.measures.spectra import SAFETY, Measured, geometric
@@ -246,7 +246,7 @@ class Evidence:
         return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
 
     @cached_property
-    def rotations(self) -> tuple[Rotation, ...]:
+    def rotations(self) -> tuple[Pairs, ...]:
         """Ways to read the table as pairs that turn by coordinates of any kind, doubled layouts first."""
         (plane, *others) = self.sample.planes
         if not others and plane.values.ndim > 2 and plane.values.shape[-1] == 2:

@@ -30,7 +30,7 @@ LEAST = 3  # rows whose angles tell a ratio
 
 
 @dataclass(frozen=True)
-class Rotation:
+class Pairs:
     """One way to read a table as rotations.
 
     Attributes
@@ -118,13 +118,14 @@ class Rotation:
             return self.resolution * np.minimum(1.0, a + self.resolution)
         slope = np.sin(a) if self.kind == "cos" else np.cos(a)
         size = np.cos(a) if self.kind == "cos" else np.sin(a)
-        return self.resolution * np.abs(size) / np.maximum(np.abs(slope), self.resolution)
+        near = np.sqrt(2 * self.resolution)  # a turn's end, where the part does not change
+        return self.resolution * np.abs(size) / np.maximum(np.abs(slope), near)
 
     @cached_property
     def slow(self) -> NDArray[np.bool_]:
         """Pairs that stay within a turn, so that their angles are their coordinates, (pairs,)."""
         low, high = FLAT[self.kind], NEAR_TURN[self.kind]
-        most = np.nanquantile(np.where(np.isfinite(self.angles), np.abs(self.angles), np.nan), 0.98, axis=0)
+        most = np.quantile(np.nan_to_num(np.abs(self.angles)), 0.98, axis=0)
         return np.asarray((most > low) & (most < high))
 
     def ratios(self, lag: int, within: slice) -> Iterator[tuple[float, float]]:
@@ -157,7 +158,7 @@ class Rotation:
         return tuple(found)
 
 
-def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = False) -> Iterator[Rotation]:
+def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = False) -> Iterator[Pairs]:
     """Yield what arrays (n, m), or one of pairs (n, m, 2), may be as rotations, doubled layouts first.
 
     Parameters
@@ -173,11 +174,11 @@ def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = 
         cos, sin = arrays
         for layout, a, b in [] if joined else doublings(cos.shape[1]):
             if all(twice(part, a, b) for part in arrays):
-                yield Rotation(layout, cos[a], sin[a], resolution)
-        yield Rotation("complex" if joined else "split", cos, sin, resolution)
+                yield Pairs(layout, cos[a], sin[a], resolution)
+        yield Pairs("complex" if joined else "split", cos, sin, resolution)
         return
     (values,) = arrays
-    if not np.nanmax(np.abs(values), initial=0.0) <= 1 + resolution and np.mean(np.abs(values) <= 1) < MOSTLY:
+    if np.mean(np.abs(values) <= 1 + resolution) < MOSTLY:
         return
     if values.ndim == 3:
         yield from _joined("pairs", "", values[..., 0], values[..., 1], resolution)
@@ -190,26 +191,26 @@ def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = 
     yield from found or _alone(values, resolution)
 
 
-def _joined(layout: str, other: str, a: Floats, b: Floats, resolution: float) -> Iterator[Rotation]:
+def _joined(layout: str, other: str, a: Floats, b: Floats, resolution: float) -> Iterator[Pairs]:
     """Yield cosines and sines that stand in one array: the cosines are those that are larger on the whole."""
     with np.errstate(over="ignore", invalid="ignore"):
         round_ones = np.abs(a * a + b * b - 1) <= ROUND * max(resolution, 2.0**-24)
     if round_ones.mean() > MOSTLY:
         if a[round_ones].mean() >= b[round_ones].mean():
-            yield Rotation(layout, a, b, resolution)
+            yield Pairs(layout, a, b, resolution)
         elif other:
-            yield Rotation(other, b, a, resolution)
+            yield Pairs(other, b, a, resolution)
 
 
-def _alone(values: Floats, resolution: float) -> Iterator[Rotation]:
+def _alone(values: Floats, resolution: float) -> Iterator[Pairs]:
     """Yield cosines alone, or sines alone: told by the slowest pair, which stays near 1 or near 0."""
     layout, shown = "split", values
     for name, a, b in doublings(values.shape[1]):
         if twice(values, a, b):
             layout, shown = name, values[a]
             break
-    size = np.abs(np.nan_to_num(shown))
-    if np.quantile(shown if np.isfinite(shown).all() else size, 0.1, axis=0).max() > STAYS:
-        yield Rotation(layout, shown, None, resolution)
+    size = np.abs(shown := np.nan_to_num(shown))
+    if np.quantile(shown, 0.1, axis=0).max() > STAYS:
+        yield Pairs(layout, shown, None, resolution)
     if np.quantile(size, 0.9, axis=0).min() < LEAVES:
-        yield Rotation(layout, None, shown, resolution)
+        yield Pairs(layout, None, shown, resolution)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -12,13 +12,12 @@ from math import prod
 from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.declare.plan.rows import progressions
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import Coordinates, of_points
-from pecli.encodings.shared.kernel_types import Evidence, Integers
+from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
@@ -230,7 +229,7 @@ mrope = encoding(
     place=6,
     hooks={
         "why": ".why:why",
-        "recognise": ":recognise",
+        "recognise": ".recognise:recognise",
         "mistakes": "..rope.mistakes:mistakes",
         "lesson": ".lesson:steps",
         "emulate": "..rope.arithmetic:emulate",
@@ -238,18 +237,3 @@ mrope = encoding(
         "extend": reaches.scaled_phases,
     },
 )(mrope)
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield text, whose tokens have one position in all streams: a plain rotation, whatever the sections."""
-    from pecli.encodings.shared.waves import rotary_keys
-
-    for wave in evidence.series:
-        found = rotary_keys(wave, evidence)
-        if found is None or "shift" in wave.spectrum.keys:
-            continue
-        keys, table = found
-        pairs = int(keys["dim"]) // 2
-        own = {"sections": f"{pairs - 2 * (pairs // 3)}+{pairs // 3}+{pairs // 3}"}
-        notes = ("of text, whose tokens have one position in all streams: any sections give these values",)
-        yield Guess("mrope", {**keys, **own}, table, wave.cost + 2, wave.level, notes, free=wave.free)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.guess import Guess, combinations, conventions
 from pecli.measures.evidence import Evidence
-from pecli.measures.rotations import Rotation
+from pecli.measures.rotations import Pairs
 from pecli.measures.sides import Sides
 
 MOST_BLOCKS = 6  # grids of a number of points in blocks of 2 x 2, the squarest first
@@ -30,13 +30,13 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             yield from _in_blocks(rotation, bases)
 
 
-def _bases(rotation: Rotation) -> tuple[str, ...]:
+def _bases(rotation: Pairs) -> tuple[str, ...]:
     """Return bases of a side's frequencies, which stand together or in turn."""
     half = rotation.pairs // 2
     return tuple(dict.fromkeys((*rotation.bases(half), *rotation.bases(half, 2), *USUAL)))
 
 
-def _over(rotation: Rotation, sides: Sides, bases: tuple[str, ...]) -> Iterator[Guess]:
+def _over(rotation: Pairs, sides: Sides, bases: tuple[str, ...]) -> Iterator[Guess]:
     owners = rotation.owners(sides)
     if owners is None:
         return
@@ -56,7 +56,7 @@ def _fits(owners: NDArray[np.intp], axis_order: str, pairs: str) -> bool:
     return bool(((owners == wanted) | (owners < 0)).all())
 
 
-def _in_blocks(rotation: Rotation, bases: tuple[str, ...]) -> Iterator[Guess]:
+def _in_blocks(rotation: Pairs, bases: tuple[str, ...]) -> Iterator[Guess]:
     """Yield grids whose points stand in blocks of 2 x 2."""
     points = len(rotation.parts[0])
     blocks = [(h, points // h) for h in range(2, points, 2) if points % h == 0 and (points // h) % 2 == 0]

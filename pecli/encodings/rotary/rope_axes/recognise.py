@@ -8,7 +8,7 @@ import numpy as np
 
 from pecli.declare.guess import Guess, combinations
 from pecli.measures.evidence import Evidence
-from pecli.measures.rotations import Rotation
+from pecli.measures.rotations import Pairs
 from pecli.measures.sides import Sides
 
 USUAL = ("10000", "256")
@@ -27,7 +27,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
                     yield rotation.guess("rope-axes", {**axes, **own}, 3.5, ("base",))
 
 
-def _bases(rotation: Rotation, widths: list[int]) -> tuple[str, ...]:
+def _bases(rotation: Pairs, widths: list[int]) -> tuple[str, ...]:
     """Return bases that the pairs of the axes show, and usual ones."""
     found: dict[str, None] = {}
     start = 0
@@ -37,7 +37,7 @@ def _bases(rotation: Rotation, widths: list[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, *USUAL)))
 
 
-def _widths(rotation: Rotation, sides: Sides) -> list[int] | None:
+def _widths(rotation: Pairs, sides: Sides) -> list[int] | None:
     """Return the widths of the axes, one of a single frame first if any; None where a pair turns with two of them."""
     owner = rotation.owners(sides)
     if owner is None or (np.diff(owner[owner >= 0]) < 0).any():
