@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "pecli"
 WORDS = 3  # from which on a text is more than a heading or a name; a hole counts as one
 WORD = r"[A-Za-z]{2,}"
+REFUSALS = ("BadParameter", "BadRecipe", "BadFile", "UnknownName", "refuse")  # whose sentences are those of errors
 
 
 def template(node: ast.AST) -> str | None:
@@ -20,12 +21,16 @@ def template(node: ast.AST) -> str | None:
 
 
 def within(path: Path, inside: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the texts of a module but for docstrings, annotations and errors; of calls of these functions alone."""
+    """Yield the texts of a module but for docstrings, annotations and errors; of calls of these functions alone.
+
+    Of a function that is not called but stands in the module its body.
+    """
     tree = ast.parse(path.read_text())
-    calls = [
+    roots = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name in inside]
+    roots += [
         n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in inside
     ]
-    for root in calls if inside else [tree]:
+    for root in roots if inside else [tree]:
         yield from _texts(root)
 
 
@@ -37,7 +42,8 @@ def _texts(root: ast.AST) -> Iterator[str]:
             continue
         text = template(node)
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if docstring or text is not None or isinstance(node, ast.Raise | ast.Assert):
+        refused = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REFUSALS
+        if docstring or text is not None or refused or isinstance(node, ast.Raise | ast.Assert):
             passed |= {*ast.iter_child_nodes(node)}
         if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
             passed.add(node.annotation)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.cli.compare.view import comparison_view
+from pecli.cli.compare.view import comparison_view, matrix_view
 from pecli.comparison.results import Tolerance
 from pecli.diagnosis.diagnosis import compare
 from pecli.sources.alignment import open_beside
@@ -327,7 +327,16 @@ def printed(case, folder):
     return "\n".join(map(str, items))
 
 
+def matrix(case):
+    """What compare prints of several tables."""
+    lengths = (12, 12, 9 if case == "several" else 12)
+    tables = [Table.parse(f"sinusoidal:dim=8,len={length}") for length in lengths]
+    pairs = {(j, i): compare(tables[j], tables[i]) for i in range(3) for j in range(i + 1, 3)}
+    return "\n".join(map(str, matrix_view(["a", "b", "c"], pairs)))
+
+
 ROWS = {  # a sentence, where it is printed and true, where it must not be
+    "(part): of what both have": ("several", "several alike"),
     ", by at most {}": ("exchanged and one value", "exchanged"),
     ", the first at row {}": ("one NaN", "one value"),
     "all but {}": ("all but one", "sum"),
@@ -511,14 +520,15 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
 def texts(tmp_path_factory):
     """What compare prints of every case that a row names."""
     folder, named = tmp_path_factory.mktemp("sentences"), {case for row in ROWS.values() for case in row}
-    return {case: printed(case, folder) for case in named}
+    several = {case: matrix(case) for case in named & {"several", "several alike"}}
+    return several | {case: printed(case, folder) for case in named - {*several}}
+
+
+SOURCES = "diagnosis/*.py", "comparison/*.py", "declare/changes.py", "cli/compare/view.py", "encodings/**/mistakes.py"
 
 
 def test_every_sentence_has_a_row():
-    found = sentences(
-        "diagnosis/*.py", "comparison/*.py", "declare/changes.py", "cli/compare/view.py", "encodings/**/mistakes.py"
-    )
-    found |= sentences("encodings/**/*.py", inside=("Change", "instead"))
+    found = sentences(*SOURCES) | sentences("encodings/**/*.py", inside=("Change", "instead"))
     assert found == {*ROWS}
 
 

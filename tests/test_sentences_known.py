@@ -99,6 +99,8 @@ def tables():
         "right": p, "turned": p.T.copy(), "one value": put(p, (7, 3), 9), "one row": put(p, 7, 9),
         "rows": put(p, slice(7, 11), 9), "rows apart": put(p, [7, 12], 9), "NaN": put(p, (slice(7, 9), 3), np.nan),
         "between": {"cos": put(both["cos"], ([5, 9], 2), 3), "sin": put(both["sin"], ([5, 9, 13], 2), 3)},
+        "cos alone": {"cos": both["cos"]}, "exchanged": {"cos": both["sin"], "sin": both["cos"]},
+        "a vector": {"inv_freq": (10000.0 ** (-np.arange(4) / 4)).astype("f4")},
         "two heads": put(put(slopes, (1, 40, 3), 5), (3, 5, 1), 5),
         "masked": np.where(np.isinf(alibi), np.float32(-1e9), alibi), "half": p.astype("f2").astype("f4"),
         "two": {"pe": p, "other": rng.standard_normal((5, 7))}, "float32": framework(),
@@ -136,6 +138,20 @@ COMMANDS = {
         f"for {purpose}": f"compare --for {purpose}"
         for purpose in ("language-modelling", "masked-lm", "long-context", "short", "vision", "research")
     },
+    **{
+        f"long {text}": f"compare {text} --for long-context"
+        for text in (
+            "rope:dim=8",
+            "rope:dim=8,scaling=linear,factor=4",
+            "alibi:heads=4",
+            "t5:heads=2",
+            "integer:dim=4,max-len=10",
+            "learned:dim=8,max-len=64",
+            "sincos2d:dim=8,grid=2x3",
+        )
+    },
+    "further cpe": 'extrapolate cpe:content="learned:dim=4,max-len=512",channels=4 --train-len 8 --test-len 16',
+    "further none": "extrapolate none:dim=4 --train-len 8 --test-len 16",
     "for lengths": "compare rope:dim=64 alibi:heads=8 learned:dim=8,max-len=64 --for long-context "
     "--train-len 64 --test-len 256",
     "cost": "compare rope:dim=64 learned:dim=64,max-len=128 --cost --dim 64 --heads 1 --layers 2",
@@ -256,6 +272,17 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "a shift acts the same everywhere": ("for language-modelling", "for vision"),
     "a vector for each position": ("folder gpt2", "folder t5model"),
     "all {} rows differ": ("expect", "expect odd"),
+    "all far distances share trained rows": ("long t5:heads=2", "long alibi:heads=4"),
+    "each position has a trained row of its own, and new positions have none":
+        ("long learned:dim=8,max-len=64", "long t5:heads=2"),
+    "it has no values to run out of": ("further none", "further cpe"),
+    "its own parameters fix its length": ("long sincos2d:dim=8,grid=2x3", "long rope:dim=8"),
+    "its scaling slows frequencies for longer contexts": ("long rope:dim=8,scaling=linear,factor=4", "long rope:dim=8"),
+    "new distances get biases that go on as training showed them": ("long alibi:heads=4", "long t5:heads=2"),
+    "new positions bring phases that training never showed, unless a scaling slows them":
+        ("long rope:dim=8", "long rope:dim=8,scaling=linear,factor=4"),
+    "values come from the content, at any length": ("further cpe", "further none"),
+    "values leave the range that training showed": ("long integer:dim=4,max-len=10", "long alibi:heads=4"),
     "all {} stacks": ("stacks new", "stacks llama"),
     "and {} more": ("short many", "short llama"),
     "and {} more {} of layers, with --all": ("short many", "short layers"),
@@ -342,6 +369,10 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "the arrays {}{} were not compared": ("many arrays", "two"),
     "the values leave room for another choice: {}": ("one pair", "right"),
     "the values leave room for {} other choices, such as {}": ("loose", "right"),
+    "the {} alone of a rotary table": ("cos alone", "exchanged"),
+    "cos and sin are exchanged": ("exchanged", "right"),
+    "these are the frequencies of its pairs": ("a vector", "cos alone"),
+    "one trained number for each of {} heads and bucket: the recipe gives the buckets": ("stray", "two heads"),
     "this is the array '{}'": ("two", "right"),
     "trained values now": ("facts of many", "cost"),
     "trained: no config gives its values": ("folder gpt2", "folder whisper"),
@@ -388,7 +419,8 @@ SOURCES = (
     "cli/compare/cost_view.py", "cli/compare/ranking_view.py", "inspection/stacks.py", "inspection/facts.py",
     "inspection/measured.py", "inspection/rows.py", "inspection/purposes.py", "extrapolation/ranking.py",
     "extrapolation/resize.py", "extrapolation/extension.py", "inspection/verification.py", "inspection/expectations.py",
-    "inspection/matrices.py", "cli/inspect/measuring.py",
+    "inspection/matrices.py", "cli/inspect/measuring.py", "declare/reach.py", "measures/rotations.py",
+    "encodings/**/recognise.py",
 )  # fmt: skip
 
 

@@ -13,7 +13,8 @@ import pecli
 from pecli import Table, write_table
 from pecli.cli.extrapolate.view import probe_view
 from pecli.cli.run import run
-from pecli.extrapolation.trial.probe import ModelTrial, Probe, Settings
+from pecli.extrapolation.trial.placing import fitted_by_name
+from pecli.extrapolation.trial.probe import ModelTrial, Probe, Settings, run_probe
 
 from .sentences import said, sentences
 
@@ -110,13 +111,19 @@ def texts(tmp_path_factory):
         found |= {("extrapolate", case): printed(words) for case, words in EXTRAPOLATED.items()}
         report = pecli.extrapolate("rope:dim=64", train=2048, test=8192, scaling="all")
         found["extrapolate", "report"] = repr(report)
-        found["extrapolate", "probe"] = "\n".join(map(str, probe_view(a_probe())))
+        for verdict in ("holds", "drifts", "loses", "ends"):
+            found["extrapolate", verdict] = "\n".join(map(str, probe_view(a_probe(verdict))))
+        found["extrapolate", "probe"] = found["extrapolate", "loses"]
+        for name in ("t5", "alibi"):
+            lines = []
+            tried = run_probe([fitted_by_name(name, 16)], Settings(16, 32, 1, 2, (0,), 2), report=lines.append)
+            found["extrapolate", f"{name} tried"] = "\n".join([*lines, tried.language])
     return found
 
 
-def a_probe():
+def a_probe(verdict):
     trial = ModelTrial(
-        "rope:dim=8", "rope:dim=8", "rope:dim=8", [[1.0] * 63], 1.0, (0.9, 1.1), 2.0, (1.9, 2.1), "loses"
+        "rope:dim=8", "rope:dim=8", "rope:dim=8", [[1.0] * 63], 1.0, (0.9, 1.1), 2.0, (1.9, 2.1), verdict
     )
     return Probe(Settings(train=32, test=64, steps=2), "pairs", list(range(63)), [0.5] * 63, 0.5, 0.6, (trial,))
 
@@ -182,6 +189,7 @@ EXTRAPOLATE = {
     "--scaling all compares the ways": ("rope", "covered"),
     "A model trained unscaled on {} positions, scaled for {}: share of new phases inside, distance of neighbours left, "
     "and the least factor or base that keeps every phase inside": ("every scaling", "rope"),
+    "(values not trained)": ("t5 tried", "alibi tried"),
     "A toy that shows the effect, not a benchmark: one layer of attention": ("probe", "rope"),
     "Keys behind the query: the farthest that is reached, above {} % of the largest weight; how many distances share "
     "the last one's bias; share of new distances whose bias lies below, above all in training": ("alibi", "shaw"),
@@ -221,9 +229,16 @@ EXTRAPOLATE = {
     "score at a distance": ("rope", "alibi"),
     "the encoding's own parameters fix the length, as a grid does: a longer table is another encoding":
         ("grid", "learned"),
+    "the loss at the end of the test length is at most {} times that inside": ("holds", "drifts"),
+    "the loss at the end of the test length is between {} and {} times that inside": ("drifts", "loses"),
+    "the loss at the end of the test length is more than {} times that inside": ("loses", "holds"),
+    "there are no positions beyond the training length, and no loss": ("ends", "loses"),
     "the last position with a value is {}; positions {} to {} have none": ("learned", "kept rows"),
     "the phases are no products of one frequency and a position: they are not measured": ("logarithm", "covered"),
+    "pairs of {} keys and {} values: a key shows the value it showed last, or with chance {} a new one; the model must "
+    "find the latest showing of each key": ("t5 tried", "probe"),
     "tokens {} to {}": ("probe", "rope"),
+    "trained {}, seed {}": ("alibi tried", "probe"),
     "train on longer sequences": ("shaw", "few buckets"),
     "train them; {}": ("kept rows", "learned"),
     "trained rows, resized or repeated": ("learned", "rope"),
@@ -254,14 +269,19 @@ EXTRAPOLATE = {
 }  # fmt: skip
 
 
+INSPECTING = "inspection/*propert*.py", "cli/inspect/view.py"
+EXTRAPOLATING = (
+    "extrapolation/extrapolation.py", "extrapolation/reach.py", "extrapolation/scalings.py", "cli/extrapolate/view.py",
+    "extrapolation/trial/probe.py",
+)  # fmt: skip
+
+
 def test_every_sentence_of_inspect_has_a_row():
-    found = sentences("inspection/*propert*.py", "cli/inspect/view.py")
-    assert found == {*INSPECT}
+    assert sentences(*INSPECTING) == {*INSPECT}
 
 
 def test_every_sentence_of_extrapolate_has_a_row():
-    found = sentences(*(f"extrapolation/{name}.py" for name in ("extrapolation", "reach", "scalings")))
-    assert found | sentences("cli/extrapolate/view.py") == {*EXTRAPOLATE}
+    assert sentences(*EXTRAPOLATING) == {*EXTRAPOLATE}
 
 
 ROWS = [(k, s, *row) for k, rows in (("inspect", INSPECT), ("extrapolate", EXTRAPOLATE)) for s, row in rows.items()]

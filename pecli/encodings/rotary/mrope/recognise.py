@@ -29,8 +29,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         keys, table = found
         pairs = int(keys["dim"]) // 2
         own = {"sections": f"{pairs - 2 * (pairs // 3)}+{pairs // 3}+{pairs // 3}"}
-        notes = ("of text, whose tokens have one position in all streams: any sections give these values",)
-        yield Guess("mrope", {**keys, **own}, table, wave.cost + 2, wave.level, notes, free=wave.free)
+        yield Guess("mrope", {**keys, **own}, table, wave.cost + 2, wave.level, free=wave.free)
     for rotation in evidence.rotations if not evidence.series else ():
         yield from _of_tokens(rotation)
 
