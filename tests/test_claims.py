@@ -1,5 +1,7 @@
 """What identification claims is true of every value of the file: the ones it did not look at first, too."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -127,3 +129,26 @@ def test_a_decay_of_many_rows_keeps_its_shape(tmp_path):
     made = {"cos": np.cos(angle), "sin": np.sin(angle), "decay": decay}
     found = found_in(tmp_path, **{name: bf16(values.astype(np.float32)) for name, values in made.items()})
     assert found.recipe.startswith("retnet:dim=64,heads=4,base=10000,decay=dense,")
+
+
+@pytest.mark.parametrize("leading", [(1,), (1, 1)])
+def test_a_stack_behind_axes_of_length_1_is_a_stack(tmp_path, leading):
+    pair = Table.parse("rope:dim=20,base=518752,len=61")
+    stack = np.stack([pair["cos"], pair["sin"]])
+    assert found_in(tmp_path, array=stack.reshape(*leading, *stack.shape)).recipe.startswith("rope:dim=20,base=518752,")
+
+
+def test_channels_before_rows_and_columns_are_those_of_a_grid(tmp_path):
+    table = np.array(Table.parse("detr:dim=64,grid=5x9,temperature=20,normalize=true")["pe"])
+    found = found_in(tmp_path, pos=table.T.reshape(1, 64, 5, 9).copy())
+    assert found.recipe.startswith("detr:dim=64,grid=5x9,temperature=20,normalize=true,")
+    assert found.notes[0] == "channels come before rows and columns"
+
+
+def test_few_columns_on_their_side_are_a_table_in_little_time(tmp_path):
+    pair = Table.parse("rope:dim=6,base=500000,len=3000,arithmetic=float32")
+    began = time.process_time()
+    found = found_in(tmp_path, cos=pair["cos"].T.copy(), sin=pair["sin"].T.copy())
+    assert time.process_time() - began < 10
+    assert found.recipe.startswith("rope:dim=6,base=500000,")
+    assert found.notes[0] == "rows and columns are exchanged"

@@ -43,7 +43,7 @@ LEVEL = list(LEVELS)
 NARROWEST = LEVEL.index("float16")
 MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
-LEAST = 8  # rows and columns of one
+LEAST = 2  # rows and columns of one
 LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
@@ -67,22 +67,30 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
     """
     with np.errstate(all="ignore"):  # a file may hold any number, and no warning of it helps anybody
         found, told = _identified(table, positions)
-        turned = _turned(table) if found.confidence == "unknown" and positions is None else None
-        if turned is not None:
+        for turned, note in _turned(table) if found.confidence == "unknown" and positions is None else ():
             other, _ = _identified(turned, None, plainly=True)
             if other.recipe:
-                return replace(other, notes=("rows and columns are exchanged", *other.notes))
+                return replace(other, notes=(note, *other.notes))
         return replace(found, notes=told) if found.recipe is None else found
 
 
-def _turned(table: Tabular) -> Tabular | None:
-    """Return the table with rows and columns exchanged; None where that is no table of positions."""
+def _turned(table: Tabular) -> Iterator[tuple[Tabular, str]]:
+    """Yield the table with axes exchanged where it may be one of positions then, and what is to be said of that."""
     arrays = [array for array in table.arrays if array.bytes]
+    shapes = [tuple(side for side in array.shape if side != 1) for array in arrays]
     large = sum(array.bytes for array in arrays) > MOST_BYTES
-    if large or any(len(a.shape) != 2 or min(a.shape) < LEAST or a.dtype.startswith(WHOLE) for a in arrays):
-        return None
-    values = table.read_rows([a.name for a in arrays], 0, max((a.rows for a in arrays), default=0))
-    return InMemory({a.name: np.ascontiguousarray(values[a.name].T) for a in arrays}) if arrays else None
+    if large or not arrays or any(array.dtype.startswith(WHOLE) for array in arrays):
+        return
+    if all(len(array.shape) == 2 and min(array.shape) >= LEAST for array in arrays):
+        values = table.read_rows([a.name for a in arrays], 0, max(a.rows for a in arrays))
+        yield (
+            InMemory({a.name: np.ascontiguousarray(values[a.name].T) for a in arrays}),
+            "rows and columns are exchanged",
+        )
+    elif len(arrays) == 1 and len(shapes[0]) == 3 and shapes[0][0] % 4 == 0:  # as convolutions have images
+        values = table.read_rows([arrays[0].name], 0, arrays[0].rows)
+        image = values[arrays[0].name].reshape(shapes[0][0], -1)
+        yield InMemory({arrays[0].name: np.ascontiguousarray(image.T)}), "channels come before rows and columns"
 
 
 def _identified(

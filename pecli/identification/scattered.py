@@ -33,6 +33,7 @@ MOST_ROWS = 256
 PREFIXES = (4, 3)  # rows that may be at equal distance at the beginning
 LEAST_ROWS = 3
 LEAST_PAIRS = 8  # fewer phases agree with some position by chance
+MOST_PAIRS = 64  # spread over all, which tell a position as well
 LOOSE_ANGLE = 0.02  # radians by which a phase may be off before it is put to the test
 LARGEST_REST = 2.0**-8  # largest difference that is laid to float32 angles
 SHORT_DIGITS = 3  # decimals of a position that somebody chose
@@ -139,6 +140,9 @@ def _located(evidence: Evidence, guess: Guess) -> Floats | None:
 
 def _positions(phases: Floats, w: Floats, digits: int = 0) -> Floats | None:
     """Return positions (whole, or with few decimals) whose angles are these, one a row; None where a row has none."""
+    if len(w) > MOST_PAIRS:
+        some = np.unique(np.linspace(0, len(w) - 1, MOST_PAIRS).astype(np.int64))
+        phases, w = phases[:, some], w[some]
     slow = w.min()
     first = phases[:, w.argmin()] / slow
     whole = _refined(phases, w, first, digits)

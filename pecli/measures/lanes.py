@@ -67,14 +67,21 @@ def lane_of(table: Tabular, array: Array) -> Lane:
 
 def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[Lane]:
     """Return the parts along the first axis as lanes; ``(2, n, m)`` is cosines and sines in an npy file."""
-    whole, rows = lane_of(table, array), array.rows // array.shape[0]
-    part = replace(whole, shape=array.shape[1:], axes=array.axes[1:], lead=array.lead - 1)
+    whole, axis = lane_of(table, array), 1 + _ones(array)
+    rows = array.rows // array.shape[axis - 1]
+    part = replace(whole, shape=array.shape[axis:], axes=array.axes[axis:], lead=array.lead - axis)
     return [replace(part, name=name, first=index * rows) for index, name in enumerate(names)]
 
 
 def is_stack(array: Array, parts: int = 2) -> bool:
-    """Whether the first axis of an array may number whole arrays of equal shape."""
-    return len(array.shape) >= 3 and array.shape[0] == parts and array.lead >= 2
+    """Whether the first axis of an array, those of length 1 left out, may number whole arrays of equal shape."""
+    ones = _ones(array)
+    return len(array.shape) >= ones + 3 and array.shape[ones] == parts and array.lead >= ones + 2
+
+
+def _ones(array: Array) -> int:
+    """How many axes of length 1 stand before all others."""
+    return next((axis for axis, side in enumerate(array.shape) if side != 1), len(array.shape))
 
 
 def pair_lanes(a: Tabular, b: Tabular) -> tuple[list[tuple[Lane, Lane]], list[str], list[str]]:
