@@ -119,3 +119,86 @@ def test_a_rotation_over_axes_is_named_however_it_is_stored(tmp_path, recipe, wa
     alone = way.split()[0]
     if alone in ("cos", "sin"):
         assert f"the {alone} alone of a rotary table" in found.notes
+
+
+def sines(coordinate, w):
+    return [np.sin(coordinate * w), np.cos(coordinate * w)]
+
+
+def detr(height, width, dim, temperature):
+    """DETR's table of normalised rows and columns, sines and cosines in turn, channels first."""
+    w = float(temperature) ** (-4 * np.arange(dim // 4) / dim)
+    y, x = ((c + 1) / (n + 1e-6) * 2 * np.pi for c, n in zip(points(height, width), (height, width), strict=True))
+    return np.concatenate([np.stack(sines(c, w), -1).reshape(height * width, -1) for c in (y, x)], 1)
+
+
+def mae(height, width, dim, step=1):
+    y, x = points(height, width)
+    return np.concatenate([part for c in (x, y) for part in sines(c * step, power(10000, dim // 2))], 1)
+
+
+def first(table, *sides):
+    """A table with its channels before rows and columns."""
+    return np.ascontiguousarray(table.T.reshape(1, -1, *sides))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("temperature", [20, 10000])
+def test_channels_may_come_first(tmp_path, kind, temperature):
+    table = first(detr(5, 9, 32, temperature), 5, 9)
+    found = named(tmp_path, f"detr:dim=32,grid=5x9,temperature={temperature},normalize=true", {"array": table}, kind)
+    assert "channels come before rows and columns" in found.notes
+
+
+def test_channels_come_first_of_a_grid_alone(tmp_path):
+    found = named(tmp_path, "sincos2d:dim=32,grid=6x7", {"array": first(mae(6, 7, 32), 6, 7)})
+    assert found.confidence == "sure"
+    plainly = named(tmp_path, "sincos2d:dim=32,grid=6x7", {"array": mae(6, 7, 32)})
+    assert not any("channels" in note for note in plainly.notes)
+    noise = np.random.default_rng(3).uniform(-1, 1, (1, 32, 6, 7))
+    np.save(tmp_path / "n.npy", noise.astype("f4"))
+    assert identify(tmp_path / "n.npy").recipe is None
+
+
+@pytest.mark.parametrize(("step", "said"), [(2, "grid-scale=0.5"), (0.5, "grid-scale=2"), (16 / 7, "base-size=16")])
+def test_coordinates_of_a_grid_may_be_scaled(tmp_path, step, said):
+    assert named(tmp_path, f"sincos2d:dim=64,grid=7x7,{said}", {"array": mae(7, 7, 64, step)}).equal > 0.99
+
+
+@pytest.mark.parametrize(("sides", "rates"), [((50,), (224,)), ((12, 10), (224, 10)), ((16, 16), (224, 224))])
+def test_bands_up_to_a_given_rate_are_named(tmp_path, sides, rates):
+    axes = [2 * c / (n - 1) - 1 for c, n in zip(points(*sides), sides, strict=True)]
+    bands = [np.pi * np.linspace(1, rate / 2, 6) for rate in rates]
+    parts = [f(c * w) for f in (np.sin, np.cos) for c, w in zip(axes, bands, strict=True)]
+    rate = "224" if set(rates) == {224} else "+".join(map(str, rates))
+    grid = f",grid={sides[0]}" + "".join(f"x{n}" for n in sides[1:])
+    named(tmp_path, f"bands:bands=6{grid},max-resolution={rate}", {"array": np.concatenate([*axes, *parts], 1)})
+
+
+ONE = "rope2d:dim=32,grid=7x8,convention=pixtral"
+
+
+def spoiled(kind):
+    """A rotation over a grid in one array, spoiled."""
+    table = np.concatenate([np.cos(ANGLES[ONE]), np.sin(ANGLES[ONE])], 1)
+    if kind == "one":
+        table[20, 5] = 0.5
+    elif kind == "NaN":
+        table[20, 5] = np.nan
+    elif kind == "row":
+        table[20] = 0
+    return table
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("one", "one value differs, at [20, 5]: 0.5"),
+        ("NaN", "one value differs, at [20, 5]: nan"),
+        ("row", "of 1792 values differ, in row 20"),
+    ],
+)
+def test_what_is_wrong_of_a_rotation_over_axes_is_placed(tmp_path, kind, said):
+    found = named(tmp_path, ONE, {"array": spoiled(kind)})
+    assert found.confidence == "likely"
+    assert any(said in note for note in found.notes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
-from pecli.measures.parts import Lone, fastest_steps, lone_parts
+from pecli.measures.parts import Lone, fastest_step, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed
@@ -244,6 +244,13 @@ class Evidence:
                     spread = error * half
                     found[number_text(shortest(np.exp(log * half - spread), np.exp(log * half + spread)))] = None
         return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
+
+    def side_steps(self, sides: Sides) -> list[tuple[float, float] | None]:
+        """Return the fastest step along each side of a grid that one array follows, radians a place, and its error."""
+        body, shown = sides.shown(len(self.points[0]))
+        cube = self.points[0][body].reshape(*shown, -1)
+        others = [tuple(a for a in range(len(shown)) if a != axis) for axis in range(len(shown))]
+        return [fastest_step(np.median(cube, axis=rest), self.resolution) for rest in others]
 
     @cached_property
     def rotations(self) -> tuple[Pairs, ...]:

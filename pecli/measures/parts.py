@@ -112,6 +112,18 @@ def fastest_steps(values: Floats, resolution: float) -> list[tuple[float, float]
     return [(float(np.log(steps[first] / steps[best])), float(2 * (errors[first] + errors[best])))]
 
 
+def fastest_step(values: Floats, resolution: float) -> tuple[float, float] | None:
+    """Return the step of the fastest of cosines and sines, in radians a row, and its error; None where none is told."""
+    steps, errors = _curvature(values, resolution)
+    told = np.isfinite(steps) & (steps > SURE) & (errors < TELLING * steps)
+    if not told.any():
+        return None
+    steps, errors = steps[told], errors[told]
+    best = np.flatnonzero(steps >= steps.max() * (1 - 2 * TELLING))
+    at = best[errors[best].argmin()]
+    return float(steps[at]), float(errors[at])
+
+
 def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured, Floats, Floats]]:
     """Yield the fast columns' steps and first angles, as cosines and as sines: the next row gives the other part."""
     steps, _ = _curvature(values, resolution)

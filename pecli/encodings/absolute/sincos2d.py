@@ -17,10 +17,13 @@ from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise
+    from pecli.measures.sides import Sides
 
 ONE = Decimal(1)
 
@@ -113,13 +116,34 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the orders of axes and columns over the grids that one array follows."""
+    """Yield the orders of axes and columns over the grids that one array follows, with coordinates as they step."""
     for sides in evidence.grids if len(evidence.points) == 1 else ():
         if len(sides.lengths) == 2 and not sides.suffix:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
-            shifts = ("0", "1")
-            for own in combinations("sincos2d", "axis_order", "order", shift=shifts, base=evidence.side_bases(sides)):
-                yield Guess("sincos2d", {**dim, **own}, {}, 3.0 + SHIFTED * (own["shift"] != "0"), free=("base",))
+            given = {"shift": ("0", "1"), "base": evidence.side_bases(sides)}
+            for scaled in ({}, found) if (found := _scaled(evidence, sides)) else ({},):
+                for own in combinations("sincos2d", "axis_order", "order", **given):
+                    cost = 3.0 + SHIFTED * (own["shift"] != "0") + len(scaled)
+                    yield Guess("sincos2d", {**dim, **own, **scaled}, {}, cost, free=("base",))
+
+
+def _scaled(evidence: Evidence, sides: Sides) -> dict[str, str]:
+    """Return what the coordinates are divided by, where the fastest wave of a side shows that it is not 1."""
+    steps = evidence.side_steps(sides)
+    if any(found is None for found in steps) or all(abs(s - 1) <= UNSCALED + e for s, e in filter(None, steps)):
+        return {}
+    lengths = zip(filter(None, steps), sides.lengths, strict=True)
+    sizes = [shortest((s - e) * n, (s + e) * n) for (s, e), n in lengths]
+    scales = [shortest(1 / (s + e), 1 / (s - e)) for s, e in filter(None, steps)]
+    whole = len(set(sizes)) == 1 and sizes[0] == sizes[0].to_integral_value()
+    most = min(CHOSEN, digits(sizes[0])) if whole else CHOSEN
+    if max(map(digits, scales)) <= most:
+        return {"grid-scale": "+".join(map(number_text, scales[: len(set(scales))]))}
+    return {"base-size": number_text(sizes[0])} if whole else {}
+
+
+UNSCALED = 0.02  # by which a step may miss 1, its error apart
+CHOSEN = 4  # digits of a scale that somebody would choose
 
 
 def why() -> list[Reason]:

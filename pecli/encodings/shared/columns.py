@@ -71,6 +71,7 @@ class Columns:
         return tuple(Ramp(start + axis, axis) for axis in range(self.axes))
 
 
+FITTING = 0.9  # share of the values that are so: others may be spoiled
 MOST_GRIDS = 4  # of a number of points, the squarest first
 
 
@@ -91,7 +92,8 @@ def symmetric_grids(evidence: Evidence) -> Iterator[tuple[int, str, int, dict[st
     rows, width = values.shape
     size = np.abs(values)
     # sines of an interval around 0 are odd and cosines even, whatever the frequencies
-    if size.max() > 1 + 2 * evidence.resolution or np.abs(size - size[::-1]).max() > LOOSE_SYMMETRY:
+    fits = (size <= 1 + 2 * evidence.resolution) & (np.abs(size - size[::-1]) <= LOOSE_SYMMETRY)
+    if fits.mean() < FITTING:
         return
     pairs = [(h, rows // h) for h in range(2, rows) if rows % h == 0 and rows // h >= 2]
     pairs.sort(key=lambda p: abs(p[0] - p[1]))
