@@ -155,7 +155,7 @@ def test_an_extension_without_a_file_is_described(pecli, tmp_path):
     assert (found["rows"], found["new_rows"], found["repeated"]) == (4, 8, 4)
     done = pecli("extrapolate", "pe.npy", "--extend", "nearest", "--test-len", 8)
     assert "pe.npy   array 8 x 4 float32 by nearest" in done.stdout
-    assert "4 of 8 rows repeat another one" in done.stdout
+    assert "4 of 8 rows repeat an earlier one" in done.stdout
 
 
 def test_a_learned_recipe_is_extended_from_its_own_rows(pecli, tmp_path):

@@ -21,7 +21,7 @@ SCALED = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embedding
           "high_freq_factor": 4.0}  # fmt: skip
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}
 CONFIGS = {
-    **dict.fromkeys(("llama", "right", "pairs"), LLAMA),
+    **dict.fromkeys(("llama", "right", "pairs", "spoilt"), LLAMA),
     "llama3": {**LLAMA, "rope_scaling": SCALED, "max_position_embeddings": 131072},
     "yarn": {**LLAMA, "rope_scaling": {**YARN, "beta_fast": 0}, "max_position_embeddings": 16384},
     "layers": {"model_type": "gemma3_text", "hidden_size": 256, "num_attention_heads": 4, "head_dim": 64,
@@ -126,7 +126,7 @@ COMMANDS = {
     **{f"short {name}": f"inspect {name}/config.json" for name in ("llama", "layers", "yarn", "many", "warned")},
     **{
         f"folder {name}": f"inspect {name}"
-        for name in ("llama", "llama3", "gpt2", "whisper", "t5model", "yarn", "pairs", "right", "empty")
+        for name in ("llama", "llama3", "gpt2", "whisper", "t5model", "yarn", "pairs", "right", "empty", "spoilt")
     },
     **{f"stacks {name}": f"compare {name}/config.json --stacks" for name in CONFIGS},
     "verify plain": "inspect plain --verify --recipe sinusoidal:dim=8,base=-3",
@@ -199,7 +199,8 @@ def files():
     rng = np.random.default_rng(3)
     for name, arrays in {
         "llama3": {"inv_freq": frequencies(10000.0)}, "right": {"inv_freq": frequencies(10000.0)},
-        "pairs": {"inv_freq": frequencies(10000.0, 7)}, "gpt2": {"wpe.weight": np.ones((16, 8), "f4")},
+        "pairs": {"inv_freq": frequencies(10000.0, 7)}, "spoilt": {"inv_freq": put(frequencies(10000.0), 3, np.nan)},
+        "gpt2": {"wpe.weight": np.ones((16, 8), "f4")},
         "empty": {"model.encoder.embed_positions.weight": np.ones((0, 8), "f4")},
         "whisper": {"model.encoder.embed_positions.weight": np.ones((12, 8), "f4")},
         "t5model": {f"block.{k}.relative_attention_bias.weight": np.ones((32, 4), "f4") for k in range(2)},
@@ -335,6 +336,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "needs nothing but the position": ("for long-context", "facts"),
     "none: {} values, and {} are the most": ("facts of many", "facts of sines"),
     "not measured: fitting it takes more rows than columns": ("facts of many", "facts of sines"),
+    "not the config's: {} of {} frequencies are NaN or infinite": ("folder spoilt", "folder right"),
     "not the config's: a frequency is {} % off": ("folder llama3", "folder right"),
     "of {} it is not known whether and how they make this table": ("stacks whole", "stacks llama"),
     "of {} layers": ("config layers", "config llama"),

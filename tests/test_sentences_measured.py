@@ -258,7 +258,7 @@ EXTRAPOLATE = {
     "{} of {} heads already gave less than {} % of the largest weight to keys within the training length; it needs no "
     "longer table{}": ("alibi", "flat"),
     "{} of {} heads give": ("fire", "no head"),
-    "{} of {} rows repeat another one; -o FILE writes the table": ("longer", "file"),
+    "{} of {} rows repeat an earlier one; -o FILE writes the table": ("longer", "file"),
     "{} of {}: so many columns make a whole turn in training": ("rope", "alibi"),
     "{} rows are used by new distances behind the query only": ("shaw", "few buckets"),
     "{} to {} at {} distances from {} on": ("rope", "alibi"),

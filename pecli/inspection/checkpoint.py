@@ -136,6 +136,9 @@ def _frequencies(
     stored: NDArray[np.float64], dtype: str, reading: ConfigReading, layers: list[LayerReading]
 ) -> tuple[bool | None, str]:
     nearest = None
+    odd = int((~np.isfinite(stored)).sum())
+    if odd:
+        return False, f"not the config's: {odd} of {stored.size} frequencies are NaN or infinite"
     for layer in layers:
         recipe = _resolved(reading, layer)
         if recipe is None or not isinstance(recipe.plan, Waves) or len(recipe.plan.frequencies) != stored.size:

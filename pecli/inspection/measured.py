@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.encoding import Encoding
+from pecli.declare.encoding import Encoding, Family
 from pecli.declare.plan import Bias, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.inspection.facts import formula_value
@@ -60,10 +60,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
 
     Of what is very wide fewer rows are measured; where there can be no fewer (a grid), none.
     """
-    table, rows = _table(recipe), ROWS
-    while _size(table) > MOST_VALUES and rows > 2:
-        rows = max(2, rows // 2)
-        table = _table(recipe, rows)
+    table = _small(recipe)
     if _size(table) > MOST_VALUES:
         return {"rows measured": f"none: {_size(table):,} values, and {MOST_VALUES:,} are the most"}
     values = matrix(table)
@@ -87,6 +84,26 @@ def figures(recipe: Recipe) -> dict[str, str]:
         if waves and not any(band.turns for band in plan.bands):
             found["wavelengths"] = between(min(waves), max(waves), 4)
     return found
+
+
+def repeats(recipe: Recipe) -> bool:
+    """Whether two of the first rows are the same, of a recipe that is not its encoding's example."""
+    if recipe.encoding.family not in (Family.ABSOLUTE, Family.ROTARY) or recipe == Recipe.parse(
+        recipe.encoding.example
+    ):
+        return False
+    table = _small(recipe)
+    values = matrix(table) if _size(table) <= MOST_VALUES else np.zeros((1, 1))
+    return len(values) > 1 and not nearest_rows(values)[0]
+
+
+def _small(recipe: Recipe) -> Table:
+    """Return the table that is measured, of fewer rows where it is very wide."""
+    table, rows = _table(recipe), ROWS
+    while _size(table) > MOST_VALUES and rows > 2:
+        rows = max(2, rows // 2)
+        table = _table(recipe, rows)
+    return table
 
 
 def _size(table: Table) -> int:

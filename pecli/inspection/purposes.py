@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from pecli.declare import words
 from pecli.declare.encoding import Encoding, Family
+from pecli.declare.plan import Waves
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
 from pecli.errors import UnknownName
+from pecli.inspection.measured import repeats
 
 Rule = Callable[[Encoding, Recipe], tuple[bool, str]]  # whether it speaks for the encoding, and why
 
@@ -31,9 +33,21 @@ _DEFINED = _rule(lambda e: e.facts.beyond == "defined", "has values at every pos
 _RELATIVE = _rule(
     lambda e: e.facts.relative != "no", "a shift acts the same everywhere", "a shift acts on each position differently"
 )
-_POSITIONS = _rule(lambda e: e.facts.unique, "tells all positions apart", "does not tell all positions apart")
+
+
+def _positions(encoding: Encoding, recipe: Recipe) -> tuple[bool, str]:
+    held = encoding.facts.unique and not repeats(recipe)
+    return held, "tells all positions apart" if held else "does not tell all positions apart"
+
+
+def _scales(encoding: Encoding, recipe: Recipe) -> tuple[bool, str]:
+    plan = None if recipe.open_parameters else recipe.plan
+    alone = isinstance(plan, Waves) and len({*plan.frequencies}) == 1
+    held = encoding.facts.multi_scale and not alone
+    return held, "has several scales" if held else "has one scale only"
+
+
 _UNTRAINED = _rule(lambda e: not e.facts.learned, "has nothing to train", "must be trained")
-_SCALES = _rule(lambda e: e.facts.multi_scale, "has several scales", "has one scale only")
 _BOUNDED = _rule(lambda e: e.facts.bounded, "stays in one range", "grows with the position")
 _ALONE = _rule(
     lambda e: e.family in (Family.ABSOLUTE, Family.ROTARY, Family.BIAS, Family.RELATIVE),
@@ -47,11 +61,11 @@ _LINE = _rule(
     "takes a grid, or several positions of a token",
 )
 RULES = (
-    (_ALONE, _LINE, _RELATIVE, _SCALES),
-    (_ALONE, _LINE, _POSITIONS),
+    (_ALONE, _LINE, _RELATIVE, _scales),
+    (_ALONE, _LINE, _positions),
     (_ALONE, _LINE, _reaches),
-    (_ALONE, _LINE, _POSITIONS, _BOUNDED),
-    (_ALONE, _GRID, _POSITIONS),
+    (_ALONE, _LINE, _positions, _BOUNDED),
+    (_ALONE, _GRID, _positions),
     (_ALONE, _UNTRAINED, _DEFINED),
 )
 PURPOSES: Mapping[str, tuple[Rule, ...]] = dict(zip(words.PURPOSES, RULES, strict=True))

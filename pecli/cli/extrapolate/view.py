@@ -192,7 +192,7 @@ def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
         items += [
             f"{e.source}   {e.name} {' x '.join(map(str, e.shape))} {e.dtype} by {e.way}",
             grid(names, rows),
-            f"  {e.repeated} of {e.looked_at} rows repeat another one; -o FILE writes the table",
+            f"  {e.repeated} of {e.looked_at} rows repeat an earlier one; -o FILE writes the table",
         ]
     return items
 
