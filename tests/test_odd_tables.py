@@ -164,3 +164,39 @@ def test_a_vector_of_float16_tells_the_base_that_all_its_frequencies_allow(tmp_p
     assert f",scaling=yarn,factor={factor:.0f},original-max={original}," in found.recipe
     assert found.equal == 1.0
     assert low <= base <= high < 1.001 * low
+
+
+@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize(
+    ("base", "rows", "start", "step", "dtype", "said"),
+    [
+        (8e6, 19, 0, 2, "float32", "base=8000000,scaling=none,len=19,step=2,"),
+        (50000.0, 400, 0, 0.25, "float32", "base=50000,scaling=linear,factor=4,len=400,"),
+        (10007.0, 310, 3, 1.5, "bfloat16", "base=10007,scaling=none,len=310,start=3,step=1.5,"),
+        (10000.0, 620, 5000, 1, "float64", "base=10000,scaling=none,len=620,start=5000,"),
+    ],
+)
+def test_cosines_alone_have_a_start_and_a_step(tmp_path, part, base, rows, start, step, dtype, said):
+    w = PAIRS(base, 16, 16)
+    alone = campaign_tables.exact(w, start + step * np.arange(float(rows)))[part]
+    found = found_in(tmp_path, cache=unknown_tables.narrow(np.concatenate([alone, alone], 1), dtype))
+    assert found.recipe.startswith(f"rope:dim=32,{said}")
+    assert found.notes[0] == f"the {('cos', 'sin')[part]} alone of a rotary table"
+    assert found.equal == 1.0 or dtype == "float64"
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "said"),
+    [
+        (slice(40, 63), 0.25, "every row from 40 to 62"),
+        (50, np.nan, "32 of 2016 values differ, all of them NaN, in row 50"),
+        (slice(62, 63), 9.0, "32 of 2016 values differ, in row 62"),
+    ],
+)
+def test_wrong_rows_of_cosines_alone_are_placed(tmp_path, rows, value, said):
+    cos = np.tile(campaign_tables.exact(PAIRS(11000.0, 16, 16), np.arange(63.0))[0].astype(np.float32), 2)
+    cos[rows] = value
+    found = found_in(tmp_path, cos_cached=cos)
+    assert found.recipe.startswith("rope:dim=32,base=11000,scaling=none,len=63,dtype=float32,layout=half")
+    assert found.confidence == "likely"
+    assert any(said in note for note in found.notes)

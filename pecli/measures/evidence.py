@@ -133,7 +133,11 @@ class Evidence:
     @cached_property
     def rows(self) -> Floats | None:
         """The one array as (rows, columns), whatever stands in it; None where there are several."""
-        if len(self.sample.planes) != 1 or self.window is not None:
+        return None if self.window is not None else self._columns
+
+    @cached_property
+    def _columns(self) -> Floats | None:
+        if len(self.sample.planes) != 1:
             return None
         values = squeezed(self.sample.planes[0].values)
         values = values[:, None] if values.ndim == 1 else values
@@ -147,10 +151,10 @@ class Evidence:
     @cached_property
     def lone(self) -> tuple[Lone, ...]:
         """Cosines or sines alone; none where columns turn in pairs."""
-        values = self.matrix
+        values, window = self._columns, self.window or slice(0, None)
         if values is None or self.integral or self.series:
             return ()
-        return tuple(lone_parts(values, self.resolution))
+        return tuple(lone_parts(values[window], self.resolution, window.start))
 
     @cached_property
     def frequencies(self) -> Measured | None:

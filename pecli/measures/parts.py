@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ FAR = 1.2  # radians before a quarter of a turn, up to which an angle is read of
 TELLING = 0.1  # relative error of a step that says something
 SURE = 0.05  # radians a row above which a column's step can be told from its curvature
 QUARTER = np.pi / 2
+NEAR = 0.25  # by which a position may be off the whole number that it is
 LEAST_ROWS = 16  # by which steps are fitted
 FOLLOWED = 0.5  # radians that a column may be off by at the last of some rows to be fitted to them
 
@@ -39,7 +41,9 @@ class Lone:
     measured : Measured
         The steps of its columns, of the fast ones.
     phases, blurs : (m,) float64, optional
-        Their angles in row 0, and what these may be off by; None where this is position 0.
+        Their angles in the first row, and what these may be off by; None where this is position 0.
+    row : int
+        The table's row that is the first one here.
     """
 
     part: str
@@ -48,23 +52,31 @@ class Lone:
     measured: Measured
     phases: Floats | None = None
     blurs: Floats | None = None
+    row: int = 0
 
-    def start(self, w: Floats) -> int | None:
-        """Return the position of row 0 for frequencies in radians a row, whole; None where no position has its phases.
+    def start(self, w: Floats, step: Fraction) -> Fraction | None:
+        """Return the position of the table's row 0 for frequencies in radians a position; None where none is found.
 
-        Only the fast pairs are asked: the first of `w`.
+        A whole position, or a whole number of steps; only the fast pairs are asked: the first of `w`.
         """
         if self.phases is None or self.blurs is None:
-            return 0
+            return -self.row * step
+        far = float(step)
         errors = 2 * self.measured.errors + 1e-12
-        chain, _ = first_row(w[: len(errors)], self.phases, errors + self.blurs)
+        chain, _ = first_row(far * w[: len(errors)], self.phases, errors + self.blurs)
         errors = errors * (1 + abs(chain)) + self.blurs  # so many rows of what a step may be off by
-        found = position_of(w[: len(errors)], self.phases, errors, chain, "exact")
-        return None if found is None or abs(found[0] - round(found[0])) > 0.25 else round(found[0])
+        found = position_of(w[: len(errors)], self.phases, errors, chain * far, "exact")
+        if found is None:
+            return None
+        for unit in (Fraction(1), step):
+            count = round(found[0] / float(unit))
+            if abs(found[0] / float(unit) - count) <= NEAR:
+                return count * unit - self.row * step
+        return None
 
 
-def lone_parts(values: Floats, resolution: float) -> Iterator[Lone]:
-    """Yield what an array of cosines, or of sines, may be a part of."""
+def lone_parts(values: Floats, resolution: float, row: int = 0) -> Iterator[Lone]:
+    """Yield what an array of cosines, or of sines, may be a part of; `row` of the table is the first one here."""
     rows, width = values.shape
     if rows < 4 or not np.isfinite(values).all() or np.abs(values).max() > 1:
         return
@@ -75,9 +87,9 @@ def lone_parts(values: Floats, resolution: float) -> Iterator[Lone]:
             pairs = columns.shape[1]
             if part is None:
                 for name, measured, phases, blurs in _anywhere(columns, resolution):
-                    yield Lone(name, layout, pairs, measured, phases, blurs)
+                    yield Lone(name, layout, pairs, measured, phases, blurs, row)
             elif (steps := _steps(columns, part, resolution)) is not None:
-                yield Lone(part, layout, pairs, steps)
+                yield Lone(part, layout, pairs, steps, row=row)
             return
 
 

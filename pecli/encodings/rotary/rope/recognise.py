@@ -15,6 +15,7 @@ from pecli.encodings.rotary.rope.ramps import PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
+from pecli.measures.parts import Lone
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
 from pecli.measures.wave import NARROW, Wave, underflowed
@@ -39,15 +40,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         for wave in evidence.waves(_listed):
             yield from _rotary(wave, evidence.length)
     for part in evidence.lone:
-        notes = (f"the {part.part} alone of a rotary table",)
-        for spectrum in _of_level(part.measured):
-            start = part.start(spectrum.frequencies) if spectrum.step == 1 else None
-            if start is not None:
-                keys = {"dim": str(2 * part.pairs), **spectrum.keys}
-                table = {**evidence.length, "layout": part.layout, **({"start": str(start)} if start else {})}
-                alone = Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), arrays=(part.part,))
-                yield alone
-                yield replace(alone, table={**table, "arithmetic": "float32"}, cost=spectrum.cost + 1)
+        yield from _alone(part, evidence.length)
     if evidence.frequencies is not None:
         notes = ("these are the frequencies of its pairs",)
         for spectrum in _of_level(evidence.frequencies, MOST_OF_VECTOR):
@@ -59,6 +52,26 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
                 yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=free, vector=True)
     if evidence.matrix is not None and not evidence.integral:
         yield from _angles(evidence, evidence.matrix)
+
+
+def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
+    """Yield what one part of rotations may be a part of."""
+    notes = (f"the {part.part} alone of a rotary table",)
+    for spectrum in _of_level(part.measured):
+        start, inverse = part.start(spectrum.frequencies, spectrum.step), 1 / spectrum.step
+        if start is None:
+            continue
+        keys, table = {"dim": str(2 * part.pairs), **spectrum.keys}, {**length, "layout": part.layout}
+        if inverse > 1 and decimal_exactly(inverse) and (start * inverse).denominator == 1 and "scaling" not in keys:
+            keys |= {"scaling": "linear", "factor": fraction_text(inverse)}
+            start *= inverse
+        elif spectrum.step != 1:
+            table["step"] = fraction_text(spectrum.step)
+        if decimal_exactly(start):
+            table |= {"start": fraction_text(start)} if start else {}
+            alone = Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), arrays=(part.part,))
+            yield alone
+            yield replace(alone, table={**table, "arithmetic": "float32"}, cost=spectrum.cost + 1)
 
 
 def _scaled(measured: Measured) -> Iterator[Spectrum]:
