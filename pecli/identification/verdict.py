@@ -249,9 +249,9 @@ def _beside(trial: Trial, evidence: Evidence) -> Iterator[tuple[Figures, str]]:
 def _by_later_rows(found: Workings, evidence: Evidence) -> tuple[Workings, Left]:
     """Return how values were computed, and what is wrong of all: narrow positions are as wide ones in early rows."""
     best, told = found, found.over_all(evidence)
-    if told.wrong and evidence.window is not None and found.how.positions == "float32" and not found.how.way:
-        for narrow in NARROW:
-            other = replace(found, how=replace(found.how, positions=narrow))
+    if told.wrong and evidence.window is not None and found.how.positions != "float64" and not found.how.way:
+        for kind in {"float32", *NARROW} - {found.how.positions}:
+            other = replace(found, how=replace(found.how, positions=kind))
             again = other.over_all(evidence)
             if again.wrong < told.wrong * LATER:
                 best, told = other, again
