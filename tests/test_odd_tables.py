@@ -200,3 +200,32 @@ def test_wrong_rows_of_cosines_alone_are_placed(tmp_path, rows, value, said):
     assert found.recipe.startswith("rope:dim=32,base=11000,scaling=none,len=63,dtype=float32,layout=half")
     assert found.confidence == "likely"
     assert any(said in note for note in found.notes)
+
+
+def test_a_size_of_two_digits_is_told_where_roundings_lean(tmp_path):
+    parts = campaign_tables.computed(PAIRS(5e5, 16, 16), np.arange(4096.0), "bfloat16 frequencies")
+    cos, sin = (unknown_tables.bf16((0.02 * part.astype(np.float64)).astype(np.float32)) for part in parts)
+    found = found_in(tmp_path, pe=np.concatenate([sin, cos], 1))
+    assert "base=500000," in found.recipe
+    assert "amplitude=0.02," in found.recipe
+    assert (found.equal, found.notes[0]) == (1.0, "frequencies rounded to bfloat16")
+
+
+def test_slow_pairs_that_float16_holds_at_rest_are_part_of_a_ramp(tmp_path):
+    w = unknown_tables.yarn(5e6, 128, 32.0, 4096, truncate=False)
+    cos, sin = campaign_tables.computed(w, np.arange(100.0, 356.0), "float16")
+    found = found_in(tmp_path, cache=np.stack([cos, sin]))
+    assert "dim=128,base=5000000,scaling=ntk-by-parts,factor=32,original-max=4096," in found.recipe
+    assert (found.equal, found.arithmetic) == (1.0, "float16")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_later_rows_tell_wide_positions_where_others_are_spoiled(tmp_path, dtype):
+    cos, sin = campaign_tables.computed(PAIRS(1e4, 8, 8), np.arange(383.0), "bfloat16 frequencies")
+    table = unknown_tables.narrow(np.concatenate([sin, cos], 1).astype(np.float64), dtype)
+    table[346:] = table[:37]
+    found = found_in(tmp_path, pe=table)
+    assert found.notes[0].startswith("frequencies rounded to bfloat16")
+    assert found.notes[1].endswith(
+        "of 6128 values differ from what that arithmetic gives, in every row from 346 to 382"
+    )

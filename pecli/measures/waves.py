@@ -35,6 +35,8 @@ SHARP = 0.4  # share of the pairs whose frequency must be known to less than hal
 ROUNDED_TWICE = 1 + 2.0**-10  # half a unit of a narrow type, of numbers that were rounded to float32 before
 STEPPED = 2.0**-22  # what multiplying in float32 may change of a size
 WHOLE = 1e-9  # relative difference of a position from a whole number that computing it leaves
+BIASED = 1 / 16  # of half a unit of a value: what roundings of few different values may add up to
+PLAIN = 2  # digits of a size that is hardly met by chance
 CHOSEN = 7.0  # digits of a rule that need no other reading of the rows: a base of six alone
 OF_LINE = 2.0  # times what a line's slope may be off by over all rows, for its beginning: three standard errors
 CUT = 2  # half units of a type by which values that were cut to it, not rounded, may be shorter: all of one
@@ -201,7 +203,7 @@ def _placed(
     scale = max(resolution / math.sqrt(max(1, reading.first.size)) * 4, 1e-15)
     loose = max(scale, min(ROUNDINGS[level], STEPPED))  # narrow angles leave a cosine and a sine of one angle
     one = 1 - CUT * resolution <= size <= 1 + resolution  # values cut to a narrow type are shorter by so much
-    magnitude = Decimal(1) if one else shortest(size * (1 - loose), size * (1 + loose))
+    magnitude = Decimal(1) if one else _size(size, loose, resolution * BIASED)
     for position, spread in (one for one in found if one is not None):
         row0 = sign * position - sign * step * reading.rows.start
         waves = (
@@ -209,6 +211,12 @@ def _placed(
             for start in _starts(row0, spread, spectrum.step)
         )
         yield from islice((wave for wave in waves if wave.misfit() <= 1.0), 1)
+
+
+def _size(size: float, loose: float, biased: float) -> Decimal:
+    """Return what a size is, to the precision of all values; one of two digits where their roundings may lean so."""
+    short = shortest(size * (1 - biased), size * (1 + biased))
+    return short if digits(short) <= PLAIN else shortest(size * (1 - loose), size * (1 + loose))
 
 
 def _near_whole(position: float, spread: float) -> bool:

@@ -59,11 +59,11 @@ def usual_spectra(measured: Measured, shapes: Sequence[dict[str, str]], ratios: 
                 yield from slowing.tested(measured, ratio, shapes[s], 0.0)
 
 
-def usual_by_rotations(m: int, low: float, high: float) -> Ratios:
-    """Return how ramps between two numbers of rotations within usual lengths slow m pairs."""
+def usual_by_rotations(m: int, half: float, low: float, high: float) -> Ratios:
+    """Return how ramps between two numbers of rotations within usual lengths slow the m first of `half` pairs."""
 
     def ratios(logs: Floats, factors: Floats) -> Floats:
-        turns = LENGTHS[:, None] / TURN * np.exp(-np.arange(m) / m * logs)
+        turns = LENGTHS[:, None] / TURN * np.exp(-np.arange(m) / half * logs)
         ramp = np.clip((turns - low) / (high - low), 0, 1)
         return np.asarray(ramp + (1 - ramp) / factors)
 

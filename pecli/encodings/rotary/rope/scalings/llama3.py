@@ -82,7 +82,8 @@ def _spectra(seen: Suspected) -> Iterator[Spectrum]:
 
     if not seen.series:
         shapes = [{"scaling": "llama3", "original-max": str(int(length))} for length in LENGTHS]
-        yield from usual_spectra(seen.measured, shapes, usual_by_rotations(len(seen.measured.steps), 1, 4))
+        ramps = usual_by_rotations(len(seen.measured.steps), seen.measured.half, 1, 4)
+        yield from usual_spectra(seen.measured, shapes, ramps)
     for slowing in seen.slowings:
         for low, high, length, ratio in rotation_ramps(slowing):
             keys = {"scaling": "llama3", "original-max": str(length)}
