@@ -88,7 +88,7 @@ def test_a_wrong_row_is_placed_in_a_long_table_of_two_roundings(tmp_path):
     table[1585] += np.float16(0.5)
     found = found_in(tmp_path, pe=table)
     assert found.notes[:2] == (
-        "frequencies and positions and angles rounded to float32; values rounded to float32, then to float16",
+        "frequencies and positions and angles rounded to float32",
         "64 of 320000 values differ from what that arithmetic gives, in row 1585",
     )
 

@@ -124,7 +124,8 @@ class Arithmetic:
         if self.way and self.way != AFTER:
             return rounded(rounded(made * self.magnitude, self.way), self.grain)
         if self.magnitude == 1 or self.grain == "float64":
-            return rounded(made * self.magnitude, self.grain)
+            inexact = self.name != "float64" and self.grain != "float32"  # a library's cosine is of float32
+            return rounded(rounded(made, "float32") if inexact else made * self.magnitude, self.grain)
         values, factor = rounded(made, "float32"), rounded(np.array(self.magnitude), "float32")
         if self.way == AFTER:
             return rounded(rounded(values, self.grain) * factor, self.grain)
@@ -217,7 +218,8 @@ def _ways(frequencies: Floats, magnitude: float, grain: str) -> Iterator[Arithme
         yield replace(float32, way=AFTER)
     for way in TWICE.get(grain, ()):
         yield replace(exact, way=way)
-        yield replace(float32, way=way)
+        if way != "float32":
+            yield replace(float32, way=way)
 
 
 def spread_rows(n: int) -> NDArray[np.int64]:
