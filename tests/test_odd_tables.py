@@ -229,3 +229,22 @@ def test_later_rows_tell_wide_positions_where_others_are_spoiled(tmp_path, dtype
     assert found.notes[1].endswith(
         "of 6128 values differ from what that arithmetic gives, in every row from 346 to 382"
     )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "at", "value"),
+    [("float32", 5, np.nan), ("bfloat16", 0, 7.25), ("float64", 15, -1.5), ("float16", 9, 0.25)],
+)
+def test_a_wrong_number_of_a_vector_is_placed(tmp_path, dtype, at, value):
+    w = unknown_tables.narrow(PAIRS(50000.0, 16, 16), dtype)
+    w[at] = value
+    found = found_in(tmp_path, inv_freq=w)
+    assert found.recipe.startswith("rope:dim=32,base=50000,scaling=none")
+    assert (found.confidence, found.equal) == ("likely", 15 / 16)
+    assert found.notes[1].startswith(f"one value differs, at [{at}]: {value!r}, and the recipe has ")
+
+
+def test_a_vector_of_few_numbers_with_one_left_out_is_no_unusual_ramp(tmp_path):
+    w = unknown_tables.by_rotations(11000.0, 20, 16.0, 1024, 2, 6).astype(np.float32)
+    found = found_in(tmp_path, inv_freq=w)
+    assert found.recipe is None or found.equal == 1.0

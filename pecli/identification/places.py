@@ -18,7 +18,7 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
     assert total.first is not None
     if total.beyond == 1:
         spot = total.first
-        return f"one value differs, at {_index(spot)}: {spot.left!r}, and the recipe has {spot.right!r}"
+        return one_value(_index(spot), spot.left, spot.right)
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
     if (
         any(len([side for side in shape if side > 1]) > 2 for shape in shapes) and total.last is not None
@@ -34,6 +34,11 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
     else:
         where = f"in row {low}" if low == high else f"between row {low} and row {high}"
     return f"{total.beyond} of {total.compared} values differ{nan}, {where}"
+
+
+def one_value(at: str, value: object, expected: object) -> str:
+    """Say where the one value is that differs, what it is and should be."""
+    return f"one value differs, at {at}: {value!r}, and the recipe has {expected!r}"
 
 
 def rows_said(first: int, last: int, rows: int) -> str:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.guess import Guess
 from pecli.declare.plan import Waves
@@ -16,10 +17,12 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.identification.bases import between, exponents_of
 from pecli.identification.fitting import chosen, room_for, said, wide, with_number
+from pecli.identification.places import one_value, rows_said
 from pecli.identification.verdict import UNKNOWN, Identification
 from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
+from pecli.measures.vectors import SPOILED
 from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
 
@@ -36,8 +39,7 @@ def identify_vector(guess: Guess, evidence: Evidence) -> Identification:
 
 def _allowed(guess: Guess, evidence: Evidence) -> Guess | None:
     """Return a guess with the shortest base that all given frequencies allow; None where they allow none."""
-    assert evidence.matrix is not None
-    given = evidence.matrix.reshape(-1)
+    given = _given(evidence)
     exact, base = _frequencies(guess), float(guess.keys.get("base", "10000"))
     exponents = None if exact is None or len(exact) != len(given) else exponents_of(guess, exact, base)
     if exact is None or exponents is None:
@@ -56,8 +58,7 @@ def _frequencies(guess: Guess) -> Floats | None:
 
 
 def _identified(guess: Guess, evidence: Evidence) -> Identification:
-    assert evidence.matrix is not None
-    given = evidence.matrix.reshape(-1)
+    given = _given(evidence)
     try:
         recipe = Recipe.bind(guess.name, **guess.keys)
         plan = recipe.plan
@@ -71,18 +72,36 @@ def _identified(guess: Guess, evidence: Evidence) -> Identification:
         values = rounded(made, evidence.sample.grain) if made is not None else None
         if values is None:
             continue
-        equal, residual = float((values == given).mean()), float(np.abs(exact - given).max())
-        if ((values == given) | (np.abs(values - given) <= NEAR * given)).all() and equal > (best.equal or 0.0):
+        equal, residual = float((values == given).mean()), float(np.nan_to_num(np.abs(exact - given), nan=np.inf).max())
+        wrong = np.flatnonzero(~((values == given) | (np.abs(values - given) <= NEAR * given)))
+        spoiled = not (np.abs(values - given)[wrong] < WRONG * values[wrong]).any()
+        if spoiled and len(wrong) <= len(given) // SPOILED + (len(given) > FEW) and equal > (best.equal or 0.0):
             base = float(guess.keys.get("base", "10000"))
             exponents = exponents_of(guess, exact, base)
             unit = spacing(given, evidence.sample.grain)
+            unit[wrong] = np.inf
             ends = (1.0, 0.0) if exponents is None else between(base, exact, exponents, given, unit * SLACK[how])
             ranges = {"base": (f"{ends[0]:.12g}", f"{ends[1]:.12g}")} if ends[0] < ends[1] else {}
             open_ = any(wide(number_text(Decimal(repr(base))), span) for span in ranges.values())
             confidence = "sure" if equal == 1.0 and not open_ else "likely"
-            notes = (*guess.notes, *said(ranges))
+            told = _told(given, values, wrong) if len(wrong) else ()
+            notes = (*guess.notes, *told, *said(ranges, "is as near" if len(wrong) else "gives these values"))
             best = Identification(str(recipe), confidence, residual, equal, how, notes, ranges=ranges, guess=guess)
     return best
+
+
+def _given(evidence: Evidence) -> Floats:
+    assert evidence.rows is not None
+    return evidence.rows.reshape(-1)
+
+
+def _told(given: Floats, values: Floats, wrong: NDArray[np.intp]) -> tuple[str, ...]:
+    """Say which values are wrong."""
+    if len(wrong) == 1:
+        (at,) = wrong.tolist()
+        return (one_value(f"[{at}]", float(given[at]), float(values[at])),)
+    where = rows_said(int(wrong[0]), int(wrong[-1]), len(wrong))
+    return (f"{len(wrong)} of {len(given)} values differ, {where}",)
 
 
 def best_vector(found: Sequence[Identification]) -> Identification:
@@ -132,3 +151,5 @@ def _by_steps(recipe: Recipe, plan: Waves) -> Floats | None:
 
 SLACK = {"exact": 0.5, "float32": 1.5}  # units by which a frequency may be off
 NEAR = 2.0**-20  # relative difference of powers in float32, of up to nine units
+FEW = 5  # frequencies, of which none may be spoiled
+WRONG = 2.0**-8  # relative difference of a value that is spoiled: other numbers of a recipe leave less

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.arithmetics import spacing
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, fastest_step, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
@@ -18,7 +17,8 @@ from pecli.measures.readings import Reading, pairs_of, readings, squeezed
 from pecli.measures.rotations import Pairs, rotations_of
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
-from pecli.measures.spectra import SAFETY, Measured, geometric
+from pecli.measures.spectra import Measured, geometric
+from pecli.measures.vectors import falling
 from pecli.measures.wave import NARROW, Wave
 from pecli.measures.waves import Rule, explain, in_series
 from pecli.numbers.shortest import shortest
@@ -28,9 +28,6 @@ USUAL_BASES = ("10000", "100", "1000")
 MOST_BASES = 5
 MOSTLY = 0.5  # share of a table's values that are numbers
 HUGE = 1e30  # no coordinate's value, but a number that hides one
-TELLING = 64.0  # half units: a smaller number has too few digits to say anything
-UNKNOWN = 10.0  # relative error of what does not show
-LEAST = 4  # frequencies that a vector of them shows
 BLOCK = 1 << 18  # values of an array looked at at a time
 
 
@@ -157,23 +154,12 @@ class Evidence:
         return tuple(lone_parts(values[window], self.resolution, window.start))
 
     @cached_property
-    def frequencies(self) -> Measured | None:
-        """One array of falling numbers from 1, as a module keeps its frequencies; None where it is none."""
-        values = self.matrix
+    def frequencies(self) -> tuple[tuple[Measured, bool], ...]:
+        """One array of falling numbers from 1, as a module keeps its frequencies; then without some (True)."""
+        values = self.rows
         if values is None or self.integral or min(values.shape) != 1:
-            return None
-        steps = values.reshape(-1).copy()
-        half = spacing(steps, self.sample.grain) / 2 / SAFETY  # a bound, where measured steps have a deviation
-        told = int((steps > TELLING * half).sum())  # a narrow type has nothing for the slowest
-        falls = (
-            steps[0] <= 1 and (steps >= 0).all() and (np.diff(steps[:told]) < 0).all() and (np.diff(steps) <= 0).all()
-        )
-        if not falls or told < LEAST:
-            return None
-        later = np.arange(1, len(steps) - told + 1)
-        steps[told:] = steps[told - 1] * (steps[told - 1] / steps[told - 2]) ** later
-        half[told:] = UNKNOWN * steps[told:]
-        return Measured(steps, half, float(len(steps)))
+            return ()
+        return tuple(falling(values.reshape(-1), self.sample.grain))
 
     @cached_property
     def square(self) -> Floats | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pecli.declare.guess import Guess
 from pecli.declare.hooks import load
-from pecli.encodings.rotary.rope.ramps import PairSize, suspected
+from pecli.encodings.rotary.rope.ramps import NICE, PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
@@ -41,12 +41,14 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             yield from _rotary(wave, evidence.length)
     for part in evidence.lone:
         yield from _alone(part, evidence.length)
-    if evidence.frequencies is not None:
+    for measured, spoiled in evidence.frequencies:
         notes = ("these are the frequencies of its pairs",)
-        for spectrum in _of_level(evidence.frequencies, MOST_OF_VECTOR):
+        for spectrum in _of_level(measured, MOST_OF_VECTOR):
             linear = {} if spectrum.step == 1 else {"scaling": "linear", "factor": fraction_text(1 / spectrum.step)}
+            if spoiled and int(spectrum.keys.get("original-max", NICE[0])) not in NICE:
+                continue  # one number less, and an unusual length makes up for it
             if decimal_exactly(1 / spectrum.step) and not (linear and "scaling" in spectrum.keys):
-                keys = {"dim": str(2 * len(evidence.frequencies.steps)), **spectrum.keys, **linear}
+                keys = {"dim": str(2 * len(measured.steps)), **spectrum.keys, **linear}
                 table = {"length": "1"}
                 free = ("base", *(key for key in FITTED if key in keys))
                 yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=free, vector=True)
