@@ -278,13 +278,19 @@ def _likely(trials: list[Trial], most: int) -> list[Trial]:
 
 
 def _different(trials: list[Trial]) -> list[Trial]:
-    """Return trials without those of the same numbers for the same rows under another encoding's name."""
+    """Return trials without those of the same numbers for the same rows under another encoding's name.
+
+    Of bases that are next to each other the shortest stands for all: which one it is shows in the roundings.
+    """
     found: dict[tuple[object, ...], Trial] = {}
     for trial in trials:
         keys, table = trial.guess.keys, trial.guess.table
-        numbers = tuple(keys.get(k) for k in ("base", "scaling", "factor", "original-max", "heads", "grid"))
-        rows = len(trial.pairs), table.get("start"), table.get("step")
-        found.setdefault((*numbers, *rows, "shift" in keys or "decay" in keys), trial)
+        base = keys.get("base", "10000")
+        near = f"{float(base):.4e}" if base.replace(".", "", 1).isdigit() else base
+        numbers = tuple(keys.get(k) for k in ("scaling", "factor", "original-max", "heads", "grid"))
+        own = (near, *numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys)
+        if own not in found or found[own].guess.cost > trial.guess.cost:
+            found[own] = trial  # in the place of the first
     return list(found.values())
 
 
