@@ -11,7 +11,7 @@ import numpy as np
 from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.fitting import refitted
-from pecli.identification.rivals import with_aliases, with_rivals
+from pecli.identification.rivals import likely, with_aliases, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, make, try_guess
@@ -29,7 +29,6 @@ from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.samples import Sample, grain, take
-from pecli.measures.spectra import LEVELS
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.selection import InMemory
 
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     Part = tuple[list[str], dict[str, NDArray[np.float64]]]
 
 HEAD = 96  # rows that a rule shows in, where others follow none
-LEVEL = list(LEVELS)
-NARROWEST = LEVEL.index("float16")
 MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 2  # rows and columns of one
@@ -225,7 +222,7 @@ def _by(evidence: Evidence) -> Identification:
 def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identification:
     """Return the best verdict on trials: exact, else of an arithmetic, else nearly so."""
     if not any(t.equal == 1.0 for t in trials):
-        again = [g for t in _likely(trials, most + 1) if not t.guess.partition for g in refitted(t.guess, evidence)]
+        again = [g for t in likely(trials, most + 1) if not t.guess.partition for g in refitted(t.guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
@@ -233,9 +230,9 @@ def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identificatio
         all_equal = found.equal is None or found.equal == 1.0
         if all_equal and not ("base" in exact[0].guess.free and long(exact[0].guess)):
             return found
-        ways = (way for trial in _likely(trials, most) for way in _computed(trial, evidence))
+        ways = (way for trial in likely(trials, most) for way in _computed(trial, evidence))
         return max((found, *ways), key=_rank)  # before numbers that happen to fit
-    return _best_of(_likely(trials, most), evidence)
+    return _best_of(likely(trials, most), evidence)
 
 
 def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
@@ -257,41 +254,6 @@ def _computed(trial: Trial, evidence: Evidence) -> Iterator[Identification]:
     yield verdict_of_arithmetic(trial, evidence)
     if evidence.window is not None:
         yield verdict_of_arithmetic(trial, replace(evidence, window=None))
-
-
-def _likely(trials: list[Trial], most: int) -> list[Trial]:
-    """Return the few trials that are worth a closer look."""
-
-    def merit(trial: Trial) -> tuple[bool, bool, float, float, int, float]:
-        level = min(LEVEL.index(trial.guess.level), NARROWEST)  # what fits one narrow type may be of the other
-        return (
-            trial.guess.listed,
-            len(trial.pairs) <= PAIR,
-            -round(trial.intact, 1),
-            -round(trial.equal, 1),
-            level,
-            trial.guess.cost,
-        )
-
-    found = sorted(trials, key=merit)
-    return _different(found)[:most]
-
-
-def _different(trials: list[Trial]) -> list[Trial]:
-    """Return trials without those of the same numbers for the same rows under another encoding's name.
-
-    Of bases that are next to each other the shortest stands for all: which one it is shows in the roundings.
-    """
-    found: dict[tuple[object, ...], Trial] = {}
-    for trial in trials:
-        keys, table = trial.guess.keys, trial.guess.table
-        base = keys.get("base", "10000")
-        near = f"{float(base):.4e}" if base.replace(".", "", 1).isdigit() else base
-        numbers = tuple(keys.get(k) for k in ("scaling", "factor", "original-max", "heads", "grid"))
-        own = (near, *numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys)
-        if own not in found or found[own].guess.cost > trial.guess.cost:
-            found[own] = trial  # in the place of the first
-    return list(found.values())
 
 
 def _rank(found: Identification) -> tuple[bool, bool, float, float, int]:

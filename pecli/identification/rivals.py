@@ -1,4 +1,4 @@
-"""Other recipes that give the values of a table as well as the one that was found."""
+"""Which guesses are worth a closer look, and other recipes that give the values as well as the one that was found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pecli.identification.fitting import room_for
 from pecli.identification.trial import Trial
 from pecli.identification.verdict import Identification, holds_over_all, verdict_of_arithmetic
 from pecli.measures.evidence import Evidence
+from pecli.measures.spectra import LEVELS
 
+LEVEL = list(LEVELS)
+NARROWEST = LEVEL.index("float16")
 MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
 
 
@@ -42,3 +45,38 @@ def with_aliases(found: Identification, exact: list[Trial]) -> Identification:
     others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
     also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
     return replace(found, aliases=tuple(trial.recipe for trial in also))
+
+
+def likely(trials: list[Trial], most: int) -> list[Trial]:
+    """Return the few trials that are worth a closer look."""
+
+    def merit(trial: Trial) -> tuple[bool, bool, float, float, int, float]:
+        level = min(LEVEL.index(trial.guess.level), NARROWEST)  # what fits one narrow type may be of the other
+        return (
+            trial.guess.listed,
+            len(trial.pairs) <= PAIR,
+            -round(trial.intact, 1),
+            -round(trial.equal, 1),
+            level,
+            trial.guess.cost,
+        )
+
+    found = sorted(trials, key=merit)
+    return _different(found)[:most]
+
+
+def _different(trials: list[Trial]) -> list[Trial]:
+    """Return trials without those of the same numbers for the same rows under another encoding's name.
+
+    Of bases that are next to each other the shortest stands for all: which one it is shows in the roundings.
+    """
+    found: dict[tuple[object, ...], Trial] = {}
+    for trial in trials:
+        keys, table = trial.guess.keys, trial.guess.table
+        base = keys.get("base", "10000")
+        near = f"{float(base):.4e}" if base.replace(".", "", 1).isdigit() else base
+        numbers = tuple(keys.get(k) for k in ("scaling", "factor", "original-max", "heads", "grid"))
+        own = (near, *numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys)
+        if own not in found or found[own].guess.cost > trial.guess.cost:
+            found[own] = trial  # in the place of the first
+    return list(found.values())
