@@ -11,7 +11,7 @@ import numpy as np
 from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.fitting import refitted
-from pecli.identification.rivals import likely, with_aliases, with_rivals
+from pecli.identification.rivals import PAIR, likely, with_aliases, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, make, try_guess
@@ -45,7 +45,6 @@ LEAST_HALVED = 24  # rows that are looked at by halves
 WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
-PAIR = 2  # arrays of cosines and sines
 BESIDE = 512  # rows of further arrays that an encoding looks at, where these have
 ALL_BESIDE = 1 << 23  # bytes and more
 

@@ -11,6 +11,7 @@ from pecli.identification.verdict import Identification, holds_over_all, verdict
 from pecli.measures.evidence import Evidence
 from pecli.measures.spectra import LEVELS
 
+PAIR = 2  # arrays of cosines and sines
 LEVEL = list(LEVELS)
 NARROWEST = LEVEL.index("float16")
 MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
