@@ -152,3 +152,10 @@ def test_few_columns_on_their_side_are_a_table_in_little_time(tmp_path):
     assert time.process_time() - began < 10
     assert found.recipe.startswith("rope:dim=6,base=500000,")
     assert found.notes[0] == "rows and columns are exchanged"
+
+
+def test_a_base_that_float32_steps_explain_is_better_than_one_of_seven_digits(tmp_path):
+    exponents = (np.arange(0, 8, 2) / 8).astype(np.float32).astype(np.float64)
+    w = np.float32(1) / (100.0**exponents).astype(np.float32)
+    found = found_in(tmp_path, inv_freq=w)
+    assert found.recipe.startswith("rope:dim=8,base=100,")

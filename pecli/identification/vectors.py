@@ -105,8 +105,8 @@ def _told(given: Floats, values: Floats, wrong: NDArray[np.intp]) -> tuple[str, 
 
 
 def best_vector(found: Sequence[Identification]) -> Identification:
-    """Return the first of the best; with the ranges of numbers in which others of its kind are as good."""
-    best = max(found, key=lambda one: one.equal or 0.0)
+    """Return the cheapest of the best; with the ranges of numbers in which others of its kind are as good."""
+    best = max(found, key=lambda one: (one.equal or 0.0, -one.guess.cost if one.guess else 0.0))
     same = [one for one in found if one.equal == best.equal and one.arithmetic == best.arithmetic and _like(one, best)]
     others = [one.recipe for one in same if one.recipe and one.recipe != best.recipe]
     if best.guess is None or not others:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -43,7 +43,10 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         yield from _alone(part, evidence.length)
     for measured, spoiled in evidence.frequencies:
         notes = ("these are the frequencies of its pairs",)
-        for spectrum in _of_level(measured, MOST_OF_VECTOR):
+        spectra = _of_level(measured, MOST_OF_VECTOR)
+        if evidence.sample.grain == "float32":  # whose powers may be off, in which fewer digits are as good
+            spectra += _of_level(measured, MOST_OF_VECTOR, ("float32",))
+        for spectrum in {f"{one.step}{one.keys}": one for one in spectra}.values():
             linear = {} if spectrum.step == 1 else {"scaling": "linear", "factor": fraction_text(1 / spectrum.step)}
             if spoiled and int(spectrum.keys.get("original-max", NICE[0])) not in NICE:
                 continue  # one number less, and an unusual length makes up for it
@@ -182,9 +185,9 @@ def _angles(evidence: Evidence, values: Floats) -> Iterator[Guess]:
             return
 
 
-def _of_level(measured: Measured, most: int = 4) -> list[Spectrum]:
+def _of_level(measured: Measured, most: int = 4, levels: Iterable[str] = LEVELS) -> list[Spectrum]:
     """Return the cheapest rules of the finest arithmetic that explains frequencies."""
-    for level in LEVELS:
+    for level in levels:
         spectra = sorted(_even_more(measured.at(level)), key=lambda s: s.cost)
         if spectra:
             return spectra[:most]
