@@ -159,3 +159,11 @@ def test_a_base_that_float32_steps_explain_is_better_than_one_of_seven_digits(tm
     w = np.float32(1) / (100.0**exponents).astype(np.float32)
     found = found_in(tmp_path, inv_freq=w)
     assert found.recipe.startswith("rope:dim=8,base=100,")
+
+
+def test_what_differs_is_said_where_several_recipes_are_as_near(tmp_path):
+    w = (69.6 ** (-np.arange(6) / 6)).astype(np.float32)
+    w[5] = 0.02590239
+    found = found_in(tmp_path, inv_freq=w)
+    assert found.confidence in ("likely", "unknown")
+    assert found.equal == 1.0 or not found.recipe or any("differs, at [5]" in note for note in found.notes)

@@ -117,8 +117,9 @@ def best_vector(found: Sequence[Identification]) -> Identification:
         if min(ends) < max(ends):
             ranges[name] = (str(min(ends)), str(max(ends)))
     spans = (f"{name} from {low} to {high}" for name, (low, high) in ranges.items())
+    own = {*said(best.ranges, "is as near"), *said(best.ranges, "gives these values")}  # of one recipe alone
     notes = (
-        *best.guess.notes,
+        *(note for note in best.notes if note not in own),
         room_for(others),
         *([f"together they have {', '.join(spans)}"] if ranges else []),
     )
