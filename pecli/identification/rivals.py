@@ -77,7 +77,9 @@ def _different(trials: list[Trial]) -> list[Trial]:
         base = keys.get("base", "10000")
         near = f"{float(base):.4e}" if base.replace(".", "", 1).isdigit() else base
         numbers = tuple(keys.get(k) for k in ("scaling", "factor", "original-max", "heads", "grid"))
-        own = (near, *numbers, table.get("start"), table.get("step"), "shift" in keys or "decay" in keys)
+        fitted = tuple(keys.get(name) for name in trial.guess.free if name != "base")
+        rows = table.get("start"), table.get("step"), len(trial.pairs)
+        own = (near, *numbers, fitted, *rows, "shift" in keys or "decay" in keys)
         if own not in found or found[own].guess.cost > trial.guess.cost:
             found[own] = trial  # in the place of the first
     return list(found.values())

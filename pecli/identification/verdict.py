@@ -221,6 +221,8 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     if wrong and name == best.how.grain == "float64":
         return UNKNOWN  # what is spoiled shows beside what another way to compute a double gives
     beside = list(_beside(trial, evidence))
+    if any(figures.unequal > (1 - NEARLY) * figures.compared for figures, _ in beside):
+        return UNKNOWN
     notes = (*notes, *(note for _, note in beside if note))
     wrong += sum(figures.unequal for figures, _ in beside)
     count = left.count + sum(figures.compared for figures, _ in beside)
