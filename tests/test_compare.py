@@ -380,3 +380,8 @@ def test_complex_numbers_are_counted_whole(tmp_path):
     assert "worst columns: 1 (1), 0 (0.5)" in details(found.arrays[0])
     assert sum(found.arrays[0].units.values()) == 54
     assert sum(compared(tmp_path, a, a).arrays[0].units.values()) == 54
+
+
+def test_an_encoding_that_takes_its_length_from_the_table_stands_beside_others(pecli):
+    done = pecli("compare", "integer:dim=4", "alibi:heads=2")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -549,3 +549,12 @@ def test_a_range_of_bases_that_float32_told_holds_no_base_of_bfloat16():
     low, high = map(float, found.ranges["base"])
     assert 9999.99 < low < 10000 < high < 10000.01
     assert not any("gives these values" in note for note in found.notes)
+
+
+def test_values_that_were_multiplied_later_are_not_said_to_be_computed_in_float64():
+    values = np.array(Table.parse("sinusoidal:dim=16,len=200")["pe"])
+    assert pecli.identify(values * np.float32(3)).notes == ("values rounded to float32 before they were multiplied",)
+    huge = pecli.identify(values * np.float32(1e30))
+    assert "amplitude=1e30" in huge.recipe
+    said = pecli.compare(values * np.float32(1e30), "sinusoidal:dim=16").findings
+    assert not any("(sure)" in finding.text for finding in said)

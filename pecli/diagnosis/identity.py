@@ -78,7 +78,8 @@ def otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fin
         table is not None and not against and found.complete and left.unequal
     ):  # the expected recipe, which these are not
         return unsaid
-    said = [*against, Finding("identity", f"these values are {made.recipe} ({identity.confidence})")]
+    sure = "likely" if left.unequal else identity.confidence
+    said = [*against, Finding("identity", f"these values are {made.recipe} ({sure})")]
     return [*said, rest(left)] if left.unequal else said
 
 

@@ -93,6 +93,8 @@ class Arithmetic:
         elif self.way:
             how = "cut, not rounded, to" if self.way == "cut" else f"rounded to {self.way}, then to"
             said.append(f"values {how} {self.grain}")
+        elif self.name == "float64" and self.magnitude != 1 and self.grain != "float64":  # as `valued` multiplies
+            said.append("values rounded to float32 before they were multiplied")
         return "; ".join(said) or "computed in float64"
 
     def in_float32(self) -> Arithmetic:

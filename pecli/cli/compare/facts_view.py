@@ -31,7 +31,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
             if "config" in keys:
                 return None
             recipe = Recipe.bind(name, **keys)
-            open_alone(read_source(text), 1)  # what it says of its table has no effect here, but must be right
+            open_alone(read_source(text), 2)  # what it says of its table has no effect here, but must be right
         found.append((encoding, recipe))
     return found
 

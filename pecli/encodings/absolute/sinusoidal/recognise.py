@@ -11,6 +11,7 @@ from pecli.measures.evidence import Evidence
 from pecli.measures.wave import Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
 from pecli.measures.waves import STEPPED
+from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits
 from pecli.numbers.text import number_text
@@ -40,7 +41,7 @@ def _of_wave(wave: Wave) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     if wave.magnitude != 1:
         root, loose = Decimal(reading.width).sqrt(), Decimal(max(2 * wave.resolution, STEPPED))
         near = (usual for usual in (root, 1 / root) if abs(wave.magnitude / usual - 1) <= loose)
-        keys["amplitude"] = number_text(round(next(near, wave.magnitude), ROOT))
+        keys["amplitude"] = number_text(CONTEXT.quantize(next(near, wave.magnitude), Decimal(1).scaleb(-ROOT)))
     if len(reading.blank) == 1:  # more rows of zeros are no padding
         keys["pad-row"] = fraction_text(Fraction(wave.start) + wave.step * reading.blank[0])
     table = table_keys(wave)
