@@ -24,6 +24,7 @@ NEAR_TURN = {"both": 2.9, "cos": 2.8, "sin": 1.2}  # radians up to which an angl
 FLAT = {"both": 0.0, "cos": 0.15, "sin": 0.0}  # and from which on: a cosine near 1 says little
 FOLLOWED = 0.7  # share of the rows in which two angles must have one ratio
 SAME = 16.0  # times what an angle may be off by, that a ratio may
+SINGLE = 2.0**-24
 MOST_BASES = 2  # of a series: the surest
 ALL = slice(None)
 LEAST = 3  # rows whose angles tell a ratio
@@ -104,10 +105,11 @@ class Pairs:
 
     @cached_property
     def angles(self) -> Floats:
-        """Angles of the pairs, (n, pairs); NaN where a part alone does not tell them."""
-        with np.errstate(invalid="ignore"):
+        """Angles of the pairs, (n, pairs); NaN where the parts do not tell them."""
+        with np.errstate(invalid="ignore", over="ignore"):
             if self.cos is not None and self.sin is not None:
-                return np.arctan2(self.sin, self.cos)
+                told = np.abs(self.cos**2 + self.sin**2 - 1) <= ROUND * max(self.resolution, SINGLE)
+                return np.where(told, np.arctan2(self.sin, self.cos), np.nan)
             return np.arccos(self.cos) if self.cos is not None else np.arcsin(self.parts[0])
 
     @cached_property
@@ -146,7 +148,8 @@ class Pairs:
             if close.sum() >= FOLLOWED * told.sum() and middle < 1:
                 weight = 1 / np.maximum(off[close], 1e-17) ** 2
                 mean = float((weight * np.log(found[close])).sum() / weight.sum())
-                yield -mean, float(max(4 / np.sqrt(weight.sum()), 0.25 * off[close].min(), 1e-16))
+                least = 1e-16 if self.resolution < SINGLE else 2 * SINGLE  # angles may be in single precision
+                yield -mean, float(max(4 / np.sqrt(weight.sum()), 0.25 * off[close].min(), least))
 
     def bases(self, pairs: float, lag: int = 1, within: slice = ALL) -> tuple[str, ...]:
         """Return bases of a series of so many pairs, of which the next stands `lag` farther on, the surest first."""
@@ -194,7 +197,7 @@ def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = 
 def _joined(layout: str, other: str, a: Floats, b: Floats, resolution: float) -> Iterator[Pairs]:
     """Yield cosines and sines that stand in one array: the cosines are those that are larger on the whole."""
     with np.errstate(over="ignore", invalid="ignore"):
-        round_ones = np.abs(a * a + b * b - 1) <= ROUND * max(resolution, 2.0**-24)
+        round_ones = np.abs(a * a + b * b - 1) <= ROUND * max(resolution, SINGLE)
     if round_ones.mean() > MOSTLY:
         if a[round_ones].mean() >= b[round_ones].mean():
             yield Pairs(layout, a, b, resolution)
