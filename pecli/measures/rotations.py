@@ -18,6 +18,8 @@ from pecli.numbers.text import number_text
 
 ROUND = 8.0  # roundings by which the squares of a cosine and its sine may miss 1
 MOSTLY = 0.5  # share of the values that must be such parts: others may be spoiled
+BOUNDED = 0.9  # share of the values that are no larger than 1
+REACHED, LEAST_REACHED = 0.9, 1e-3  # what a few of the values at least are beyond
 STAYS = 0.4  # what most values of the slowest cosine are above
 LEAVES = 0.85  # and what most of the slowest sine are below, in size
 NEAR_TURN = {"both": 2.9, "cos": 2.8, "sin": 1.2}  # radians up to which an angle is told by what is there
@@ -27,6 +29,7 @@ SAME = 16.0  # times what an angle may be off by, that a ratio may
 SINGLE = 2.0**-24
 MOST_BASES = 2  # of a series: the surest
 ALL = slice(None)
+ROWS = 512  # that are looked at for a ratio
 LEAST = 3  # rows whose angles tell a ratio
 
 
@@ -136,10 +139,11 @@ class Pairs:
         for k in range(first, stop - lag):
             if not (self.slow[k] and self.slow[k + lag]):
                 continue
-            a, b = self.angles[:, k], self.angles[:, k + lag]
+            rows = slice(None, None, max(1, len(self.angles) // ROWS))
+            (a, b), (x, y) = (part[rows, k : k + lag + 1 : lag].T for part in (self.angles, self.errors))
             with np.errstate(invalid="ignore", divide="ignore"):
                 found = b / a
-                off = self.errors[:, k] / np.abs(a) + self.errors[:, k + lag] / np.abs(b)
+                off = x / np.abs(a) + y / np.abs(b)
             told = np.isfinite(found) & (found > 0) & (off < 0.1)
             if told.sum() < max(LEAST, FOLLOWED * np.count_nonzero(np.abs(a) > 0)):
                 continue
@@ -181,7 +185,8 @@ def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = 
         yield Pairs("complex" if joined else "split", cos, sin, resolution)
         return
     (values,) = arrays
-    if np.mean(np.abs(values) <= 1 + resolution) < MOSTLY:
+    size = np.abs(values)
+    if np.mean(size <= 1 + resolution) < BOUNDED or np.mean(size > REACHED) < LEAST_REACHED:
         return
     if values.ndim == 3:
         yield from _joined("pairs", "", values[..., 0], values[..., 1], resolution)

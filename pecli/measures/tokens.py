@@ -39,11 +39,12 @@ def sequences_of(rotation: Pairs, frequencies: Floats) -> Iterator[Tokens]:
 def _positions(rotation: Pairs, frequencies: Floats) -> list[Floats]:
     """Return the different runs of whole positions that slow pairs show; NaN where they tell none."""
     found: list[Floats] = []
+    filled = _filled(rotation)
     for k in np.flatnonzero(rotation.slow):
         position = rotation.angles[:, k] / frequencies[k]
         whole = np.round(position)
         told = (rotation.errors[:, k] / frequencies[k] < OPEN) & (np.abs(position - whole) < WHOLE)
-        told &= _filled(rotation)
+        told &= filled
         if told.mean() < FITS or np.ptp(whole[told]) < 2:
             continue
         whole = np.where(told, whole, np.nan)

@@ -37,7 +37,8 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 def _of_tokens(rotation: Pairs) -> Iterator[Guess]:
     """Yield sequences of text and grids, by the first base with which positions are whole."""
     m = rotation.pairs
-    for base in dict.fromkeys((*(b for lag in LAGS for b in rotation.bases(m, lag)), *USUAL)):
+    shown = [base for lag in LAGS for base in rotation.bases(m / lag, lag)]
+    for base in dict.fromkeys((*shown, *USUAL)) if shown else ():
         w = float(base) ** (-np.arange(m) / m)
         for sequence in sequences_of(rotation, w):
             for order, sections in _sections(allowed_streams(rotation, w, sequence.streams)):
