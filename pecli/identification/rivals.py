@@ -80,6 +80,12 @@ def _different(trials: list[Trial]) -> list[Trial]:
         fitted = tuple(keys.get(name) for name in trial.guess.free if name != "base")
         rows = table.get("start"), table.get("step"), len(trial.pairs)
         own = (near, *numbers, fitted, *rows, "shift" in keys or "decay" in keys)
-        if own not in found or found[own].guess.cost > trial.guess.cost:
+        first = found.setdefault(own, trial)
+        if first.guess.cost > trial.guess.cost and _but_for_base(first) == _but_for_base(trial):
             found[own] = trial  # in the place of the first
     return list(found.values())
+
+
+def _but_for_base(trial: Trial) -> tuple[object, ...]:
+    guess = trial.guess
+    return guess.name, {key: text for key, text in guess.keys.items() if key != "base"}, guess.table
