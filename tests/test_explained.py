@@ -113,3 +113,60 @@ def test_a_layout_that_nobody_named_is_that_of_most_values(tmp_path):
 def test_rows_from_one_on_that_nothing_explains_are_placed(tmp_path):
     other = put(TRAINED.copy(), slice(50, None), RNG.standard_normal((150, 16)))
     assert texts(other, TRAINED) == ["array: rows 50 to 199 differ, in 2,400 values", UNKNOWN]
+
+
+def in_float32(rows=200, dim=32, base=10000.0):
+    """What a framework computes: frequencies, angles, cosines and sines in float32."""
+    w = (base ** (-np.arange(0, dim, 2) / dim)).astype("f4")
+    angle = np.arange(rows, dtype="f4")[:, None] * w
+    return {"cos": np.cos(angle), "sin": np.sin(angle)}
+
+
+def moved(order):
+    return {k: v[order] for k, v in in_float32().items()}
+
+
+ROWS = np.arange(200)
+OFF = "no more than phases computed in float32 are"
+IN_FLOAT32 = {
+    "missing": (moved(np.delete(ROWS, 17)), "row 17 is missing"),
+    "twice": (moved(np.insert(ROWS, 17, 16)[:200]), "row 16 is there twice"),
+    "exchanged": (moved([*range(9), 40, *range(10, 40), 9, *range(41, 200)]), "rows 9 and 40 are exchanged"),
+    "zeros": ({k: put(v, slice(90, None), 0) for k, v in in_float32().items()}, "rows 90 and up are zero"),
+    "NaN": ({k: put(v, slice(90, None), np.nan) for k, v in in_float32().items()}, "rows 90 and up are NaN"),
+    "noise": (
+        {k: put(v, slice(90, 95), RNG.uniform(-1, 1, (5, 16))) for k, v in in_float32().items()},
+        "cos: rows 90 to 94 differ, in 80 values",
+    ),
+    "one value": (
+        {"cos": put(in_float32()["cos"], (50, 3), 7), "sin": in_float32()["sin"]},
+        "cos: one value differs, at cos[50, 3]: 7 where",
+    ),
+    "bytes": (
+        {k: v.byteswap() for k, v in in_float32().items()},
+        "the four bytes of every value stand the other way round",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IN_FLOAT32)
+def test_a_fault_of_a_table_whose_phases_are_in_float32(case):
+    values, said = IN_FLOAT32[case]
+    found = texts(values, "rope:dim=32,len=200")
+    assert found[0].startswith(said), found
+    assert any(OFF in text for text in found)
+    count, rest = next(text for text in found if OFF in text).split(" of ", 1)
+    assert 0 < int(count.replace(",", "")) < int(rest.split(" values")[0].replace(",", ""))
+
+
+def test_values_that_are_off_by_more_than_phases_in_float32_are_not_said_to_be_so():
+    noise = {k: (v + 0.01 * RNG.standard_normal(v.shape)).astype("f4") for k, v in pair().items()}
+    assert not any(OFF in text for text in texts(noise, "rope:dim=32,len=200"))
+    assert texts(in_float32(), "rope:dim=32,len=200")[0].startswith("phases were computed in float32")
+
+
+def test_a_factor_on_phases_in_float32_beside_a_wrong_value():
+    values = {k: put(v * np.float32(3), (50, 3), 50.0) for k, v in in_float32().items()}
+    said = texts(values, "rope:dim=32,len=200")
+    assert said[0] == "magnitude 3 where 1 was expected"
+    assert "unexplained, by at most 5" in said[1]

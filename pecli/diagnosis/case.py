@@ -173,7 +173,9 @@ class Case:
                 return float("inf")
         return self.off([read_rows(lane, start, stop) for lane in lanes], (candidate.rows, candidate.columns), share)
 
-    def compared(self, lanes: Lanes, enough: Callable[[Figures], bool] = lambda _: False) -> Figures:
+    def compared(
+        self, lanes: Lanes, enough: Callable[[Figures], bool] = lambda _: False, tolerance: Tolerance | None = None
+    ) -> Figures:
         """Compare all values at hand with other lanes, or until the figures so far are enough to know.
 
         Where the other lanes have no row, none is compared.
@@ -182,7 +184,7 @@ class Case:
         for mine, other in zip(self.mine, lanes, strict=True):
             parts = list(strips(mine, other) or ())
             known = partial(_together, enough, total)
-            total += compare_lanes(mine, other, parts, Tolerance(), enough=known).figures
+            total += compare_lanes(mine, other, parts, tolerance or Tolerance(), enough=known).figures
             if enough(total):
                 break
         return total

@@ -262,8 +262,14 @@ def _other_heads(heads: int, queries: int, rows: Indices) -> Indices:
     return (heads - 1 - rows // queries) * queries + rows % queries
 
 
+def bytes_text(kind: str) -> str:
+    """Say that the bytes of a type's values are swapped."""
+    return f"the {BYTES[kind]} bytes of every value stand the other way round"
+
+
 def _bytes(case: Case) -> Iterator[Candidate]:
     kind = case.mine[0].dtype
     if kind in BYTES:
-        text = f"the {BYTES[kind]} bytes of every value stand the other way round"
-        yield candidate(case, "bytes", text, each(lambda p: p.astype(kind).byteswap().astype(np.float64)), grain=kind)
+        yield candidate(
+            case, "bytes", bytes_text(kind), each(lambda p: p.astype(kind).byteswap().astype(np.float64)), grain=kind
+        )
