@@ -77,6 +77,35 @@ def mixed_bases(p):
     return np.concatenate([p[:60], of_base(500000)["pe"][60:]])
 
 
+def own_cosines():
+    odd = np.outer(np.arange(120), 10000.0 ** (-np.arange(1, 32, 2) / 32))
+    return changed(SINES, pe=lambda p: put((slice(None), slice(1, None, 2)), np.cos(odd))(p))
+
+
+def grid_of(by=0.0, cosines=0):
+    """GRID with coordinates that are larger by a number, or with its cosines first."""
+    angle = np.outer(np.arange(6) + by, 10000.0 ** (-np.arange(4) / 4))
+    waves = [np.sin(angle), np.cos(angle)]
+    side = np.concatenate([waves[cosines], waves[1 - cosines]], 1)
+    across, down = np.tile(side, (6, 1)), np.repeat(side, 6, 0)
+    return {"pe": np.concatenate([across, down], 1).astype("f4")}
+
+
+def window_index(by_row, by_column):
+    row, column = np.divmod(np.arange(24), 6)
+    off = (np.subtract.outer(one, one) for one in (row, column))
+    dy, dx = off
+    return {"index": (dy + 3) * by_row + (dx + 5) * by_column}
+
+
+def slowed_twice():
+    table = Table.parse(f"{YARN},dtype=float64")
+    plain = 10000.0 ** (-np.arange(32) / 32)
+    slow = np.array([float(w) for w in table.plan.frequencies])
+    angle, size = np.outer(np.arange(300), slow * slow / plain), float(table.plan.magnitude)
+    return {"cos": (np.cos(angle) * size).astype("f4"), "sin": (np.sin(angle) * size).astype("f4")}
+
+
 def every_3rd(p):
     p[::3] *= 2
     return p
@@ -109,7 +138,16 @@ def t5_logarithms(log, other):
     return np.where(abs(DISTANCES) < 8, abs(DISTANCES), far) + 16 * (DISTANCES > 0)
 
 
+def t5_far(to):
+    sizes = np.maximum(abs(DISTANCES), 8)
+    far = np.minimum(8 + to(np.log(sizes / 8) / np.log(8) * 8), 15).astype(int)
+    return np.where(abs(DISTANCES) < 8, abs(DISTANCES), far) + 16 * (DISTANCES > 0)
+
+
 T5_INDEX = "t5:buckets=32,max-distance=64,len=24,form=index"
+GRID = "sincos2d:dim=16,grid=6x6"
+WINDOW = "window:grid=4x6"
+LINEAR = "rope:dim=16,len=120,scaling=linear,factor=4"
 LEARNED = "learned:dim=8,max-len=50,len=50"
 
 
@@ -153,6 +191,40 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "degrees back": (ROPE, turned(ROPE, np.pi / 180), {}),
     "turns": (ROPE, turned(ROPE, 2 * np.pi), {}),
     "turns back": (ROPE, turned(ROPE, 1 / (2 * np.pi)), {}),
+    "half turns": (ROPE, turned(ROPE, np.pi), {}),
+    "half turns back": (ROPE, turned(ROPE, 1 / np.pi), {}),
+    "frequencies backwards": (
+        f"{SINES},order=sin-cos",
+        changed(f"{SINES},order=sin-cos", pe=lambda p: np.concatenate([p[:, 15::-1], p[:, :15:-1]], 1)),
+        {},
+    ),
+    "a linspace": (SINES, divided(119 / 120), {}),
+    "a linspace less": (SINES, divided(120 / 119), {}),
+    "times the factor": (LINEAR, turned(ROPE, 4), {}),
+    "slowed twice": (YARN, slowed_twice(), {}),
+    "own cosines": (SINES, own_cosines(), {}),
+    "a grid from 1": (GRID, grid_of(1), {}),
+    "a grid from 0": (f"{GRID},base=100", grid_of(), {}),
+    "a grid of cosines": (GRID, grid_of(cosines=1), {}),
+    "columns first": (WINDOW, window_index(1, 7), {}),
+    "the other side": (WINDOW, window_index(7, 1), {}),
+    "no side": (WINDOW, window_index(1, 1), {}),
+    "over the length": (
+        "integer:dim=4,max-len=50,len=50",
+        {"pe": np.repeat((np.arange(50) / 50)[:, None], 4, 1).astype("f4")},
+        {},
+    ),
+    "signed": (
+        ALIBI,
+        {"bias": np.array(alibi_slopes(8))[:, None, None].astype("f4") * -np.subtract.outer(*[range(9)] * 2)},
+        {},
+    ),
+    "rounded up": (T5_INDEX, {"index": t5_far(lambda steps: np.ceil(steps - 1e-9))}, {}),
+    "clipped": (
+        T5_INDEX.replace("32,max-distance=64", "16,max-distance=64"),
+        {"index": np.minimum(abs(DISTANCES), 7) + 8 * (DISTANCES > 0)},
+        {},
+    ),
     "exponent of d - 2": (ROPE, arrays(f"{ROPE},base={10000.0 ** (16 / 14):.12g}"), {}),
     "exponent of d - 1": (ROPE, arrays(f"{ROPE},base={10000.0 ** (16 / 15):.12g}"), {}),
     "exponent between": (ROPE, turned(ROPE, 10000.0 ** (-1 / 16)), {}),
@@ -262,7 +334,11 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "rows doubled": (SINES, changed(SINES, pe=lambda p: np.concatenate([p[:30], p[20:110]])), {}),
     "rows swapped": (SINES, changed(SINES, pe=lambda p: np.concatenate([p[60:], p[:60]])), {}),
     "without signs": (SINES, changed(SINES, pe=np.abs), {}),
-    "in float32, one value": ("rope:dim=16,len=300", {k: put((50, 3), 7)(v) for k, v in framework(300).items()}, {}),
+    "in float32, rows exchanged": (
+        "rope:dim=16,len=300",
+        {k: v[[*range(9), 40, *range(10, 40), 9, *range(41, 300)]] for k, v in framework(300).items()},
+        {},
+    ),
     "all NaN": (ROPE, {k: v * np.nan for k, v in arrays(ROPE).items()}, {}),
     "cut off": (SINES, changed(SINES, pe=lambda p: np.clip(p, -0.75, 0.75)), {}),
     "of 127": (SINES, changed(SINES, pe=lambda p: np.round(p * 127) / np.float32(127)), {}),
@@ -291,6 +367,12 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
         {"bias": (-np.array(alibi_slopes(8))[:, None, None] * np.log1p(distances(9))).astype("f4")},
         {},
     ),
+    "nothing at the query": (
+        ALIBI,
+        changed(ALIBI, bias=lambda p: np.where(np.tri(9, k=-1) > 0, p, np.float32(-7))),
+        {},
+    ),
+    "nothing before": (ALIBI, changed(ALIBI, bias=lambda p: np.where(np.tri(9) > 0, np.float32(-7), p)), {}),
     "lower triangle": (ALIBI, changed(ALIBI, bias=np.tril), {}),
     "upper triangle": (ALIBI, changed(ALIBI, bias=np.triu), {}),
     "float8": (SINES, changed(SINES, pe=lambda p: eight_bits()[abs(eight_bits() - p[..., None]).argmin(-1)]), {}),
@@ -338,6 +420,28 @@ def matrix(case):
 
 ROWS = {  # a sentence, where it is printed and true, where it must not be
     "(part): of what both have": ("several", "several alike"),
+    "half turns instead of radians: cos and sin were taken of the angle times pi": ("half turns", "turns"),
+    "half turns instead of radians: cos and sin were taken of the angle over pi": ("half turns back", "turns back"),
+    "the frequencies run backwards: the last one comes first": ("frequencies backwards", "columns backwards"),
+    "positions are {} apart, as of a linspace whose end is {}": ("a linspace", "over the count"),
+    "every angle is multiplied by the factor {}, by which it should be divided": ("times the factor", "linear unasked"),
+    "the frequencies are slowed twice: the ramp is applied to what it has slowed already":
+        ("slowed twice", "linear beside"),
+    "cosines have frequencies of their own, each half a pair further in the series than its sine has":
+        ("own cosines", "exponent between"),
+    "every coordinate is {} more than expected": ("a grid from 1", "a grid from 0"),
+    "cos and sin are exchanged for every coordinate": ("a grid of cosines", "a grid from 1"),
+    "the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1": ("columns first", "the other side"),
+    "the row's offset is multiplied by 2h - 1 where 2w - 1 was expected": ("the other side", "columns first"),
+    "the row's offset is not multiplied by 2w - 1: different offsets share an index": ("no side", "the other side"),
+    "the position is divided by the length, {}, where the last position, {}, was expected":
+        ("over the length", "over the count"),
+    "the distance keeps its sign: keys after the query have a bonus for it": ("signed", "sign under a mask"),
+    "at and after": ("nothing at the query", "lower triangle"),
+    "at and before": ("nothing before", "lower triangle"),
+    "buckets of far distances are rounded up where they should be cut": ("rounded up", "two logarithms"),
+    "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm":
+        ("clipped", "rounded up"),
     ", by at most {}": ("exchanged and one value", "exchanged"),
     ", the first at row {}": ("one NaN", "one value"),
     "all but {}": ("all but one", "sum"),
@@ -477,7 +581,8 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} and {} are exchanged": ("exchanged", "same"),
     "{} are NaN": ("NaN from", "zeros"),
     "{} are exchanged": ("queries for keys", "same"),
-    "{} are off by at most {}, no more than phases computed in float32 are": ("in float32, one value", "in float32"),
+    "{} are off by at most {}, no more than phases computed in float32 are":
+        ("in float32, rows exchanged", "in float32"),
     "{} are zero": ("zeros", "NaN from"),
     "{} cut, not rounded, to bfloat16": ("cut", "bfloat16"),
     "{} factor applied twice ({} where {} was expected)": ("factor twice", "another scaling"),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, power
@@ -15,7 +17,7 @@ from pecli.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.declare.plan import Band, Waves
+    from pecli.declare.plan import Band, Coordinate, Waves
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
 """Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""
@@ -128,6 +130,8 @@ UNITS = (
     ("degrees instead of radians: cos and sin were taken of the angle times pi/180", CONTEXT.divide(PI, Decimal(180))),
     ("turns instead of radians: cos and sin were taken of the angle times 2 pi", TAU),
     ("turns instead of radians: cos and sin were taken of the angle over 2 pi", CONTEXT.divide(Decimal(1), TAU)),
+    ("half turns instead of radians: cos and sin were taken of the angle times pi", PI),
+    ("half turns instead of radians: cos and sin were taken of the angle over pi", CONTEXT.divide(Decimal(1), PI)),
 )
 """What an angle in another unit is called, and what multiplies it then."""
 
@@ -141,6 +145,7 @@ def other_units() -> Iterator[Change]:
     yield Change("exponent", said, waves=_counted_from_one)
     said = "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series"
     yield Change("exponent", said, waves=_counted_from_half)
+    yield Change("exponent", "the frequencies run backwards: the last one comes first", waves=_backwards)
 
 
 def _turned(factor: Decimal) -> Callable[[Waves], Waves]:
@@ -157,6 +162,42 @@ def _counted_from_half(waves: Waves) -> Waves:
     return _multiplied(
         waves, lambda w: CONTEXT.sqrt(CONTEXT.divide(_exact(w[1]), _exact(w[0]))) if len(w) > 1 else Decimal(1)
     )
+
+
+def other_coordinates(waves: Waves) -> Iterator[Change]:
+    """Yield what belongs to several bands or columns: other origins, cosines first, cosines with frequencies of own."""
+    for by in (Fraction(1), Fraction(-1), Fraction(1, 2)) if waves.axes else ():
+        yield Change("start", f"every coordinate is {by} more than expected", waves=partial(_from_elsewhere, by))
+    if len(waves.bands) > 1 and all(band.sin != band.cos for band in waves.bands):
+        yield Change("exchanged", "cos and sin are exchanged for every coordinate", waves=_exchanged)
+    if len(waves.bands) == 1 and waves.bands[0].sin != waves.bands[0].cos:
+        said = "cosines have frequencies of their own, each half a pair further in the series than its sine has"
+        yield Change("exponent", said, waves=_own_cosines)
+
+
+def _from_elsewhere(by: Fraction, waves: Waves) -> Waves:
+    """Return waves whose coordinates are all so much larger."""
+
+    def moved(axis: Coordinate) -> Coordinate:
+        unit = Fraction(1, lcm(axis.unit.denominator, by.denominator))
+        return replace(axis, multiples=tuple(int((m * axis.unit + by) / unit) for m in axis.multiples), unit=unit)
+
+    return replace(waves, axes=tuple(map(moved, waves.axes)))
+
+
+def _exchanged(waves: Waves) -> Waves:
+    return replace(waves, bands=tuple(replace(band, sin=band.cos, cos=band.sin) for band in waves.bands))
+
+
+def _own_cosines(waves: Waves) -> Waves:
+    """Return waves whose cosines have the frequencies half way to the next ones of a geometric series."""
+    (sines,), (cosines,) = waves.bands, _counted_from_half(waves).bands
+    return replace(waves, bands=(replace(sines, cos=None), replace(cosines, sin=None)))
+
+
+def _backwards(waves: Waves) -> Waves:
+    bands = (replace(band, frequencies=tuple(band.frequencies[::-1])) for band in waves.bands)
+    return replace(waves, bands=tuple(bands))
 
 
 def _multiplied(waves: Waves, factor: Callable[[Sequence[Decimal | Fraction]], Decimal]) -> Waves:

@@ -49,7 +49,12 @@ def _triangles(case: Case) -> Iterator[Candidate]:
     lane = case.expected[0]
     if len(case.expected) > 1 or lane.array.axes[-2:] != ("query", "key") or lane.shape[-2] != lane.shape[-1]:
         return
-    for word, side in (("after", np.greater), ("before", np.less)):
+    for word, side in (
+        ("after", np.greater),
+        ("before", np.less),
+        ("at and after", np.greater_equal),
+        ("at and before", np.less_equal),
+    ):
         beyond = partial(_beyond, side, lane.shape[-1])
         values = np.unique(case.here[0][beyond(case.window[0], len(case.here[0]))])
         if len(values) == 1:

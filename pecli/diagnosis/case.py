@@ -14,7 +14,7 @@ from pecli.comparison.results import Finding, Tolerance
 from pecli.declare.tabular import Tabular
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane, pair_lanes, same_layout, strips
-from pecli.measures.samples import RESOLUTION, Floats, Plane, grain
+from pecli.measures.samples import RESOLUTION, Floats, holds
 from pecli.numbers.types import COMPLEX, real_type
 from pecli.records import dataclass
 from pecli.tables.table import Table
@@ -231,4 +231,5 @@ def _size(planes: Sequence[Floats]) -> float:
 def _grain(planes: Sequence[Floats], dtype: str) -> str:
     if dtype.startswith(("int", "uint", "bool")):
         return "float64"
-    return grain([Plane("", p, len(p)) for p in planes], dtype)
+    order = GRAINS[: GRAINS.index(real_type(dtype))] if real_type(dtype) in GRAINS else ()
+    return next((kind for kind in order if all(holds(p, kind) for p in planes)), real_type(dtype))

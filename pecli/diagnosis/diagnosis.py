@@ -118,17 +118,17 @@ def _undisguised(mine: Tabular, expected: Table) -> list[Finding]:
 def _settled(case: Case | None, table: Table | None, found: Comparison) -> Explained | None:
     """Say which fault explains the whole, to the bit or else but for what phases in float32 are off by."""
     said = _explained(case, table, found)
-    vague = said is None or said.findings[0].kind == "arithmetic"
-    if case is None or table is None or not (vague or (said is not None and said.left)):
+    if case is None or table is None or (said is not None and not said.left):
         return said
+    vague = said is None or said.findings[0].kind == "arithmetic"
+    most = math.inf if said is None else said.left if vague else NEAR * said.left
     for one in settled(case, table):
         again = compare_tables(one.table, table)
         firsts = [a.figures.first.index[0] for a in again.arrays if a.figures.first is not None]
         more = _explained(case_of(one.table, table, min(firsts)), table, again) if firsts else Explained(0, [])
         if more is None:
             more = Explained(again.total.unequal, places(again.arrays) if vague else [])
-        better = vague or (said is not None and more.left < NEAR * said.left)
-        if better and (one.said or more.findings):
+        if more.left < most and (one.said or more.findings):
             return Explained(more.left, [*one.said, *more.findings, one.off])
     return said
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pecli.comparison.results import Finding
-from pecli.declare.changes import Change, other_units
+from pecli.declare.changes import Change, other_coordinates, other_units
 from pecli.declare.encoding import Encoding, Family
 from pecli.declare.plan import Waves
 from pecli.diagnosis.case import Candidate, Case, Lanes, gaps, read_rows
@@ -95,6 +95,7 @@ def mistakes(table: Table) -> Iterator[Change]:
         yield from encoding.hook("mistakes")(keys)
     if isinstance(table.plan, Waves):
         yield from other_units()
+        yield from other_coordinates(table.plan)
         yield from _divided(table)
 
 
@@ -104,6 +105,13 @@ def _divided(table: Table) -> Iterator[Change]:
     if positions.start == 0 and positions.step == 1 and positions.count > 2:
         for by, what in ((positions.count, "their count"), (positions.count - 1, "the last one")):
             yield Change("step", f"positions are divided by {what}, {by}", step=Fraction(1, by))
+    if positions.step == 1 and positions.start is not None and positions.count > 2:
+        for step, how in (
+            (Fraction(positions.count, positions.count - 1), "included"),
+            (Fraction(positions.count - 1, positions.count), "left out"),
+        ):
+            said = f"positions are {fraction_text(step)} apart, as of a linspace whose end is {how}"
+            yield Change("step", said, shift=positions.start * (1 - step), step=step)
 
 
 def _starts(table: Table) -> Iterator[Change]:

@@ -68,7 +68,8 @@ def sincos2d(
     grid: Grid2,
     base: Base = Decimal(10000),
     axis_order: Annotated[
-        Literal["xy", "yx"], Param("Which axis has the first half: the column (MAE, diffusers), or the row.")
+        Literal["xy", "yx"],
+        Param("Which axis has the first half: the column (MAE, diffusers), or the row.", mistaken=other_choices),
     ] = "xy",
     order: Annotated[
         Literal["sin-cos", "sin-sin"],

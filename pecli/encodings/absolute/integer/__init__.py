@@ -31,7 +31,13 @@ from pecli.numbers.decimals import CONTEXT, powers_of_ratios
     use_when="as a baseline, or where the position itself is a feature",
     not_when="where neighbours must stay apart in long sequences, or lengths grow",
     place=2,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reaches.values, "why": ".why:why"},
+    hooks={
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "extend": reaches.values,
+        "why": ".why:why",
+        "mistakes": ".mistakes:mistakes",
+    },
 )
 def integer(
     *,

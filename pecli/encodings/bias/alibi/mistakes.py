@@ -30,6 +30,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if keys["bias"] == "symmetric":
         for said, function in DISTANCES.items():
             yield Change("distance", said, values=partial(_distanced, function))
+        said = "the distance keeps its sign: keys after the query have a bonus for it"
+        yield Change("distance", said, values=_signed)
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
         return
     heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
@@ -54,6 +56,13 @@ def _distanced(
     finite = np.isfinite(values) & np.isfinite(size)
     distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
     return np.where(finite, -size * function(distance), values)
+
+
+def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    """Return a square penalty, head by head, whose sign is changed for keys after their query."""
+    keys = np.arange(values.shape[-1])
+    queries = (first + np.arange(len(values))) % len(keys)
+    return np.where(keys > queries[:, None], -values, values) if name == "bias" and values.ndim == 2 else values
 
 
 def _slopes(slopes: Sequence[Fraction], said: str) -> Change:

@@ -62,7 +62,10 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for attention within the windows of an image, as in Swin",
     not_when="for sequences, or windows of another size without resizing",
     place=7,
-    hooks={"why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.grid},
+    hooks={
+        "why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.grid,
+        "mistakes": ".mistakes:mistakes",
+    },
     presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
 )  # fmt: skip
 def window(

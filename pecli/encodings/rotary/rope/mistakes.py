@@ -14,6 +14,8 @@ from pecli.numbers.text import number_text
 
 DIVIDED = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""
+TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
+"""What the trained length is mistaken for, in its own: a model's longer context, and the other way round."""
 other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
 
 
@@ -44,6 +46,11 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
                 own = {**plain, "scaling": other.name, "factor": factor_given}
                 yield Change("scaling", f"scaling {other.name} where {name} was expected", own)
     yield from scaling.mistakes(keys)
+    if "original-max" in keys:
+        yield from (
+            instead("original-max", number_text(int(keys["original-max"]) * times), keys["original-max"])
+            for times in TIMES
+        )
     yield from _defaults(scaling, keys)
     for factor in DIVIDED:
         said = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
@@ -79,8 +80,12 @@ def rope2d(
         sides("Rows and columns of the grid; frames before them repeat it.", items=(2, 3), metavar="HxW"),
     ],
     base: Base = Decimal(10000),
-    axis_order: Annotated[Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.")] = "yx",
-    pairs: Annotated[Literal["blocks", "alternate"], Param("Pairs of one side together, or sides in turn.")] = "blocks",
+    axis_order: Annotated[
+        Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.", mistaken=other_choices)
+    ] = "yx",
+    pairs: Annotated[
+        Literal["blocks", "alternate"], Param("Pairs of one side together, or sides in turn.", mistaken=other_choices)
+    ] = "blocks",
     series: Annotated[
         Literal["half", "even-odd", "pixel"],
         Param(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 from pecli.declare.board import short
+from pecli.declare.changes import Change
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Scaling
 from pecli.encodings.rotary.rope.types import Reader, RopeType
@@ -35,7 +37,18 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
     return [f"w_{i} = {short(w)} / {short(factor)} = {short(w / factor)}" for i, w in plain.items()]
 
 
+def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield angles times the factor."""
+    factor = keys["factor"]
+    yield Change(
+        "factor",
+        f"every angle is multiplied by the factor {factor}, by which it should be divided",
+        step=Fraction(factor) ** 2,
+    )
+
+
 SCALING = Scaling(
-    "linear", 2, _frequencies, _float32, types=(RopeType("linear", _read),), least=lambda slowed: slowed.growth,
+    "linear", 2, _frequencies, _float32, mistakes=_mistakes, types=(RopeType("linear", _read),),
+    least=lambda slowed: slowed.growth,
     series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base), board=_board,
 )  # fmt: skip

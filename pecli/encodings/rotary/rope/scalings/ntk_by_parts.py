@@ -175,6 +175,11 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         turned = "the ramp runs the other way: fast pairs are slowed, slow ones are not"
         yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_other_ramp, keys, _ends_exchanged))
         yield Change("scaling", turned, waves=partial(_other_ramp, keys, _turned))
+        yield Change(
+            "scaling",
+            "the frequencies are slowed twice: the ramp is applied to what it has slowed already",
+            waves=partial(_other_ramp, keys, partial(_again, 1 / Decimal(keys["factor"]))),
+        )
     yield from other_values("32", "16", "64", "8", "128")(fast, keys[fast], ())
     yield from other_values("1", "2", "4", "0.5")(slow, keys[slow], ())
 
@@ -189,6 +194,12 @@ def _ends_exchanged(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]
 
 def _turned(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
     return [1 - r for r in ramp(fast, slow)]
+
+
+def _again(slowest: Decimal, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
+    """Return the shares that slow by the square of what each share slows by."""
+    slowed = (1 - r + r * slowest for r in ramp(fast, slow))
+    return [(1 - s * s) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
 
 
 def _other_ramp(
