@@ -20,7 +20,7 @@ from pecli.comparison.results import Comparison, Finding, Tolerance
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.diagnosis.arithmetic import arithmetic
+from pecli.diagnosis.arithmetic import arithmetic, in_float32
 from pecli.diagnosis.bounds import stuck
 from pecli.diagnosis.case import Candidate, Case, case_of
 from pecli.diagnosis.following import followings
@@ -120,7 +120,7 @@ def _settled(case: Case | None, table: Table | None, found: Comparison) -> Expla
     said = _explained(case, table, found)
     if case is None or table is None or (said is not None and not said.left):
         return said
-    vague = said is None or said.findings[0].kind == "arithmetic"
+    vague = said is None or in_float32(said.findings[0])
     most = math.inf if said is None else said.left if vague else NEAR * said.left
     for one in settled(case, table):
         again = compare_tables(one.table, table)
