@@ -90,7 +90,7 @@ def _of_all_rows(
 
 def in_float32(finding: Finding) -> bool:
     """Whether it names an arithmetic that is no fault where frameworks compute, beside which another may stand."""
-    return finding.kind == "arithmetic" and " computed in float32" in finding.text
+    return finding.kind == "arithmetic" and "float32" in finding.text.split("(")[0]
 
 
 def _emulated(case: Case, table: Table, name: str) -> Figures | None:
