@@ -202,3 +202,13 @@ def test_what_is_wrong_of_a_rotation_over_axes_is_placed(tmp_path, kind, said):
     found = named(tmp_path, ONE, {"array": spoiled(kind)})
     assert found.confidence == "likely"
     assert any(said in note for note in found.notes)
+
+
+def test_a_row_of_zeros_hides_no_frames(tmp_path):
+    t, y, x = points(4, 6, 7)
+    table = np.concatenate([part for c, d in ((t, 32), (y, 16), (x, 16)) for part in sines(c, power(10000, d))], 1)
+    named(tmp_path, "sincos3d:dim=64,grid=4x6x7,split=half-quarters", {"array": table})
+    table[50] = 0
+    found = named(tmp_path, "sincos3d:dim=64,grid=4x6x7,split=half-quarters", {"array": table})
+    assert found.confidence == "likely"
+    assert any(note.endswith("values differ, in row 50") for note in found.notes)
