@@ -11,6 +11,7 @@ import pecli
 from pecli import Table, write_table
 
 from .sentences import said, sentences
+from .test_biases_identified import drawn, kerple, offsets
 from .test_inspect_checkpoint import frequencies, safetensors
 from .test_sentences_measured import printed
 from .unknown_tables import bf16, by_rotations, torch_frequencies
@@ -104,6 +105,9 @@ def tables():
         "two heads": put(put(slopes, (1, 40, 3), 5), (3, 5, 1), 5),
         "masked": np.where(np.isinf(alibi), np.float32(-1e9), alibi), "half": p.astype("f2").astype("f4"),
         "two": {"pe": p, "other": rng.standard_normal((5, 7))}, "float32": framework(),
+        "drawn kernel": kerple([0.7312345, 1.2345671], [0.1234567, 0.7654321]),
+        "decay": 0.96875 ** np.maximum(np.subtract.outer(*[np.arange(24)] * 2), 0)[None] * np.tri(24)[None],
+        "window": drawn(offsets(4, 6)), "flat": offsets(4, 6).reshape(-1),
         "many arrays": {"pe": p, **{f"weight{k}": rng.standard_normal((3, 4)) for k in range(5)}},
         "cut": framework(kind=bits),
         "twice": framework(kind=twice), "stray": put(t5, (1, 3, 4), 7), "one pair": p[:, :2].copy(),
@@ -372,6 +376,10 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "tells all positions apart": ("for vision", "for language-modelling"),
     "the config's, within {}, the rounding of {}": ("folder right", "folder llama3"),
     "the first half of the rows": ("expect", "expect bias"),
+    "each number is the shortest that the values allow": ("drawn kernel", "right"),
+    "the decay says nothing of the width of rotations": ("decay", "right"),
+    "one trained number for each of {} heads and offset: the recipe gives the entries": ("window", "stray"),
+    "its rows stand one after the other": ("flat", "window"),
     "the array {} was not compared": ("two", "many arrays"),
     "the arrays {}{} were not compared": ("many arrays", "two"),
     "the values leave room for another choice: {}": ("one pair", "right"),
@@ -395,7 +403,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} frequencies: no table of the config has as many": ("folder pairs", "folder llama3"),
     "{} of the rows of {}": ("similarity", "matrix"),
     "{} of {} stacks": ("stacks new", "stacks llama"),
-    "{} of {} values differ from the others of their bucket": ("stray", "right"),
+    "{} of {} values differ from the others of their bucket, {}": ("stray", "right"),
     "{} of {} values differ from what that arithmetic gives, {}": ("spoiled", "right"),
     "{} of {} values differ, {}": ("spoiled vector", "one value"),
     "{} of {} values differ{}, {}": ("one row", "one value"),

@@ -43,6 +43,10 @@ class Guess:
         Those of its arrays that the table holds; empty for all.
     vector : bool
         Whether the table holds the frequencies of its pairs, and no values.
+    spans : mapping of str to (str, str)
+        Parameters that may as well be another number: from which to which the values are the same.
+    open : bool
+        Whether somebody may have chosen other numbers that give these values.
     """
 
     name: str
@@ -57,6 +61,8 @@ class Guess:
     partition: bool = False
     arrays: tuple[str, ...] = ()
     vector: bool = False
+    spans: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    open: bool = False
 
 
 Recognise = Callable[[Any], Iterator[Guess]]

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.fitting import refitted
 from pecli.identification.rivals import PAIR, likely, with_aliases, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
-from pecli.identification.trial import Trial, make, try_guess
+from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import best_vector, identify_vector
 from pecli.identification.verdict import (
     NEARLY_ALL,
@@ -42,7 +41,6 @@ MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 2  # rows and columns of one
 LEAST_HALVED = 24  # rows that are looked at by halves
-WHOLE = ("int", "uint", "bool")
 FEW_VERDICTS = 2  # by some rows alone
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
 BESIDE = 512  # rows of further arrays that an encoding looks at, where these have
@@ -75,16 +73,16 @@ def _turned(table: Tabular) -> Iterator[tuple[Tabular, str]]:
     arrays = [array for array in table.arrays if array.bytes]
     shapes = [tuple(side for side in array.shape if side != 1) for array in arrays]
     large = sum(array.bytes for array in arrays) > MOST_BYTES
-    if large or not arrays or any(array.dtype.startswith(WHOLE) for array in arrays):
+    flat = [a for a in arrays if len(a.shape) == 2]  # others may stand beside a pair
+    beside = len(flat) == len(arrays) or cosines_and_sines([a.name for a in flat])
+    least = PAIR if len(flat) == PAIR else LEAST
+    if large or not arrays:
         return
-    if all(len(array.shape) == 2 and min(array.shape) >= LEAST for array in arrays):
-        values = table.read_rows([a.name for a in arrays], 0, max(a.rows for a in arrays))
-        yield (
-            InMemory({a.name: np.ascontiguousarray(values[a.name].T) for a in arrays}),
-            "rows and columns are exchanged",
-        )
+    values = {a.name: table.read_rows([a.name], 0, a.rows)[a.name].reshape(a.shape) for a in arrays}
+    if flat and beside and all(min(a.shape) == 1 or min(a.shape) >= least for a in flat):
+        turned = {name: np.ascontiguousarray(v.T) if v.ndim == 2 else v for name, v in values.items()}
+        yield InMemory(turned), "rows and columns are exchanged"
     elif len(arrays) == 1 and len(shapes[0]) == 3 and shapes[0][0] % 4 == 0:  # as convolutions have images
-        values = table.read_rows([arrays[0].name], 0, arrays[0].rows)
         image = values[arrays[0].name].reshape(shapes[0][0], -1)
         yield InMemory({arrays[0].name: np.ascontiguousarray(image.T)}), "channels come before rows and columns"
 
@@ -119,7 +117,8 @@ def _identified(
             part = len(parts) > 1 and len(names) == 1
             said = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
             best = _of_the_file(said, names, parts)
-        if found.confidence == "sure" or (best.recipe and best.equal == 1.0):
+        whole = {*best.arrays} >= {name for own, _ in parts for name in own}
+        if found.confidence == "sure" or (best.recipe and (best.equal == 1.0 or whole)):
             break
         if best.recipe is None:
             told = told or statistics_of(sample)
@@ -132,9 +131,8 @@ NAMED_ARRAYS = 3  # of those that an answer says nothing of
 
 def _of_the_file(found: Identification, names: list[str], parts: list[Part]) -> Identification:
     """Return an answer with the names of arrays that it does not speak of: with any it is at most likely."""
-    assert found.guess is not None
-    others = [name for own, _ in parts for name in own if name not in names]
-    if not others or (not found.guess.vector and _arrays_of(found.guess) > len(names)):  # what stands beside is its own
+    others = [name for own, _ in parts for name in own if name not in (*names, *found.arrays)]
+    if not others:
         return found
     listed = ", ".join(f"'{name}'" for name in others[:NAMED_ARRAYS])
     more = f" and {len(others) - NAMED_ARRAYS} more" if len(others) > NAMED_ARRAYS else ""
@@ -142,10 +140,6 @@ def _of_the_file(found: Identification, names: list[str], parts: list[Part]) -> 
         f"the array {listed} was not compared" if len(others) == 1 else f"the arrays {listed}{more} were not compared"
     )
     return replace(found, confidence="likely", notes=(*found.notes, note))
-
-
-def _arrays_of(guess: Guess) -> int:
-    return len(guess.arrays or make(guess, "float32").arrays)
 
 
 def _parts(table: Tabular) -> Iterator[Part]:

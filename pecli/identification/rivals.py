@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pecli.declare.encoding import REGISTRY
 from pecli.declare.guess import Guess
 from pecli.identification.fitting import room_for
 from pecli.identification.trial import Trial
@@ -74,7 +75,7 @@ def _different(trials: list[Trial]) -> list[Trial]:
     found: dict[tuple[object, ...], Trial] = {}
     for trial in trials:
         keys, table = trial.guess.keys, trial.guess.table
-        base = keys.get("base", "10000")
+        base = keys.get("base", "10000") if "base" in REGISTRY[trial.guess.name].parameters else trial.recipe
         near = f"{float(base):.4e}" if base.replace(".", "", 1).isdigit() else base
         numbers = tuple(keys.get(k) for k in ("scaling", "factor", "original-max", "heads", "grid"))
         fitted = tuple(keys.get(name) for name in trial.guess.free if name != "base")

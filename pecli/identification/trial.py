@@ -21,6 +21,7 @@ from pecli.tables.table import Table
 
 WHOLE = 1 << 18  # values of an array that is tried whole
 ROWS = 512  # of a larger one
+SPOILED = 8.0  # units by which a spoiled value is off at least; other numbers of a recipe leave less
 SCREENED = 2e-2  # of the largest value: a wrong choice is off by much more in most values
 Pairs = list[tuple[Lane, Lane]]
 
@@ -50,6 +51,10 @@ class Trial:
         Share of the rows whose values are all equal.
     close : float
         Share of the rows whose values are all as near.
+    beside : float
+        Share of the values that are not equal, and few units off.
+    told : float
+        Share of the values that are equal, where the recipe has neither zero nor a hidden key.
     stand_in : float, optional
         What stands in the table where the recipe has minus infinity.
     """
@@ -64,6 +69,8 @@ class Trial:
     allowed: float = 0.0
     intact: float = 1.0
     close: float = 1.0
+    beside: float = 0.0
+    told: float = 1.0
     stand_in: float | None = None
 
     @property
@@ -136,11 +143,12 @@ def _side_by_side(left: Lane, right: Lane) -> tuple[Lane, Lane] | None:
     a, b = left.plain_shape, right.plain_shape
     if left.rows * left.row_size != right.rows * right.row_size or left.dtype[:7] == "complex" != right.dtype[:7]:
         return None
-    if a != b and (len(a) == len(b) or a[-1:] != b[-1:]):
+    flat = len(a) == 1 and len(b) == 2 and left.dtype.startswith(("int", "uint"))  # an index, row after row
+    if a != b and not flat and (len(a) == len(b) or a[-1:] != b[-1:]):
         return None
     if left.row_size == right.row_size:
         return left, right
-    width = max(left.row_size, right.row_size) if a == b else a[-1]
+    width = max(left.row_size, right.row_size, 1 if a == b else b[-1])
     return regrouped(left, width), regrouped(right, width)
 
 
@@ -177,6 +185,7 @@ def _largest(values: Floats) -> float:
 
 def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | None) -> Trial:
     equal, count, residual, units, near, intact, close = 0, 0, 0.0, 0.0, 0, 1.0, 1.0
+    beside, told, telling = 0, 0, 0
     allowed = _allowed(guess, pairs, grain)
     for left, right in pairs:
         rows = left.rows if left.rows * left.row_size <= WHOLE else min(ROWS, left.rows)
@@ -185,6 +194,8 @@ def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | 
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         equal, count = equal + int(same.sum()), count + same.size
         intact = min(intact, float(same.all(axis=1).mean()))
+        shown = np.isfinite(y) & (y != 0)
+        told, telling = told + int(same[shown].sum()), telling + int(shown.sum())
         if not same.all():
             with np.errstate(invalid="ignore"):
                 gap = np.nan_to_num(np.abs(x - y)[~same], nan=np.inf)
@@ -193,9 +204,12 @@ def _tried(guess: Guess, recipe: str, pairs: Pairs, grain: str, window: slice | 
             near += int(as_near.sum()) - int(same.sum())
             close = min(close, float(as_near.all(axis=1).mean()))
             residual = max(residual, float(gap.max()))
-            units = max(units, float((gap / spacing(x[~same], grain)).max()))
-    shares = equal / max(count, 1), residual, units, (equal + near) / max(count, 1), allowed, intact, close
-    return Trial(guess, recipe, pairs, *shares)
+            with np.errstate(over="ignore", invalid="ignore"):
+                off = gap / spacing(x[~same], grain)
+            units, beside = max(units, float(off.max())), beside + int((off <= SPOILED).sum())
+    count = max(count, 1)
+    shares = equal / count, residual, units, (equal + near) / count, allowed, intact, close
+    return Trial(guess, recipe, pairs, *shares, beside / count, told / max(telling, 1))
 
 
 def _allowed(guess: Guess, pairs: Pairs, grain: str) -> float:

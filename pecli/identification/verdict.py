@@ -15,17 +15,17 @@ from pecli.identification.bases import Bases
 from pecli.identification.computed import Left, Workings, explained
 from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide, with_number
 from pecli.identification.places import differences
-from pecli.identification.trial import Trial, make, try_guess
+from pecli.identification.trial import SPOILED, Trial, make, try_guess
 from pecli.measures.evidence import Evidence
-from pecli.measures.lanes import Strip
-from pecli.measures.profiles import strays
+from pecli.measures.groups import strays
+from pecli.measures.lanes import Strip, lane_of
 from pecli.measures.spectra import SHORT
 from pecli.measures.wave import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.types import real_type
 
 INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others are spoiled
-SPOILED = 8.0  # units by which a spoiled value is off at least; other numbers of a recipe leave less
+FEW = 0.01  # share of the values that may be next to the recipe's where others are spoiled
 NEARLY = 0.9  # share of equal values that rounded parameters leave
 DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
 ROUGH_DIGIT = 5e-3  # the same where few values are equal, and chance moves many
@@ -120,8 +120,10 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
     two_ways = sample.grain == "float64" and trial.near > trial.equal  # to compute a double, beside what is spoiled
     spoiled = trial.intact >= INTACT and trial.units > SPOILED and not two_ways
+    apart = trial.beside <= FEW and trial.told >= (INTACT if evidence.regular else NEARLY) and not two_ways
     nearly = trial.equal > NEARLY and (evidence.window is not None or trial.units <= 1)
-    if (spoiled or nearly) and not trial.guess.listed:
+    counted = evidence.integral and trial.told >= INTACT  # whole numbers are equal, or are others
+    if (spoiled or apart or nearly or counted) and not trial.guess.listed:
         return _over_all(trial, "exact", evidence)
     few = trial.near < NEARLY and not (two_ways and trial.close >= INTACT)
     if few or trial.guess.listed or not trial.allowed:
@@ -153,11 +155,18 @@ def _likely(
 def _trained(trial: Trial, evidence: Evidence) -> Identification:
     """Return a pattern of equal values: sure if all values of the file follow it, whatever they are."""
     assert evidence.profile is not None
-    wrong, count = strays(evidence.whole, evidence.profile)
-    notes = (f"{wrong} of {count} values differ from the others of their bucket",) if wrong else ()
-    confidence = "likely" if wrong else "sure"
-    notes = (*trial.guess.notes, *notes)
-    return Identification(trial.recipe, confidence, None, None, "trained", notes, guess=trial.guess)
+    table = make(trial.guess, "float32")
+    found = strays(evidence.whole.lanes[0], lane_of(table, table.array("index")), causal=evidence.profile.causal)
+    if found.wrong > INTACT * found.count or found.alike > INTACT:
+        return UNKNOWN
+    spans = trial.guess.spans
+    notes = (*trial.guess.notes, *said(spans))
+    if found.wrong:
+        ends = f"the first at {list(found.first or ())}, the last at {list(found.last or ())}"
+        notes += (f"{found.wrong} of {found.count} values differ from the others of their bucket, {ends}",)
+    confidence = "likely" if found.wrong or trial.guess.open else "sure"
+    guess = replace(trial.guess, cost=trial.guess.cost + found.wrong / found.count)
+    return Identification(trial.recipe, confidence, None, None, "trained", notes, ranges=spans, guess=guess)
 
 
 def _compared(trial: Trial, tolerance: Tolerance) -> tuple[list[Figures], list[tuple[int, ...]]]:
@@ -181,10 +190,10 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
         return _likely(
             trial, figures.max_abs, equal, arithmetic, differences(arrays, shapes), near_ranges(trial.guess, evidence)
         )
-    ranges = ranges_of(trial.guess, evidence)
+    ranges = {**ranges_of(trial.guess, evidence), **trial.guess.spans}
     notes = (*trial.notes, *said(ranges))
-    open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items())
-    confidence = "likely" if trial.guess.listed or open_ or trial.stand_in is not None else "sure"
+    open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items() if name not in trial.guess.spans)
+    confidence = "likely" if trial.guess.listed or trial.guess.open or open_ or trial.stand_in is not None else "sure"
     return Identification(
         trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, (), ranges, trial.guess, arrays=trial.arrays
     )

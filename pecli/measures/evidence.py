@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.measures.consensus import consensus_of, majority_by_distance
 from pecli.measures.lanes import Lane, lane_of
 from pecli.measures.parts import Lone, fastest_step, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
@@ -54,8 +55,9 @@ class Evidence:
 
     @cached_property
     def length(self) -> dict[str, str]:
-        """The table's key for its number of rows."""
-        return {"length": str(self.sample.planes[0].rows)}
+        """The table's key for its number of rows; one row of whole numbers is a number for each."""
+        plane = self.sample.planes[0]
+        return {"length": str(plane.values.size if self.integral and plane.rows == 1 else plane.rows)}
 
     @property
     def resolution(self) -> float:
@@ -124,8 +126,17 @@ class Evidence:
     @cached_property
     def profile(self) -> Profile | None:
         """Values by distance, by key or by head, where the table may be a bias."""
-        alone = len(self.whole.planes) == 1 and not self.integral and self.window is None
-        return profile_of(self.whole) if alone else None
+        if len(self.whole.planes) != 1 or self.integral or self.window is not None:
+            return None
+        found = profile_of(self.whole)
+        if found is None or found.by in ("matrix", "rows"):
+            return consensus_of(self.whole) or found
+        return found
+
+    @property
+    def regular(self) -> bool:
+        """Whether most values depend on the distance or the key alone."""
+        return self.profile is not None and self.profile.by in ("distance", "key")
 
     @cached_property
     def rows(self) -> Floats | None:
@@ -138,6 +149,7 @@ class Evidence:
             return None
         values = squeezed(self.sample.planes[0].values)
         values = values[:, None] if values.ndim == 1 else values
+        values = values.T if self.integral and len(values) == 1 else values
         return values if values.ndim == 2 and len(values) > 0 else None
 
     @cached_property
@@ -170,7 +182,10 @@ class Evidence:
 
     @cached_property
     def by_distance(self) -> tuple[Floats, str] | None:
-        """Whole numbers by distance -(n-1)..n-1, and the form that holds them; None where they depend on more."""
+        """Whole numbers by distance -(n-1)..n-1, and the form that holds them; None where they depend on more.
+
+        NaN where no value is that of most, where some are spoiled.
+        """
         values = self.matrix
         if values is None or not (values == np.round(values)).all():
             return None
@@ -181,7 +196,10 @@ class Evidence:
             return None
         found = np.concatenate([values[-1], values[0, 1:]])
         rows = np.lib.stride_tricks.sliding_window_view(found, n)[::-1]
-        return (found, "index") if np.array_equal(rows, values) else None
+        if not np.array_equal(rows, values):
+            told = majority_by_distance(values)
+            return None if told is None else (told, "index")
+        return found, "index"
 
     @cached_property
     def points(self) -> tuple[Floats, ...]:

@@ -15,8 +15,8 @@ from pecli.measures.samples import Floats, Sample, hide
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14
-MOST_VALUES = 1 << 18  # looked at at a time
 LOOSE = 4.0  # roundings by which a product of slope and distance may be off
+FITTING = 0.75  # share of the values of a head that follow its slope; others are spoiled
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,14 @@ class Profile:
         return self.values[:, known], self.distances[known]
 
     @property
+    def most(self) -> tuple[Floats, NDArray[np.int64]]:
+        """The same of heads that most values of are known, NaN in the others."""
+        told = ~np.isnan(self.values)
+        good = 2 * told.sum(axis=1) > told.any(axis=0).sum()
+        known = told[good].all(axis=0) & good.any()
+        return np.where(good[:, None], self.values[:, known], np.nan), self.distances[known]
+
+    @property
     def table(self) -> dict[str, str]:
         """The table's keys: length, form, queries."""
         found = {"length": str(self.length)}
@@ -94,26 +102,6 @@ class Profile:
         return {"mask": "causal"} if self.causal else {}
 
 
-def strays(sample: Sample, profile: Profile) -> tuple[int, int]:
-    """Return how many values of a whole bias are not those of the profile at their distance, and how many there are."""
-    lane = sample.lanes[0]
-    if profile.form in ("distance", "row"):
-        return 0, profile.values.size
-    wrong, count, queries, keys = 0, 0, profile.queries, profile.length
-    for head, by_distance in enumerate(profile.values):
-        expected = np.lib.stride_tricks.sliding_window_view(by_distance, keys)[::-1][keys - queries :]
-        rows = lane.rows // profile.heads
-        step = max(1, MOST_VALUES // (keys * max(1, queries // rows)))
-        for start in range(0, rows, step):
-            stop = min(start + step, rows)
-            raw = floats(lane.read(head * rows + start, head * rows + stop), lane.dtype).astype(np.float64)
-            found = hide(raw.reshape(-1, keys))
-            wanted = expected[start * queries // rows : stop * queries // rows]
-            wrong += int(((found != wanted) & ~(np.isnan(found) & np.isnan(wanted))).sum())
-            count += found.size
-    return wrong, count
-
-
 def kernels_of(profile: Profile | None) -> Iterator[Profile]:
     """Yield what depends on the distance, of at least three known ones that are not all alike."""
     for view in profile.views if profile else ():
@@ -122,16 +110,21 @@ def kernels_of(profile: Profile | None) -> Iterator[Profile]:
 
 
 def proportional(values: Floats, at: NDArray[np.int64], resolution: float) -> Floats | None:
-    """Return the factor of each row if it is one number times `at`, within a few roundings."""
-    far = int(np.abs(at).argmax())
-    if at[far] == 0:
+    """Return the factor of each row that is one number times `at`, within a few roundings, but for a few values.
+
+    NaN stands for the others; None where they are most.
+    """
+    moving = at != 0
+    if not moving.any():
         return None
     weights = at.astype(np.float64)  # the largest values say most, and several of them average their roundings
-    slopes: Floats = (values @ weights) / (weights @ weights)
-    slopes = slopes + (values - slopes[:, None] * weights) @ weights / (weights @ weights)  # what the sum itself lost
-    gap = np.abs(values - slopes[:, None] * at)
-    allowed = LOOSE * resolution * np.abs(slopes[:, None] * at) + 1e-300
-    return slopes if (gap <= allowed).all() and slopes.any() else None
+    middle = np.median(values[:, moving] / weights[moving], axis=1)[:, None]
+    for _ in range(3):  # without those that are spoiled; then what the sum itself lost
+        rest = values - middle * weights
+        good = np.abs(rest) <= LOOSE * resolution * np.abs(middle * weights) + 1e-300
+        middle = middle + ((np.where(good, rest, 0) @ weights) / np.maximum(good @ weights**2, 1e-300))[:, None]
+    slopes: Floats = np.where(good.mean(axis=1) >= FITTING, middle[:, 0], np.nan)
+    return slopes if np.isfinite(slopes).mean() > 0.5 and np.nan_to_num(slopes).any() else None
 
 
 def profile_of(sample: Sample) -> Profile | None:
@@ -140,6 +133,10 @@ def profile_of(sample: Sample) -> Profile | None:
     shape = tuple(side for side in lane.shape if side != 1)
     if len(shape) == 1 and lane.shape == (1, *shape) and shape[0] % 2:
         shape = (1, *shape)  # one head, by distance
+    if len(shape) == 1 and len(lane.shape) > 2 and shape[0] == lane.shape[-1]:
+        shape = (1, *shape)  # one head, by key
+    if lane.shape == (1,):
+        shape = (1,)
     if lane.dtype.startswith("complex") or not shape:
         return None
     if len(shape) == 1:

@@ -133,7 +133,7 @@ def grain(planes: list[Plane], dtype: str) -> str:
 
 def hide(values: Floats) -> Floats:
     """Return values with minus infinity, and what stands for it in a mask, as NaN."""
-    low = values.min()
+    low = np.fmin.reduce(values, axis=None)
     if low == -np.inf or low <= -3e38 or low in (-65504.0, -1e9, -1e4, -3.3895313892515355e38):
         return np.where(values <= (low if np.isfinite(low) else -np.inf), np.nan, values)
     return values

@@ -22,6 +22,9 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     values = evidence.rows
     if values is None or len(values) < 3:
         return
+    if evidence.integral:
+        yield from _whole(evidence, values)
+        return
     with np.errstate(invalid="ignore", over="ignore"):
         steps = np.diff(values, axis=0)
         told = steps[np.isfinite(steps).all(axis=1)]
@@ -43,6 +46,20 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         yield from _alike(evidence, float(rise[0]), float(values[0, 0]), values.shape[1])
     elif rise[0] == 0 and (rise[1:] > 0).all() and len(rise) > 2:
         yield from _by_column(evidence, rise, values)
+
+
+def _whole(evidence: Evidence, values: Floats) -> Iterator[Guess]:
+    """Yield the step that most neighbours are apart, and the start that most values then have."""
+    at = np.arange(len(values), dtype=np.float64)[:, None]
+    step = _most_common(np.diff(values, axis=0))
+    start = _most_common(values - at * step)
+    if step and 2 * (values == start + at * step).sum() > values.size:
+        yield from _alike(evidence, step, start, values.shape[1])
+
+
+def _most_common(values: Floats) -> float:
+    found, counts = np.unique(values, return_counts=True)
+    return float(found[counts.argmax()])
 
 
 def _alike(evidence: Evidence, rise: float, start: float, width: int) -> Iterator[Guess]:

@@ -28,9 +28,10 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     for view in evidence.profile.views if evidence.profile else ():
         if view.by == "slopes":
             yield from _guesses(view.values[:, 0], view, evidence, "symmetric")
-        elif view.by == "distance" and len(view.seen[1]) > 1:
-            values, distances = view.seen
-            if (distances > 0).any() and not values[:, distances > 0].any():  # zeros where later keys are hidden
+        elif view.by == "distance" and len(view.most[1]) > 1:
+            values, distances = view.most
+            later = values[:, distances > 0]
+            if later.size and not np.nan_to_num(later).any():  # zeros where later keys are hidden
                 view = replace(view, causal=True)
                 values, distances = values[:, distances <= 0], distances[distances <= 0]
             slopes = proportional(-values, np.abs(distances), evidence.resolution)
@@ -38,15 +39,17 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
                 yield from _guesses(slopes, view, evidence, "symmetric")
         elif view.by == "key":
             at = np.arange(view.values.shape[1])
+            known = np.isfinite(view.values).mean(axis=0) > 0.5
             for bias, keys in (("key-position", at), ("last-key", at - at[-1])):
-                slopes = proportional(view.values, keys, evidence.resolution)
+                slopes = proportional(view.values[:, known], keys[known], evidence.resolution)
                 if slopes is not None:
                     yield from _guesses(slopes, view, evidence, bias)
 
 
 def _guesses(slopes: Floats, view: Profile, evidence: Evidence, bias: str) -> Iterator[Guess]:
     """Yield the rules that give these slopes, then the slopes one by one."""
-    if (slopes < 0).any() or not np.isfinite(slopes).all() or not slopes.any():
+    known = np.isfinite(slopes) & (slopes > 0)
+    if 2 * known.sum() <= len(slopes):
         return
     common = {"heads": str(len(slopes)), "bias": bias, **view.mask}
     for rule in REGISTRY["alibi"].parameters["slopes"].choices:
@@ -59,7 +62,7 @@ def _guesses(slopes: Floats, view: Profile, evidence: Evidence, bias: str) -> It
             yield Guess("alibi", {**keys, "slope-dtype": kind}, view.table, cost, free=("bias-max",))
             if kind in ("float32", "bfloat16"):
                 yield Guess("alibi", {**keys, "arithmetic": kind}, view.table, cost + 1, free=("bias-max",))
-    if view.by == "slopes" and evidence.sample.planes[0].name != "slopes":
+    if (view.by == "slopes" and evidence.sample.planes[0].name != "slopes") or not (slopes >= 0).all():
         return  # any row of numbers would do
     loose = evidence.resolution
     given = [shortest(s * (1 - loose), s * (1 + loose)) if s > 0 else Decimal(0) for s in slopes]
@@ -69,15 +72,17 @@ def _guesses(slopes: Floats, view: Profile, evidence: Evidence, bias: str) -> It
 
 def _top(slopes: Floats, rule: str, kind: SlopeType, resolution: float) -> Decimal | None:
     """Return the exponent of the smallest slope, if a rule gives them all, stored as this type."""
-    first = len(slopes) if rule == "paper" else 1 << (len(slopes).bit_length() - 1)
+    of = cast(Literal["frameworks", "paper"], rule)
+    exponents = -np.log2([float(s) for s in alibi_slopes(len(slopes), Decimal(1), of)])
     stored = 0.0 if kind == "exact" else RESOLUTION[kind]
     loose = LOOSE * max(resolution, RESOLUTION["float32"]) + stored
-    if slopes[0] <= 0:
-        return None
-    middle, spread = -first * math.log2(slopes[0]), first * loose / math.log(2)
-    top = shortest(middle - spread, middle + spread)
+    known = np.flatnonzero(np.isfinite(slopes) & (slopes > 0))
+    tops = -np.log2(slopes[known]) / exponents[known]
+    at = int(np.argsort(tops, kind="stable")[len(tops) // 2])  # some heads may be spoiled
+    spread = loose / math.log(2) / exponents[known[at]]
+    top = shortest(tops[at] - spread, tops[at] + spread)
     if top <= 0:
         return None
-    exact = as_stored(alibi_slopes(len(slopes), top, cast(Literal["frameworks", "paper"], rule)), kind)
-    made = np.array([float(s) for s in exact])
-    return top if (made > 0).all() and (np.abs(slopes / made - 1) <= LOOSE * resolution + POWERS).all() else None
+    made = np.array([float(s) for s in as_stored(alibi_slopes(len(slopes), top, of), kind)])
+    good = (made > 0) & (np.abs(slopes / made - 1) <= LOOSE * resolution + POWERS)
+    return top if good.sum() > len(slopes) / 2 else None

@@ -113,7 +113,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         values, distances = profile.seen
         near = np.flatnonzero((np.abs(distances) > 0) & (np.abs(distances) <= NEAR))
         wanted, at = 8 * values[-1, near], np.abs(distances[near])
-        if (values[:, distances == 0] != 0).any() or not (wanted < 0).all():
+        if (values[:, distances == 0] != 0).any() or not (wanted < 0).all() or not len(near):
             continue
         loose = np.maximum(np.abs(wanted), 1) * 16 * evidence.resolution
         for base in COMMON_BASES[:MOST_BASES]:

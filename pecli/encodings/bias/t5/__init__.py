@@ -18,6 +18,8 @@ from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter
 
+MOST_BUCKETS = 1 << 16
+
 
 @encoding(
     family=Family.BIAS,
@@ -63,7 +65,7 @@ def t5(
         Param(
             "Number of buckets, both sides together.",
             ge=1,
-            le=1 << 16,
+            le=MOST_BUCKETS,
             mistaken=other_values("32", "64", "16", "128"),
             names=("num-buckets", "relative-attention-num-buckets"),
         ),

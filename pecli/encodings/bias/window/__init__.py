@@ -5,7 +5,6 @@ A window has height x width patches in row order.  The offset is query minus key
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -13,11 +12,10 @@ from typing import Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
-from pecli.encodings.shared.kernel_types import Doubled, Evidence, Floats, Points
+from pecli.encodings.shared.kernel_types import Doubled, Floats, Points
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter
@@ -63,7 +61,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={
-        "why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.grid,
+        "why": ".why:why", "lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.grid,
         "mistakes": ".mistakes:mistakes",
     },
     presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
@@ -201,14 +199,3 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
         active += bias[unit]
         total += second[:, unit, None] * np.maximum(active, 0.0)
     return total
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield windows of as many patches as the index has rows, with and without a class token."""
-    if evidence.square is None or evidence.by_distance is not None:
-        return
-    tokens = len(evidence.square)
-    for cls, count in (("false", tokens), ("true", tokens - 1)):
-        for height in (h for h in range(1, count + 1) if count % h == 0):
-            keys = {"grid": f"{height}x{count // height}", "cls": cls}
-            yield Guess("window", keys, {"form": "index"}, 3.0, arrays=("index",))

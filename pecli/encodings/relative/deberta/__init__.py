@@ -200,14 +200,16 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     if evidence.by_distance is None or evidence.by_distance[1] != "index":
         return
     values = evidence.by_distance[0]
-    length = len(values) // 2 + 1
-    middle, points = int(values[length - 1]), Points(np.arange(1 - length, length))
+    length, told = len(values) // 2 + 1, ~np.isnan(values)
+    if not told[length - 1]:
+        return
+    middle, points = int(values[length - 1]), Points(np.arange(1 - length, length)[told])
     table = {"form": "index", "length": str(length)}
     for buckets, reach, clamp in product(BUCKETS, REACHES, (False, True)):
         shift = middle == (buckets or reach)
         if reach - 1 <= buckets // 2 or (middle and not shift):
             continue
-        if np.array_equal(bucket_rule(buckets, reach, clamp, shift)(points), values):
+        if np.array_equal(bucket_rule(buckets, reach, clamp, shift)(points), values[told]):
             words = {"clamp": str(clamp).lower(), "shifted": str(shift).lower()}
             keys = {"buckets": str(buckets), "max-distance": str(reach), **words}
             yield Guess("deberta", keys, table, 4.0 + clamp, arrays=("index",))

@@ -123,19 +123,29 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
     return rules[init], std
 
 
+PLATEAU = 5  # distances at an end whose middle value is that of the cut, where single ones may be spoiled
+
+
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield indices of distances that are cut on both sides."""
     if evidence.by_distance is None:
         return
     values, form = evidence.by_distance
-    backward = values[0] > values[-1]
-    values = values[::-1] if backward else values
-    length = len(values) // 2 + 1
-    clip, last = int(values[length - 1]), int(values[-1])
-    if form == "index" and 1 <= clip < last + 1 and last - clip <= 1 << 30 and values[0] == max(0, clip - length + 1):
+    told = values[values == values]  # none is told where most are spoiled
+    if len(told) < PLATEAU:
+        return
+    whole = len(told) == len(values)
+    ends = (told[:1], told[-1:]) if whole else (told[:PLATEAU], told[-PLATEAU:])
+    outer = [sorted(part)[len(part) // 2] for part in ends]
+    backward = outer[0] > outer[1]
+    length, middle = len(values) // 2 + 1, values[len(values) // 2]
+    if form != "index" or middle != middle:
+        return
+    clip, first, last = int(middle), int(min(outer)), int(max(outer))
+    if 1 <= clip < last + 1 and last - clip <= 1 << 30 and first == max(0, clip - length + 1):
         right = last - clip
         keys = {"dim": "1", "clip": str(clip), "right": str(right), "backward": str(bool(backward)).lower()}
-        ends = clip < length - 1 and right < length - 1
-        if backward and not ends:  # a plain index, from the query's side
+        cut = clip < length - 1 and right < length - 1
+        if not cut and (backward or not whole):  # a plain index, from the query's side; ends that do not show
             return
-        yield Guess("shaw", keys, {"form": form, "length": str(length)}, 2.0, listed=not ends, arrays=("index",))
+        yield Guess("shaw", keys, {"form": form, "length": str(length)}, 2.0, listed=not cut, arrays=("index",))

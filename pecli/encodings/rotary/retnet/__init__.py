@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Doubled, Evidence
+from pecli.encodings.shared.kernel_types import Doubled
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -62,7 +61,7 @@ def effect(recipe: Recipe) -> Effect:
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
+        "recognise": ".recognise:recognise",
         "emulate": ":emulate",
         "extend": reaches.phases,
         "apply": effect,
@@ -268,23 +267,6 @@ def lesson(exercise: Exercise) -> list[Step]:
     grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows, MATRIX_DECIMALS)
     how = "is added to the score" if log else "multiplies the score, and there is no softmax"
     return [*found, Step(f"the decay of a key by its distance; it {how}", [*lines, grid])]
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield rotations whose slowest pair turns by 1/base, with the decay where it stands beside them."""
-    from pecli.encodings.shared.waves import rotary_keys
-
-    for wave in evidence.series:
-        found = rotary_keys(wave, evidence) if wave.spectrum.keys.get("shift") == "1" else None
-        if found is None:
-            continue
-        keys, table = found
-        decay = evidence.beside.get("decay")
-        rest = {"heads": "1", "decay": "none"}
-        if decay is not None and decay.ndim > 1:
-            rest = {"heads": str(len(decay)), "decay": "distance" if decay.ndim == 2 else "dense"}
-            rest |= {"max-len": str(decay.shape[-1]), "apply": "log" if decay.max() <= 0 else "multiply"}
-        yield Guess("retnet", {**keys, **rest}, table, wave.cost + 1, wave.level, free=wave.free)
 
 
 def why() -> list[Reason]:
