@@ -212,3 +212,10 @@ def test_a_row_of_zeros_hides_no_frames(tmp_path):
     found = named(tmp_path, "sincos3d:dim=64,grid=4x6x7,split=half-quarters", {"array": table})
     assert found.confidence == "likely"
     assert any(note.endswith("values differ, in row 50") for note in found.notes)
+
+
+def test_infinity_among_pairs_is_placed(tmp_path):
+    pairs = np.stack([np.cos(ANGLES[ONE]), np.sin(ANGLES[ONE])], -1)
+    pairs[20, 5, 1] = np.inf
+    found = named(tmp_path, ONE, {"array": pairs})
+    assert any("one value differs, at [20, 5, 1]: inf" in note for note in found.notes)

@@ -265,7 +265,7 @@ class Evidence:
         """Ways to read the table as pairs that turn by coordinates of any kind, doubled layouts first."""
         (plane, *others) = self.sample.planes
         if not others and plane.values.ndim > 2 and plane.values.shape[-1] == 2:
-            pairs = squeezed(plane.values)
+            pairs = squeezed(np.where(np.abs(plane.values) < HUGE, plane.values, 0.0))
             whole = pairs.ndim == 3 and len(pairs) > 3 and plane.rows == len(plane.values) and self.window is None
             return tuple(rotations_of([pairs], self.resolution)) if whole and not self.integral else ()
         if len(self.points) == len(self.sample.planes) and len({p.shape for p in self.points}) == 1:
