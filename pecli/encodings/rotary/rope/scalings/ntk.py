@@ -89,6 +89,7 @@ LARGEST_FACTOR = 1024
 def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
     import numpy as np
 
+    from pecli.encodings.rotary.rope.ramps import FACTORS
     from pecli.measures.spectra import COMMON_BASES, LARGEST_LOG, Spectrum, fit_line
 
     if "shift" in found.keys or measured.half <= 1:
@@ -104,10 +105,11 @@ def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
     for common in COMMON_BASES:
         ratio = (middle / float(common)) ** exponent
         factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
+        unusual = str(factor) not in FACTORS
         if (
             not 1 < factor <= LARGEST_FACTOR
             or digits(factor) > 3
-            or digits(common) + digits(factor) + GAIN + (common != COMMON_BASES[0]) > digits(base)
+            or digits(common) + digits(factor) + unusual + GAIN + (common != COMMON_BASES[0]) > digits(base)
         ):
             continue
         grown = float(common) * float(factor) ** (1 / exponent)
