@@ -248,3 +248,12 @@ def test_a_vector_of_few_numbers_with_one_left_out_is_no_unusual_ramp(tmp_path):
     w = unknown_tables.by_rotations(11000.0, 20, 16.0, 1024, 2, 6).astype(np.float32)
     found = found_in(tmp_path, inv_freq=w)
     assert found.recipe is None or found.equal == 1.0
+
+
+def test_a_base_of_many_digits_is_looked_for_in_float32_too(tmp_path):
+    parts = campaign_tables.computed(PAIRS(1e4, 31, 32), np.arange(1000.0, 9192.0), "exponential")
+    cos, sin = (8 * part.astype(np.float64) for part in parts)
+    found = found_in(tmp_path, pe=np.stack([sin, cos], 2).reshape(8192, 64).astype(np.float16))
+    assert found.recipe.startswith("sinusoidal:dim=64,base=10000,order=interleaved,shift=1,")
+    assert found.arithmetic == "float32"
+    assert found.equal > 0.999

@@ -37,6 +37,7 @@ STEPPED = 2.0**-22  # what multiplying in float32 may change of a size
 WHOLE = 1e-9  # relative difference of a position from a whole number that computing it leaves
 BIASED = 1 / 16  # of half a unit of a value: what roundings of few different values may add up to
 PLAIN = 2  # digits of a size that is hardly met by chance
+FINE = ("exact", "float64")
 CHOSEN = 7.0  # digits of a rule that need no other reading of the rows: a base of six alone
 OF_LINE = 2.0  # times what a line's slope may be off by over all rows, for its beginning: three standard errors
 CUT = 2  # half units of a type by which values that were cut to it, not rounded, may be shorter: all of one
@@ -63,21 +64,25 @@ def explain(reading: Reading, grain: str, rule: Rule, *, around: bool = False) -
         turning = int(moving.sum())
         if turning == 0 or not moving[:turning].all():
             continue  # pairs that rest come last, if any
+        told = False
         for level in LEVELS:
             few = around or len(reading.first) < LEAST_ROWS
             if (level == "float64" and grain != "float64") or (level in NARROW and few):
                 continue
-            found = False
+            found, dear = False, True
             spectra = list(_around(reading, rhythm, lines, level) if around else _ruled(reading, lines, level, rule))
             sharper = _sharper(reading, lines, level, rule, spectra) if level in NARROW else []
             for ways in (sharper, _cheapest((spectrum, None) for spectrum in spectra)):
                 for wave in _each_placed(reading, rhythm, lines, level, ways, around=around, far=ways is sharper):
-                    found = True
-                    settled = settled or (level not in NARROW and wave.cost < CHOSEN)
+                    found, dear = True, dear and wave.cost >= CHOSEN
+                    settled = settled or (level not in NARROW and not dear)
                     yield wave
                 if found:
                     break
-            if found and level != "float16":  # what fits either narrow type may be of the other
+            told = told or found
+            if dear and level in FINE:  # float32 may have made many digits of a number of few
+                continue
+            if told and level != "float16":  # what fits either narrow type may be of the other
                 break
         if settled and turning >= TELLING:
             return
