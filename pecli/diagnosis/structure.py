@@ -168,7 +168,7 @@ def _factor(case: Case, pairs: list[tuple[Floats, Floats]]) -> float | None:
     near = SAME_FACTOR * case.resolution
     short = float(f"{factor:.3g}")
     factor = short if abs(factor / short - 1) < near else factor
-    return factor if abs(factor - 1) > near else None
+    return factor if abs(factor - 1) > near and f"{factor:.6g}" != "1" else None
 
 
 def _sums(case: Case) -> Iterator[Candidate]:

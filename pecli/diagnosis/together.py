@@ -32,10 +32,18 @@ def together(case: Case, table: Table) -> Iterator[Candidate]:
         small = Case(case.table, here, there, 0)
         if one.beside and small.off(small.there) <= enough:
             yield one
-        for k, other in enumerate(simple(small)):
+        for other in simple(small):
             if small.tried(other, enough) <= enough:
-                both = list(simple(replace(case, expected=lanes, exact=())))[k]
-                yield replace(both, kind=one.kind, text=one.text, beside=(Finding(both.kind, f"and {both.text}"),))
+                both = _of_all(other, list(simple(replace(case, expected=lanes, exact=()))))
+                if both is not None:
+                    yield replace(both, kind=one.kind, text=one.text, beside=(Finding(both.kind, f"and {both.text}"),))
+
+
+def _of_all(found: Candidate, others: list[Candidate]) -> Candidate | None:
+    """Return the same change as all rows tell it: in the same words, or the only one of its kind; None for none."""
+    alike = [other for other in others if other.kind == found.kind]
+    same = [other for other in alike if other.text == found.text]
+    return same[0] if same else alike[0] if len(alike) == 1 else None
 
 
 def _kept(case: Case, planes: list[Floats]) -> list[Lane]:
