@@ -167,3 +167,12 @@ def test_what_differs_is_said_where_several_recipes_are_as_near(tmp_path):
     found = found_in(tmp_path, inv_freq=w)
     assert found.confidence in ("likely", "unknown")
     assert found.equal == 1.0 or not found.recipe or any("differs, at [5]" in note for note in found.notes)
+
+
+def test_a_base_of_few_digits_that_misses_values_of_a_narrow_type_has_a_range_that_holds_the_true_one(tmp_path):
+    exponents = (np.arange(0, 12, 2) / 12).astype(np.float32).astype(np.float64)
+    w = np.float32(1) / (123456.7**exponents).astype(np.float32)
+    angle = (np.arange(-100, 8092, dtype=np.float32)[:, None] * w).astype(np.float64)
+    found = found_in(tmp_path, cache=bf16(np.concatenate([np.sin(angle), np.cos(angle)], 1).astype(np.float32)))
+    low, high = map(float, found.ranges["base"])
+    assert low <= 123456.7 <= high
