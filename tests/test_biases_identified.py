@@ -5,6 +5,8 @@ import pytest
 
 import pecli
 
+from . import unknown_tables
+
 N = 24
 
 
@@ -189,3 +191,13 @@ def test_what_no_rule_gives_is_not_named(name):
 
 def test_any_bias_of_the_distance_follows_a_window_and_is_not_called_one():
     assert told(drawn(distances() + N)).recipe is None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("log", [False, True])
+def test_the_widths_of_kernels_are_told_by_all_distances(dtype, log):
+    d = np.abs(unknown_tables.distances(64)).astype(float)
+    exponents = np.stack([-(d**2) / (2 * s * s) for s in (10, 7.7, 5, 2.53)])
+    found = told(unknown_tables.narrow(exponents if log else np.exp(exponents), dtype))
+    assert f"sigma=10+7.7+5+2.53,apply={'log' if log else 'multiply'}," in found.recipe
+    assert found.equal == 1.0 or dtype == "float64"

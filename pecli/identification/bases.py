@@ -16,6 +16,7 @@ from pecli.identification.computed import Workings
 from pecli.identification.trial import make
 from pecli.measures.arithmetics import AFTER, ROUNDED, spacing, spread_rows
 from pecli.measures.evidence import Evidence
+from pecli.measures.overlaps import overlap
 from pecli.measures.samples import Floats, rounded
 from pecli.measures.wave import NARROW
 from pecli.numbers.shortest import price, shortest
@@ -185,16 +186,8 @@ def between(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         low = base * (exact[some] / (used[some] + loose[some])) ** (1 / exponents[some])
         high = base * (exact[some] / (used[some] - loose[some])) ** (1 / exponents[some])
-    return _most(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30), most)
-
-
-def _most(low: Floats, high: Floats, least: float) -> tuple[float, float]:
-    """Return where most of some intervals overlap, a share of them at least; an empty one else."""
-    inside = ((low[:, None] <= low) & (low <= high[:, None])).sum(axis=0)  # of how many each lower end is part
-    best = int(inside.argmax())
-    if inside[best] < least * len(low):
-        return 1.0, 0.0
-    return float(low[best]), float(high[(low <= low[best]) & (low[best] <= high)].min())
+    found, last, count = overlap(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
+    return (found, last) if count >= most * len(low) else (1.0, 0.0)
 
 
 def _with_base(guess: Guess, low: float, high: float) -> Guess:

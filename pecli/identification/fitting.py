@@ -20,6 +20,7 @@ from pecli.errors import PecliError
 from pecli.identification.trial import make, pairs_of, read_rows, try_guess
 from pecli.measures.arithmetics import ROUNDED, spacing
 from pecli.measures.evidence import Evidence
+from pecli.measures.overlaps import overlap
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import SHORT
 from pecli.numbers.shortest import digits, price, shortest
@@ -136,16 +137,7 @@ def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str
     ends = (rest - half) / slope, (rest + half) / slope
     lows, highs = np.minimum(*ends), np.maximum(*ends)
     low, high = float(lows.max()), float(highs.min())
-    return Fit(value, low, high, mean, error, None if low <= high else _most(lows, highs))
-
-
-def _most(lows: Floats, highs: Floats) -> tuple[float, float]:
-    """Return where the most of some intervals overlap."""
-    places = np.concatenate([lows, highs])
-    order = np.argsort(places, kind="stable")
-    covered = np.cumsum(np.repeat([1, -1], len(lows))[order])
-    at = int(covered.argmax())
-    return float(places[order[at]]), float(places[order[at + 1]])
+    return Fit(value, low, high, mean, error, None if low <= high else overlap(lows, highs)[:2])
 
 
 def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Floats, Floats, Floats, Floats] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -18,6 +18,9 @@ from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.kernel_types import Evidence, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.measures.samples import Floats
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -78,27 +81,49 @@ def gaussian(
     return Bias(heads, value, even=True, causal=mask == "causal")
 
 
+COMPUTED = (1 - 2.0**-48, 1 + 2.0**-48)
+"""What computing a width from a double may make of it."""
+
+
+def _sigma(values: Floats, unit: Floats, distances: Floats, apply: str, *, double: bool) -> Decimal | None:
+    """Return the shortest width that the most of a head's values, (m,), allow, each off by half a unit, or by two."""
+    import numpy as np
+
+    from pecli.encodings.shared.biases import LOOSE
+    from pecli.measures.overlaps import overlap
+    from pecli.numbers.shortest import shortest
+
+    for units in (LOOSE,) if double else (0.5, 2.0):  # as other libraries' exponentials are
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = [v if apply == "log" else np.log(v) for v in (values - units * unit, values + units * unit)]
+            low, high = (distances * np.sqrt(-0.5 / end) * loose for end, loose in zip(ends, COMPUTED, strict=True))
+        told = np.isfinite(low) & np.isfinite(high) & (distances > 0)
+        if told.any():
+            least, most, count = overlap(low[told], high[told])
+            if 2 * count > told.sum():
+                return shortest(least, most)
+    return None
+
+
 def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield weights or biases whose logarithm falls with the square of the distance."""
     import numpy as np
 
-    from pecli.encodings.shared.biases import LOOSE, listed
+    from pecli.encodings.shared.biases import listed
+    from pecli.measures.arithmetics import spacing
     from pecli.measures.profiles import kernels_of
-    from pecli.numbers.shortest import digits, shortest
+    from pecli.numbers.shortest import digits
 
     for profile in kernels_of(evidence.profile):
         values, distances = profile.seen
         for apply, falls in (("log", (values < 0).any()), ("multiply", (values > 0).any())):
-            with np.errstate(divide="ignore"):
-                logs = values if apply == "log" else np.log(np.maximum(values, 0))
-            # the distance that tells most: its logarithm is large, and not yet lost to the smallest numbers
-            at = np.abs(distances) == 1
-            one = logs[:, at][:, 0] if at.any() else np.zeros(1)
-            if not falls or not (np.isfinite(one) & (one < 0)).all():
+            if not falls:
                 continue
-            loose = LOOSE * evidence.resolution * (1 if apply == "log" else 1 / np.abs(one))
-            widths = [float(w) for w in np.sqrt(-0.5 / one)]
-            each = np.broadcast_to(loose / 2, one.shape)
-            sigma = [shortest(w * (1 - e), w * (1 + e)) for w, e in zip(widths, each, strict=True)]
+            units, far = spacing(values, evidence.sample.grain), np.abs(distances)
+            double = evidence.sample.grain == "float64"
+            each = [_sigma(v, unit, far, apply, double=double) for v, unit in zip(values, units, strict=True)]
+            sigma = [width for width in each if width is not None]
+            if len(sigma) < len(values):
+                continue
             keys = {"heads": str(profile.heads), "sigma": listed(sigma), "apply": apply, **profile.mask}
             yield Guess("gaussian", keys, profile.table, 2 + sum(map(digits, sigma)), free=("sigma",))
