@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+import pecli
 from pecli import Table, open_table
 from pecli.identification.identification import identify
 
@@ -176,3 +177,13 @@ def test_a_base_of_few_digits_that_misses_values_of_a_narrow_type_has_a_range_th
     found = found_in(tmp_path, cache=bf16(np.concatenate([np.sin(angle), np.cos(angle)], 1).astype(np.float32)))
     low, high = map(float, found.ranges["base"])
     assert low <= 123456.7 <= high
+
+
+def test_the_frequencies_beside_cosines_and_sines_are_compared_too():
+    table = Table.parse("rope:dim=16,len=64")
+    arrays = {name: np.array(table[name]) for name in ("cos", "sin")}
+    w = 10000.0 ** (-np.arange(8) / 8)
+    right = pecli.identify({**arrays, "inv_freq": w.astype(np.float32)})
+    wrong = pecli.identify({**arrays, "inv_freq": (w / 2).astype(np.float32)})
+    assert right.confidence == "sure"
+    assert (wrong.confidence, wrong.notes[-1]) == ("likely", "the array 'inv_freq' was not compared")

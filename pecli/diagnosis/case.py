@@ -81,6 +81,8 @@ class Case:
         The expected ones before they were rounded to their type, where they are computed.
     part : (row, step), optional
         First of the rows of the whole tables that these are, and the distance of two; left out, they are all.
+    known : Table, optional
+        The recipe that the expected arrays are said to be of, where they come from a file.
     """
 
     table: Tabular
@@ -89,6 +91,7 @@ class Case:
     first: int
     exact: Lanes = ()
     part: tuple[int, int] | None = None
+    known: Table | None = None
 
     @cached_property
     def names(self) -> list[str]:
@@ -196,14 +199,14 @@ class Case:
         return [found[name] for name in self.names] if found.keys() >= set(self.names) else None
 
 
-def case_of(mine: Tabular, expected: Tabular, first: int) -> Case | None:
+def case_of(mine: Tabular, expected: Tabular, first: int, known: Table | None = None) -> Case | None:
     """Return the arrays of two tables that stand for each other; None where there are none of real numbers."""
     pairs = [same_layout(a, b) for a, b in pair_lanes(mine, expected)[0]]
     pairs = [(a, b) for a, b in pairs if a.row_shape == b.row_shape and min(a.rows, b.rows) and a.row_size]
     pairs = [(a, b) for a, b in pairs if (a.dtype in COMPLEX.values()) == (b.dtype in COMPLEX.values())]
     if not pairs:
         return None
-    case = Case(mine, [a for a, _ in pairs], [b for _, b in pairs], first)
+    case = Case(mine, [a for a, _ in pairs], [b for _, b in pairs], first, known=known)
     exact = case.beside(expected.as_type("float64")) if isinstance(expected, Table) else None
     return replace(case, exact=exact or ())
 

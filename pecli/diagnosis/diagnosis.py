@@ -86,7 +86,7 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     if turned:
         return turned
     first, table = min(firsts, default=0), expected_table(expected)
-    said = _settled(case_of(mine, expected, first), table, found)
+    said = _settled(case_of(mine, expected, first, table), table, found)
     findings = partial(_findings, said, mine, found)
     few = all(map(few_rows, found.arrays))  # then which they are says more, unless the whole is known for what it is
     if (

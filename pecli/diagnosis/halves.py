@@ -96,14 +96,14 @@ def _words(case: Case, one: Half, other: Half) -> tuple[str, str] | None:
     zero = [not half.of([first]).any() for half in (one, other)]
     if zero[0] != zero[1]:
         return ("sin", "cos") if zero[0] else ("cos", "sin")
-    if not _forwards(case.expected[0]):
+    if not _forwards(case.expected[0], case.known):
         return None
     return ("sin", "cos") if signs.max() > 0 else ("cos", "sin")
 
 
-def _forwards(lane: Lane) -> bool:
+def _forwards(lane: Lane, known: Table | None) -> bool:
     """Whether the pairs of a computed table turn forwards, the slowest by less than a quarter from row to row."""
-    table = lane.table
+    table = known or lane.table
     if not isinstance(table, Table) or not isinstance(table.plan, Waves) or table.part.step is None:
         return False
     slowest = min((float(w) for w in table.plan.frequencies if w > 0), default=0.0)

@@ -29,7 +29,7 @@ def together(case: Case, table: Table) -> Iterator[Candidate]:
         there = _kept(case, [read_rows(lane, start, stop) for lane in lanes])
         if [lane.shape for lane in there] != [lane.shape for lane in here]:  # a mistake that gives another width
             continue
-        small = Case(case.table, here, there, 0)
+        small = Case(case.table, here, there, 0, known=case.known)
         if one.beside and small.off(small.there) <= enough:
             yield one
         for other in simple(small):

@@ -116,7 +116,7 @@ def _identified(
         if ORDER.index(found.confidence) > ORDER.index(best.confidence):
             part = len(parts) > 1 and len(names) == 1
             said = replace(found, notes=(f"this is the array '{names[0]}'", *found.notes)) if part else found
-            best = _of_the_file(said, names, parts)
+            best = _of_the_file(said, names, parts, table)
         whole = {*best.arrays} >= {name for own, _ in parts for name in own}
         if found.confidence == "sure" or (best.recipe and (best.equal == 1.0 or whole)):
             break
@@ -129,9 +129,10 @@ ORDER = ("unknown", "likely", "sure")
 NAMED_ARRAYS = 3  # of those that an answer says nothing of
 
 
-def _of_the_file(found: Identification, names: list[str], parts: list[Part]) -> Identification:
+def _of_the_file(found: Identification, names: list[str], parts: list[Part], table: Tabular) -> Identification:
     """Return an answer with the names of arrays that it does not speak of: with any it is at most likely."""
     others = [name for own, _ in parts for name in own if name not in (*names, *found.arrays)]
+    others = [name for name in others if not _frequencies_of(found, take(table, names=[name]))]
     if not others:
         return found
     listed = ", ".join(f"'{name}'" for name in others[:NAMED_ARRAYS])
@@ -140,6 +141,14 @@ def _of_the_file(found: Identification, names: list[str], parts: list[Part]) -> 
         f"the array {listed} was not compared" if len(others) == 1 else f"the arrays {listed}{more} were not compared"
     )
     return replace(found, confidence="likely", notes=(*found.notes, note))
+
+
+def _frequencies_of(found: Identification, sample: Sample) -> bool:
+    """Whether an array holds the frequencies of the recipe, as modules keep them beside cosines and sines."""
+    evidence = Evidence(sample)
+    if found.guess is None or evidence.integral or evidence.rows is None or min(evidence.rows.shape) != 1:
+        return False
+    return identify_vector(replace(found.guess, vector=True, free=()), evidence).equal == 1.0
 
 
 def _parts(table: Tabular) -> Iterator[Part]:
