@@ -186,4 +186,5 @@ def test_the_frequencies_beside_cosines_and_sines_are_compared_too():
     right = pecli.identify({**arrays, "inv_freq": w.astype(np.float32)})
     wrong = pecli.identify({**arrays, "inv_freq": (w / 2).astype(np.float32)})
     assert right.confidence == "sure"
-    assert (wrong.confidence, wrong.notes[-1]) == ("likely", "the array 'inv_freq' was not compared")
+    said = "the array 'inv_freq' holds other numbers than the recipe's frequencies"
+    assert (wrong.confidence, wrong.notes[-1]) == ("likely", said)

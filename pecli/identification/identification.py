@@ -132,7 +132,12 @@ NAMED_ARRAYS = 3  # of those that an answer says nothing of
 def _of_the_file(found: Identification, names: list[str], parts: list[Part], table: Tabular) -> Identification:
     """Return an answer with the names of arrays that it does not speak of: with any it is at most likely."""
     others = [name for own, _ in parts for name in own if name not in (*names, *found.arrays)]
-    others = [name for name in others if not _frequencies_of(found, take(table, names=[name]))]
+    vectors = {name: _frequencies_of(found, take(table, names=[name])) for name in others}
+    wrong = [f"the array '{name}' holds other numbers than the recipe's frequencies" for name in others
+             if vectors[name] is False]  # fmt: skip
+    if wrong:
+        found = replace(found, confidence="likely", notes=(*found.notes, *wrong))
+    others = [name for name in others if vectors[name] is None]
     if not others:
         return found
     listed = ", ".join(f"'{name}'" for name in others[:NAMED_ARRAYS])
@@ -143,11 +148,13 @@ def _of_the_file(found: Identification, names: list[str], parts: list[Part], tab
     return replace(found, confidence="likely", notes=(*found.notes, note))
 
 
-def _frequencies_of(found: Identification, sample: Sample) -> bool:
-    """Whether an array holds the frequencies of the recipe, as modules keep them beside cosines and sines."""
+def _frequencies_of(found: Identification, sample: Sample) -> bool | None:
+    """Whether an array holds the recipe's frequencies, as modules keep them; None where it has another shape."""
     evidence = Evidence(sample)
     if found.guess is None or evidence.integral or evidence.rows is None or min(evidence.rows.shape) != 1:
-        return False
+        return None
+    if str(2 * evidence.rows.size) != found.guess.keys.get("dim"):
+        return None
     return identify_vector(replace(found.guess, vector=True, free=()), evidence).equal == 1.0
 
 
