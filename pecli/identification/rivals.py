@@ -22,11 +22,18 @@ def with_rivals(found: Identification, trials: list[Trial], evidence: Evidence) 
     """Add recipes with another shift or factor that give as many values: a base of its own makes up for it."""
     assert found.guess is not None
     own, others = found.guess, []
-    for rival in [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own)][:MOST_RIVALS]:
+    rivals = [t for t in trials if _shifted(t.guess) != _shifted(own)]
+    rivals += [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own) and t not in rivals]
+    for rival in rivals[:MOST_RIVALS]:
         other = verdict_of_arithmetic(rival, evidence)
         if other.recipe and other.equal == found.equal:
             others.append(other.recipe)
     return replace(found, notes=(*found.notes, room_for(others))) if others else found
+
+
+def _shifted(guess: Guess) -> bool:
+    """Whether the exponents of a series reach the base's power itself."""
+    return guess.keys.get("shift", "0") != "0" or "decay" in guess.keys
 
 
 def _apart(guess: Guess) -> dict[str, str]:

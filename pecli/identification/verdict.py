@@ -239,7 +239,7 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     if verified and digits(short := shortest(*map(float, verified))) < digits(Decimal(chosen(guess, "base"))):
         guess = with_number(guess, "base", short)  # any between gives the same values
     recipe = make(guess, evidence.sample.grain).recipe or ""
-    ends = verified or (Bases(guess, best).ends()[0] if every or (wrong and narrow) else None)
+    ends = verified or (Bases(guess, best).ends()[0] if every or (narrow and (wrong or long(guess))) else None)
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *said(ranges, "gives these values" if verified and not wrong else "is as near"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
