@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from pecli.comparison.results import Finding
 from pecli.diagnosis.case import FEW, Candidate, Case, read_rows
 from pecli.diagnosis.mistakes import recipe_candidates, started_elsewhere
@@ -20,7 +22,10 @@ NEAR = 0.02  # of the values' size that may be left in the few rows by which pai
 def together(case: Case, table: Table) -> Iterator[Candidate]:
     """Yield pairs of faults that together give the last rows of the window, each to be tried on all of it."""
     start, stop = max(case.window[0], case.window[1] - FEW), case.window[1]
-    here = _kept(case, [read_rows(lane, start, stop) for lane in case.mine])
+    values = [read_rows(lane, start, stop) for lane in case.mine]
+    if not all(np.isfinite(plane).any() for plane in values):
+        return  # nothing tells one pair from another
+    here = _kept(case, values)
     enough = max(case.rounding, NEAR * case.scale)
     for one in (*recipe_candidates(case, table), *started_elsewhere(case, table)):
         lanes = one.lanes()
