@@ -183,3 +183,12 @@ def test_phases_in_bfloat16_are_named_though_some_are_near_those_in_float32(kind
     (said,) = texts(values, "sinusoidal:dim=20,base=160000,order=cos-sin")
     assert said.startswith("phases were computed in bfloat16 (")
     assert kind in said
+
+
+def test_wrong_rows_of_angles_are_no_bytes_the_other_way_round(tmp_path):
+    recipe = "rope:dim=24,layout=angles,len=100"
+    angles = np.array(pecli.Table.parse(recipe)["angles"])
+    angles[78:89] += np.random.default_rng(3).standard_normal((11, 12)).astype(np.float32) + 3
+    np.savez(tmp_path / "mine.npz", angles=angles)
+    found = [one.text for one in pecli.compare(tmp_path / "mine.npz", recipe).findings]
+    assert found == ["angles: rows 78 to 88 differ, in 132 values"]

@@ -29,6 +29,7 @@ LARGEST = 1 << 22  # values of all arrays that are looked at
 PRODUCTS = 1 << 33  # of rows with rows, at most
 BLOCK = 512  # rows that are multiplied at once
 SEEN = 16  # rows that stand nowhere near their place, of which some must be found elsewhere before all are looked for
+TURNED = 0.9  # of the values, at least, are near once their bytes are turned round: turned numbers are small ones
 FEW = 0.1  # of the rows, at least, are expected ones
 
 Order = NDArray[np.int64]
@@ -71,7 +72,7 @@ def settled(case: Case, table: Table) -> Iterator[Settled]:
     found = _settled(case, mine, expected, bounds)
     if found is not None:
         yield Settled(found[0], [], found[1])
-    elif (found := _settled(case, _planes(other_way), expected, bounds)) is not None:
+    elif (found := _settled(case, _planes(other_way), expected, bounds, TURNED)) is not None:
         yield Settled(found[0], [turned], found[1])
 
 
@@ -87,7 +88,9 @@ def _bounds(table: Table, rows: int, size: float) -> Floats:
     return np.minimum(size * ERRORS * (1 + angles), MOST * size)[:, None]
 
 
-def _settled(case: Case, mine: list[Floats], expected: list[Floats], bounds: Floats) -> tuple[InMemory, Finding] | None:
+def _settled(
+    case: Case, mine: list[Floats], expected: list[Floats], bounds: Floats, least: float = 0.0
+) -> tuple[InMemory, Finding] | None:
     p, q = np.concatenate(mine, axis=1), np.concatenate(expected, axis=1)
     order = _places(p, q, bounds)
     if order is None:
@@ -96,7 +99,7 @@ def _settled(case: Case, mine: list[Floats], expected: list[Floats], bounds: Flo
     gap = np.abs(p - q[known])
     near = (gap <= bounds[known]) & (order >= 0)[:, None]
     off = near & (gap > 0)
-    if not off.any():
+    if not off.any() or near.mean() < least:
         return None
     values, arrays, column = np.where(near, q[known], p), {}, 0
     for lane, plane in zip(case.mine, mine, strict=True):
