@@ -21,9 +21,8 @@ from pecli.records import dataclass
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
-ERRORS = (
-    4 * 2.0**-23
-)  # times 1 + the angle: what frameworks' cosines and sines in float32 are off by at most (3.3 seen)
+ERRORS = 4 * 2.0**-23
+"""Times 1 + the angle: what frameworks' cosines and sines in float32 are off by at most (3.3 seen)."""
 MOST = 0.02  # off which a value is taken for another one, at any angle
 LARGEST = 1 << 22  # values of all arrays that are looked at
 PRODUCTS = 1 << 33  # of rows with rows, at most
@@ -124,9 +123,7 @@ def _places(p: Floats, q: Floats, bounds: Floats) -> Order | None:
         order[some] = _nearest(known[some], q, bounds)
         if (order[some] >= 0).any():
             order[strangers] = _nearest(known[strangers], q, bounds)
-    here = strangers[
-        strangers < both
-    ]  # a row with a value or a column of its own may be far from all, least from its own
+    here = strangers[strangers < both]  # a row with a wrong value or column may be far from all, least from its own
     own, other = _alike(p[here], q[here], bounds[here]), _alike(p[here], q[order[here]], bounds[order[here]])
     better = (2 * own > p.shape[1]) & ((order[here] < 0) | (own >= other))
     order[here[better]] = here[better]

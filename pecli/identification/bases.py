@@ -32,14 +32,8 @@ LEAST_STEP = 2.0**-44  # of a base's logarithm: a smaller one changes no digit t
 TRIED = 33  # bases in a range
 HALVINGS = 10  # of the last step
 MARGINS = (1.0, 0.98, 0.5, 0.2)  # of a range that was found by some rows
-SLACKS = (
-    0.5,
-    0.51,
-    1.5,
-    4.5,
-    9.5,
-    14.5,
-)  # units by which a frequency may be off: rounded, a power's, an exponential's, the most that is looked for
+SLACKS = (0.5, 0.51, 1.5, 4.5, 9.5, 14.5)
+"""Units by which a frequency may be off: rounded, a power's, an exponential's, the most that is looked for."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +51,8 @@ class Bases:
     @cached_property
     def exponents(self) -> Floats | None:
         """By which power of the base each frequency falls; None where it is none that was fitted."""
-        every = self._every
-        return (
-            None
-            if every is None or not every[: len(self.found.how.exact)].any()
-            else every[: len(self.found.how.exact)]
-        )
+        found = None if self._every is None else self._every[: len(self.found.how.exact)]
+        return found if found is not None and found.any() else None
 
     @cached_property
     def _every(self) -> Floats | None:

@@ -133,11 +133,10 @@ def _of_the_file(found: Identification, names: list[str], parts: list[Part], tab
     """Return an answer with the names of arrays that it does not speak of: with any it is at most likely."""
     others = [name for own, _ in parts for name in own if name not in (*names, *found.arrays)]
     vectors = {name: _frequencies_of(found, take(table, names=[name])) for name in others}
-    wrong = [f"the array '{name}' holds other numbers than the recipe's frequencies" for name in others
-             if vectors[name] is False]  # fmt: skip
-    if wrong:
-        found = replace(found, confidence="likely", notes=(*found.notes, *wrong))
-    others = [name for name in others if vectors[name] is None]
+    for name in (name for name, right in vectors.items() if right is False):
+        note = f"the array '{name}' holds other numbers than the recipe's frequencies"
+        found = replace(found, confidence="likely", notes=(*found.notes, note))
+    others = [name for name, right in vectors.items() if right is None]
     if not others:
         return found
     listed = ", ".join(f"'{name}'" for name in others[:NAMED_ARRAYS])

@@ -20,9 +20,8 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         spot = total.first
         return one_value(_index(spot), spot.left, spot.right)
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
-    if (
-        any(len([side for side in shape if side > 1]) > 2 for shape in shapes) and total.last is not None
-    ):  # rows of every head
+    heads = any(len([side for side in shape if side > 1]) > 2 for shape in shapes)
+    if heads and total.last is not None:  # a row stands in every one of them
         ends = f"the first at {_index(total.first)}, the last at {_index(total.last)}"
         return f"{total.beyond} of {total.compared} values differ{nan}, {ends}"
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
@@ -45,11 +44,9 @@ def rows_said(first: int, last: int, rows: int) -> str:
     """Say which rows: so many of them, from a first to a last one."""
     if first == last:
         return f"in row {first}"
-    return (
-        f"in every row from {first} to {last}"
-        if rows == last - first + 1
-        else (f"in {rows} rows, the first {first} and the last {last}")
-    )
+    if rows == last - first + 1:
+        return f"in every row from {first} to {last}"
+    return f"in {rows} rows, the first {first} and the last {last}"
 
 
 def _index(place: Place) -> str:
