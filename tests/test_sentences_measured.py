@@ -129,6 +129,7 @@ def a_probe(verdict):
 
 
 INSPECT = {  # a sentence, where it is printed and true, where it must not be
+    ", up to {} from the exact ones": ("identify spoiled.npz", "identify good.npz"),
     ", largest difference {}": ("identify good.npz", "identify noise.npy"),
     "of {} of the {}": ("wide", "few"),
     ", with 0 in the place of what is NaN or infinite, {} times": ("odd", "rows"),

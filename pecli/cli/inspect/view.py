@@ -115,7 +115,12 @@ def identity_view(found: Identification) -> list[Item]:
         said = "unknown: no formula was found that gives these values"
         return [Fact("identified", said), *(Fact("", note) for note in found.notes)]
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
-    residual = "" if found.residual is None else f", largest difference {figure(found.residual, 3)}"
+    if found.residual is None:
+        residual = ""
+    elif found.count:  # equal to what an arithmetic gives, which is not the exact value
+        residual = f", up to {figure(found.residual, 3)} from the exact ones"
+    else:
+        residual = f", largest difference {figure(found.residual, 3)}"
     return [
         Fact("identified", found.recipe),
         Fact("", f"{found.confidence}{share}{residual}"),
