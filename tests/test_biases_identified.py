@@ -201,3 +201,24 @@ def test_the_widths_of_kernels_are_told_by_all_distances(dtype, log):
     found = told(unknown_tables.narrow(exponents if log else np.exp(exponents), dtype))
     assert f"sigma=10+7.7+5+2.53,apply={'log' if log else 'multiply'}," in found.recipe
     assert found.equal == 1.0 or dtype == "float64"
+
+
+@pytest.mark.parametrize("lead", [0, 2])
+@pytest.mark.parametrize("heads", [1, 3])
+def test_a_decay_may_have_leading_axes_of_length_1(lead, heads):
+    angle = np.outer(np.arange(40), 10000.0 ** (-np.arange(8) / 7))
+    arrays = {"cos": np.cos(angle), "sin": np.sin(angle), "decay": decay(heads)}
+    found = told(**{name: values.reshape(*[1] * lead, *values.shape) for name, values in arrays.items()})
+    assert found.recipe.startswith(f"retnet:dim=16,heads={heads},base=10000,decay=dense,max-len=40,apply=multiply")
+
+
+@pytest.mark.parametrize(("rows", "narrow"), [(1192, True), (17, False)])
+def test_the_scale_base_is_told_by_most_scales(rows, narrow):
+    p, z = np.arange(rows)[:, None], (np.arange(16) / 16 + 0.4) / 1.4
+    arrays = cosines(rows, 16) | {"scale": z ** ((p - rows // 2) / 512)}
+    if narrow:
+        arrays = {name: unknown_tables.bf16(values).astype("f2") for name, values in arrays.items()}
+    arrays["scale"][[0, 5], [0, 3]] = np.nan
+    found = told(**arrays)
+    assert f"xpos:dim=32,base=10000,scale-base=512,centre=floor,max-len={rows}" in found.recipe
+    assert any("NaN" in note or "nan" in note for note in found.notes)

@@ -15,7 +15,7 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Evidence, Points
+from pecli.encodings.shared.kernel_types import Evidence, Floats, Points
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric
@@ -166,28 +166,50 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     import numpy as np
 
     from pecli.encodings.shared.waves import rotary_keys
-    from pecli.numbers.shortest import shortest
 
     scale = np.squeeze(evidence.beside.get("scale", np.empty(0)))
-    if scale.ndim != 2 or len(scale) < 3 or not (scale > 0).all() or not np.isfinite(scale).all():
+    if scale.ndim != 2 or len(scale) < 3:
         return
     for wave in evidence.series:
-        found = rotary_keys(wave, evidence)
-        if found is None or "shift" in wave.spectrum.keys:
+        keys, table = rotary_keys(wave, evidence) or ({}, {})
+        if not keys or "shift" in wave.spectrum.keys or int(keys["dim"]) != 2 * scale.shape[1]:
             continue
-        keys, table = found
-        logs = np.log(scale[:, 0])
-        rise = float(logs[-1] - logs[0]) / (len(logs) - 1)
-        unit = float(np.log(0.4 / 1.4))  # of the first pair: z_0
-        if not rise:
+        told = _numbers(scale, float(wave.start) + float(wave.step) * np.arange(len(scale)), evidence)
+        if told is None:
             continue
-        loose = max(8 * evidence.resolution / abs(rise * len(logs)), 1e-9)
-        base = shortest(unit / rise * (1 - loose), unit / rise * (1 + loose))
-        middle = round(float(wave.start) - float(logs[0]) / rise)
+        base, middle = told
         rows = int(evidence.length["length"])
         for centre in dict.fromkeys([*(["floor"] if middle == rows // 2 else []), str(middle)]):
             own = {"scale-base": number_text(base), "centre": centre}
             yield Guess("xpos", {**keys, **own}, table, 4.0 + (centre != "floor"), wave.level, free=("scale-base",))
+
+
+def _numbers(scale: Floats, positions: Floats, evidence: Evidence) -> tuple[Decimal, int] | None:
+    """Return the scale base and the centre of z^((p - centre) / base) in most rows and columns; None where none fit."""
+    import numpy as np
+
+    from pecli.encodings.shared.biases import LOOSE
+    from pecli.measures.overlaps import overlap
+    from pecli.numbers.shortest import shortest
+
+    width = scale.shape[1]
+    logs = np.log((np.arange(width) / width + 0.4) / 1.4)
+    with np.errstate(all="ignore"):
+        found = np.log(scale) / logs  # (p - centre) / base in every column; others are spoiled
+        line = np.median(found, axis=1)
+        good = np.isfinite(line)
+        line, at = line[good], positions[good]
+        half = len(line) // 2
+        rise = float(np.median((line[-half:] - line[:half]) / (at[-half:] - at[:half]))) if half else 0.0
+        middle = float(np.median(at - line / rise)) if rise else np.nan
+        if not np.isfinite(middle):
+            return None
+        loose = LOOSE * evidence.resolution / np.abs(logs)
+        away = (positions - round(middle))[:, None]
+        low, high = np.abs(away) / (np.abs(found) + loose), np.abs(away) / np.maximum(np.abs(found) - loose, 0)
+    told = np.isfinite(low) & np.isfinite(high) & (low > 0)
+    least, most, count = overlap(low[told], high[told]) if told.any() else (0.0, 0.0, 0)
+    return (shortest(least, most), round(middle)) if 2 * count > told.sum() else None
 
 
 def why() -> list[Reason]:

@@ -10,6 +10,7 @@ from pecli.declare.guess import Guess
 from pecli.encodings.rotary.retnet import MOST_HEADS
 from pecli.encodings.shared.waves import rotary_keys
 from pecli.measures.evidence import Evidence
+from pecli.measures.samples import Floats
 
 LEAST = 4  # distances that show a decay
 MOSTLY = 0.5  # share of its values that are not spoiled
@@ -25,12 +26,18 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             continue
         keys, table = found
         decay = evidence.beside.get("decay")
-        rest = {"heads": "1", "decay": "none"}
-        if decay is not None and decay.ndim > 1:
-            rest = {"heads": str(len(decay)), "decay": "distance" if decay.ndim == 2 else "dense"}
-            rest |= {"max-len": str(decay.shape[-1]), "apply": "log" if decay.max() <= 0 else "multiply"}
+        rest = {"heads": "1", "decay": "none"} if decay is None or decay.ndim < 2 else _beside(decay)
         yield Guess("retnet", {**keys, **rest}, table, wave.cost + 1, wave.level, free=wave.free)
     yield from _alone(evidence)
+
+
+def _beside(decay: Floats) -> dict[str, str]:
+    """Return what the array beside rotations is, whatever axes of length 1 it has, but for one head of all pairs."""
+    shape = [side for side in decay.shape[:-2] if side != 1] + [*decay.shape[-2:]]
+    dense = len(shape) == 3 or (decay.ndim > 2 and shape[0] == shape[1])
+    heads = 1 if dense and len(shape) == 2 else shape[0]
+    apply = "log" if np.nanmedian(decay) < 0 else "multiply"
+    return {"heads": str(heads), "decay": "dense" if dense else "distance", "max-len": str(shape[-1]), "apply": apply}
 
 
 def _alone(evidence: Evidence) -> Iterator[Guess]:
