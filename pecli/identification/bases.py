@@ -22,6 +22,7 @@ from pecli.measures.wave import NARROW
 from pecli.numbers.shortest import price, shortest
 from pecli.numbers.text import number_text
 
+QUARTER = np.pi / 2
 NUDGE = 2.0**-20  # relative change of a base, whose effect is measured
 NONE = 1e-6  # of a power: that of no base
 FARTHEST = 1.0  # logarithm by which a base may be off
@@ -171,11 +172,15 @@ def _bounds(
 def between(
     base: float, exact: Floats, exponents: Floats, used: Floats, loose: Floats, most: float = OVERLAP
 ) -> tuple[float, float]:
-    """Return from which base to which frequencies are as shown, to so much; an empty interval where they disagree."""
+    """Return from which base to which frequencies are as shown, to so much; an empty interval where they disagree.
+
+    Frequencies of rows that go backward are below 0 as those that they show are.
+    """
     some = exponents > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        low = base * (exact[some] / (used[some] + loose[some])) ** (1 / exponents[some])
-        high = base * (exact[some] / (used[some] - loose[some])) ** (1 / exponents[some])
+        size, shown = np.abs(exact[some]), np.copysign(used[some], used[some] * exact[some])
+        low = base * (size / (shown + loose[some])) ** (1 / exponents[some])
+        high = base * (size / (shown - loose[some])) ** (1 / exponents[some])
     found, last, count = overlap(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1e30))
     return (found, last) if count >= most * len(low) else (1.0, 0.0)
 
@@ -205,8 +210,9 @@ def _fitted(found: Workings, base: float, exponents: Floats) -> Iterator[tuple[f
     for rows in (*(2**k for k in range(4, 13) if 2**k < len(parts[0])), len(parts[0]), len(parts[0])):
         angles = np.outer(positions[:rows], how.exact * np.exp(-exponents * log))
         turn = -angles * exponents
-        made = how.magnitude * np.cos(angles), how.magnitude * np.sin(angles)
-        slopes = -made[1] * turn, made[0] * turn
+        made = tuple(how.magnitude * part for part in how.parts(angles))
+        quarter = tuple(how.magnitude * part for part in how.parts(angles + QUARTER))  # how both change with the angle
+        slopes = quarter[0] * turn, quarter[1] * turn
         rests = parts[0][:rows] - made[0], parts[1][:rows] - made[1]
         total = sum(float((slope**2).sum()) for slope in slopes) or 1.0
         change = sum(float((rest * slope).sum()) for rest, slope in zip(rests, slopes, strict=True)) / total
@@ -265,7 +271,7 @@ def _farthest(good: Callable[[float], bool], side: float) -> float:
 def _second_row(found: Workings, kind: str) -> Floats | None:
     """Return the frequencies that the row of position 1 shows, rounded to a type: its angles are they themselves."""
     at = (1 - found.start) / found.step - found.reading.rows.start
-    if at != int(at) or not 0 <= at < len(found.reading.first):
+    if found.how.part or at != int(at) or not 0 <= at < len(found.reading.first):
         return None
     cos, sin = found.parts
     return rounded(np.arctan2(sin[int(at)], cos[int(at)]), kind)

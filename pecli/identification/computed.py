@@ -66,7 +66,7 @@ class Workings:
     def shown(self) -> int:
         """How many values the arithmetic was judged by."""
         rows, pairs = self.reading.first.shape
-        return int(2 * min(rows, ROWS) * pairs)
+        return int((1 if self.how.part else 2) * min(rows, ROWS) * pairs)
 
     def nearest(self) -> Floats:
         """Return the frequencies of the same type that do best, pair by pair."""
@@ -89,7 +89,7 @@ class Workings:
             positions: Floats = self.start + self.step * np.arange(first, first + rows, dtype=np.float64)
             angles = np.outer(positions, self.how.exact)
             made = self.how.compute(positions)
-            real = (self.how.magnitude * np.cos(angles), self.how.magnitude * np.sin(angles))
+            real = tuple(self.how.magnitude * part for part in self.how.parts(angles))
             wrong, count, residual = np.zeros(rows, np.int64), 0, 0.0
             sides = [number % 2 ^ self.swapped for number in range(len(self.reading.places))]
             places = zip(self.reading.places, sides, strict=True)
@@ -157,25 +157,29 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
         plan = make(guess, "float64").plan
     except PecliError:
         return None
-    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or "positions" in guess.table or guess.arrays:
+    if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or "positions" in guess.table:
+        return None
+    part = guess.arrays[0] if guess.arrays in (("cos",), ("sin",)) else ""
+    if guess.arrays and not part:
         return None
     frequencies, size = np.array([float(w) for w in plan.frequencies]), float(plan.magnitude)
     start, step = float(guess.table.get("start", 0)), float(guess.table.get("step", 1))
-    for reading in evidence.readings:
+    readings = [alone.reading for alone in evidence.lone if alone.part == part] if part else evidence.readings
+    for reading in readings:
         m = reading.first.shape[1]
         if m > len(frequencies):
             continue
         w, beyond = frequencies[:m], frequencies[m:]
         rows = np.arange(len(reading.first)) + reading.rows.start
-        for swapped in (False, True):
+        for swapped in (False,) if part else (False, True):
             cos, sin = (reading.second, reading.first) if swapped else (reading.first, reading.second)
-            if any(_near(cos, sin, start + step * rows, used, size) for used in _held(w, guess.level)):
+            if any(_near(cos, sin, start + step * rows, used, size, part) for used in _held(w, guess.level)):
                 ways = [(start, step, 1.0)]
                 if step != 1 and abs(start / step - round(start / step)) < WHOLE:
                     ways.append((float(round(start / step)), 1.0, step))  # a step of 1/4 is a frequency over 4 as well
                 found = [
                     Workings(reading, swapped, find_arithmetic(first + by * rows, w * share, size, cos, sin,
-                                                               evidence.sample.grain), first, by, share,
+                                                               evidence.sample.grain, part), first, by, share,
                              beyond * share)
                     for first, by, share in ways
                 ]  # fmt: skip
@@ -188,8 +192,9 @@ def _held(w: Floats, level: str) -> tuple[Floats, ...]:
     return (w, rounded(w, level)) if level in NARROW else (w,)
 
 
-def _near(cos: Floats, sin: Floats, positions: Floats, w: Floats, size: float) -> bool:
+def _near(cos: Floats, sin: Floats, positions: Floats, w: Floats, size: float, part: str) -> bool:
     """Whether the first rows are those of an angle, and not its sines taken for cosines."""
     angles = np.outer(positions[:EARLY], w)
-    gaps = (np.abs(cos[:EARLY] - size * np.cos(angles)), np.abs(sin[:EARLY] - size * np.sin(angles)))
+    real = (np.sin if part == "sin" else np.cos)(angles), (np.cos if part == "cos" else np.sin)(angles)
+    gaps = (np.abs(cos[:EARLY] - size * real[0]), np.abs(sin[:EARLY] - size * real[1]))
     return sum(float(gap.max()) for gap in gaps) < NEAR * size

@@ -253,7 +253,7 @@ def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:
         found = max((best, near, *_computed(trial, evidence)), key=_rank)
         best, nearly = found, nearly if found is best else trial if found is near else None
     best = best if nearly is None else verdict(nearly, evidence)
-    computed = best.count > 0 and best.guess is not None
+    computed = nearly is None and best.guess is not None
     return with_rivals(best, trials, evidence) if computed and best.confidence == "likely" else best
 
 

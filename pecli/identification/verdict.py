@@ -60,7 +60,7 @@ class Identification:
     ranges : mapping of str to (str, str)
         Numbers of the recipe that the values leave room for: from which to which they would be the same.
     count : int
-        How many values an arithmetic was compared with; 0 for other recipes.
+        How many values were compared where an arithmetic, or the recipe itself, gives them; else 0.
     arrays : tuple of str
         The file's arrays that the recipe accounts for.
     """
@@ -194,9 +194,8 @@ def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identificati
     notes = (*trial.notes, *said(ranges))
     open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items() if name not in trial.guess.spans)
     confidence = "likely" if trial.guess.listed or trial.guess.open or open_ or trial.stand_in is not None else "sure"
-    return Identification(
-        trial.recipe, confidence, 0.0, 1.0, arithmetic, notes, (), ranges, trial.guess, arrays=trial.arrays
-    )
+    rest = notes, (), ranges, trial.guess, figures.compared, trial.arrays
+    return Identification(trial.recipe, confidence, 0.0, 1.0, arithmetic, *rest)
 
 
 Explanation = tuple[Guess, Workings, tuple[str, str] | None, bool]

@@ -50,6 +50,8 @@ class Arithmetic:
         Share of the values reproduced to the bit, and within one unit in the last place.
     bounded : float
         Share within the error that float32 angles may add.
+    part : str
+        "cos" or "sin" where the values are those of one of them alone, which then stand for both.
     exact : (m,) float64
         The frequencies it started from.
     used : (m,) float64
@@ -70,6 +72,7 @@ class Arithmetic:
     equal: float = 0.0
     close: float = 0.0
     bounded: float = 0.0
+    part: str = ""
 
     @property
     def name(self) -> str:
@@ -113,11 +116,18 @@ class Arithmetic:
         with np.errstate(invalid="ignore", over="ignore"):  # a position may exceed what a narrow type holds
             return rounded(np.outer(rounded(positions, self.positions), self.used), self.angles)
 
+    def parts(self, angles: Floats) -> tuple[Floats, Floats]:
+        """Return cosines and sines of angles; twice the one of them that there is."""
+        with np.errstate(invalid="ignore"):  # an angle may exceed what a narrow type holds
+            if self.part:
+                alone = (np.cos if self.part == "cos" else np.sin)(angles)
+                return alone, alone
+            return np.cos(angles), np.sin(angles)
+
     def compute(self, positions: Floats) -> tuple[Floats, Floats]:
         """Return cosines and sines, (n, m), with these roundings."""
-        angles = self.angles_at(positions)
-        with np.errstate(invalid="ignore"):
-            return self.valued(np.cos(angles)), self.valued(np.sin(angles))
+        cos, sin = self.parts(self.angles_at(positions))
+        return self.valued(cos), self.valued(sin)
 
     def valued(self, made: Floats) -> Floats:
         """Return values times the magnitude, as frameworks multiply: in float32, or in a narrower type after all."""
@@ -161,7 +171,7 @@ def _cut(values: Floats) -> Floats:
 
 
 def find_arithmetic(
-    positions: Floats, frequencies: Floats, magnitude: float, cos: Floats, sin: Floats, grain: str
+    positions: Floats, frequencies: Floats, magnitude: float, cos: Floats, sin: Floats, grain: str, part: str = ""
 ) -> Arithmetic:
     """Return the arithmetic that reproduces most values.
 
@@ -175,10 +185,12 @@ def find_arithmetic(
         The table's values.
     grain : str
         Type to which they are rounded.
+    part : str
+        "cos" or "sin" where both are the same values, of one of them alone.
     """
     rows = spread_rows(len(positions))
     shown = Shown.of(positions[rows], cos[rows], sin[rows], grain)
-    few, ways = shown.some(FEW), list(_ways(frequencies, magnitude, grain))
+    few, ways = shown.some(FEW), list(_ways(frequencies, magnitude, grain, part))
     glance = [_scored(way, few) for way in ways] if len(rows) > 2 * FEW else ways
     best = max(_share(way) for way in glance)
     tried: list[Arithmetic] = []
@@ -204,10 +216,10 @@ def _share(way: Arithmetic) -> float:
     return max(way.equal, way.bounded)
 
 
-def _ways(frequencies: Floats, magnitude: float, grain: str) -> Iterator[Arithmetic]:
+def _ways(frequencies: Floats, magnitude: float, grain: str, part: str) -> Iterator[Arithmetic]:
     """Yield the ways to compute: exact, in float32, with narrower steps, with values that were narrowed otherwise."""
     single = rounded(frequencies, "float32")
-    exact = Arithmetic("float64", "float64", "float64", frequencies, frequencies, magnitude, grain)
+    exact = Arithmetic("float64", "float64", "float64", frequencies, frequencies, magnitude, grain, part=part)
     float32 = replace(exact, frequencies="float32", positions="float32", angles="float32", used=single)
     yield exact
     yield float32
@@ -233,8 +245,7 @@ def spread_rows(n: int) -> NDArray[np.int64]:
 
 def _scored(way: Arithmetic, shown: Shown) -> Arithmetic:
     angles = way.angles_at(shown.positions)
-    with np.errstate(invalid="ignore"):
-        made = np.cos(angles), np.sin(angles)
+    made = way.parts(angles)
     equal, close = _shares(way, made, shown)
     bounded = 0.0
     if way.name in ("float64", "float16", "bfloat16") and not way.way:
@@ -259,7 +270,7 @@ def nearest(way: Arithmetic, shown: Shown) -> Arithmetic:
     for k in sorted(range(-NEIGHBOURS[way.frequencies], NEIGHBOURS[way.frequencies] + 1), key=abs):
         used = way.used + k * unit
         angles = replace(way, used=used).angles_at(shown.positions)
-        equal, close = (share.mean(axis=0) for share in _shares(way, (np.cos(angles), np.sin(angles)), shown))
+        equal, close = (share.mean(axis=0) for share in _shares(way, way.parts(angles), shown))
         better = equal + close > best_equal + best_close + 1e-9
         best_equal, best_close = np.where(better, equal, best_equal), np.where(better, close, best_close)
         best = np.where(better, used, best)

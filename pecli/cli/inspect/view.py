@@ -117,7 +117,7 @@ def identity_view(found: Identification) -> list[Item]:
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
     if found.residual is None:
         residual = ""
-    elif found.count:  # equal to what an arithmetic gives, which is not the exact value
+    elif found.count and found.residual:  # equal to what an arithmetic gives, which is not the exact value
         residual = f", up to {figure(found.residual, 3)} from the exact ones"
     else:
         residual = f", largest difference {figure(found.residual, 3)}"

@@ -22,6 +22,8 @@ LARGEST_BASE = Decimal("1e30")
 UNUSUAL = 2.0  # digits that a length counts for on which nobody trains
 LEAST_SLOWING = Decimal("0.05")  # what a factor differs from 1 by: a smaller one is a rounding
 FACTORS = ("2", "4", "8", "16", "32", "40", "64", "128", "2.5")
+SHORT_FACTOR = 2  # digits of a factor that is tried though it is no usual one
+MOST_FACTORS = 24
 NICE = [1 << k for k in range(5, 25)] + [3 << k for k in range(9, 20)] + [5 << k for k in range(9, 18)]
 """Lengths that models are trained on."""
 
@@ -92,6 +94,12 @@ class Suspected:
     measured: Measured
     series: tuple[Spectrum, ...]
     slowings: tuple[Slowing, ...]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Usual factors, and short ones that are suspected."""
+        short = (str(one.factor) for one in self.slowings if digits(one.factor) <= SHORT_FACTOR and one.factor > 1)
+        return tuple(dict.fromkeys((*FACTORS, *short)))[:MOST_FACTORS]
 
 
 @dataclass(frozen=True)

@@ -62,21 +62,29 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
     """Yield what one part of rotations may be a part of."""
     notes = (f"the {part.part} alone of a rotary table",)
-    for spectrum in _of_level(part.measured):
+    loose = max(2.0**-20, part.reading.resolution)
+    for spectrum in _of_level(part.measured) or list(_listed(part.measured)):
         start, inverse = part.start(spectrum.frequencies, spectrum.step), 1 / spectrum.step
         if start is None:
             continue
-        keys, table = {"dim": str(2 * part.pairs), **spectrum.keys}, {**length, "layout": part.layout}
+        keys = {"dim": str(2 * part.reading.first.shape[1]), **spectrum.keys}
+        table = {**length, "layout": part.reading.layout}
         if inverse > 1 and decimal_exactly(inverse) and (start * inverse).denominator == 1 and "scaling" not in keys:
             keys |= {"scaling": "linear", "factor": fraction_text(inverse)}
             start *= inverse
         elif spectrum.step != 1:
             table["step"] = fraction_text(spectrum.step)
-        if decimal_exactly(start):
-            table |= {"start": fraction_text(start)} if start else {}
-            alone = Guess("rope", keys, table, spectrum.cost, notes=notes, free=("base",), arrays=(part.part,))
+        if not decimal_exactly(start):
+            continue
+        table |= {"start": fraction_text(start)} if start else {}
+        size = shortest(part.size * (1 - loose), part.size * (1 + loose))
+        for more, cost in _sized(keys, PairSize(size, part.size, loose, spectrum.factor)):
+            own = {**keys, **more}
+            free = ("base", *(key for key in FITTED if key in own))
+            alone = Guess("rope", own, table, spectrum.cost + cost, notes=notes, free=free, arrays=(part.part,),
+                          listed=spectrum.listed)  # fmt: skip
             yield alone
-            yield replace(alone, table={**table, "arithmetic": "float32"}, cost=spectrum.cost + 1)
+            yield replace(alone, table={**table, "arithmetic": "float32"}, cost=alone.cost + 1)
 
 
 def _scaled(measured: Measured) -> Iterator[Spectrum]:

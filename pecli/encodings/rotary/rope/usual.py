@@ -30,10 +30,17 @@ Ratios = Callable[[Floats, Floats], Floats]
 """Logarithms of bases, (f, s, 1), and factors, (f, 1, 1), to what every pair of s shapes is slowed by, (f, s, m)."""
 
 
-def usual_spectra(measured: Measured, shapes: Sequence[dict[str, str]], ratios: Ratios) -> Iterator[Spectrum]:
+def usual_spectra(
+    measured: Measured,
+    shapes: Sequence[dict[str, str]],
+    ratios: Ratios,
+    tried: Sequence[str] = FACTORS,
+    cost: float = 0.0,
+) -> Iterator[Spectrum]:
     """Yield a scaling's usual shapes that frequencies follow, each with the base that all pairs tell.
 
-    `shapes` are the keys of each but for factor and base; `ratios` says how they slow the pairs.
+    `shapes` are the keys of each but for factor and base, of so many digits more; `ratios` says how they slow the
+    pairs, `tried` by which factors.
     """
     last = int(np.flatnonzero(measured.errors < TOLD)[-1:].sum())
     step, _ = next(iter(steps_near(float(measured.logs[0]), float(measured.errors[0]))), (Fraction(0), 0.0))
@@ -41,7 +48,7 @@ def usual_spectra(measured: Measured, shapes: Sequence[dict[str, str]], ratios: 
         return
     i, weights = np.arange(len(measured.steps), dtype=np.float64), 1 / measured.errors**2
     rest = measured.logs - math.log(float(step))
-    factors = np.array([float(f) for f in FACTORS])[:, None, None]
+    factors = np.array([float(f) for f in tried])[:, None, None]
     slopes = (-rest[last] - np.log(factors)) / last + np.zeros((1, len(shapes), 1))
     for _ in range(ROUNDS):
         slopes = np.clip(slopes, FLATTEST, LARGEST_LOG / measured.half)
@@ -52,11 +59,11 @@ def usual_spectra(measured: Measured, shapes: Sequence[dict[str, str]], ratios: 
     for near in np.argsort(gaps, axis=None)[:MOST]:
         f, s = np.unravel_index(near, gaps.shape)
         if gaps[f, s] <= MISFIT:
-            none = Slowing(Decimal(1), step, measured.steps, np.ones(len(i)), measured.errors, Decimal(FACTORS[f]))
+            none = Slowing(Decimal(1), step, measured.steps, np.ones(len(i)), measured.errors, Decimal(tried[f]))
             for base, log in _bases(float(slopes[f, s, 0]), error, measured.half):
                 ratio = ratios(np.full((1, 1, 1), log), factors[f : f + 1])[0, s]
                 slowing = replace(none, base=base, plain=np.exp(-i / measured.half * log))
-                yield from slowing.tested(measured, ratio, shapes[s], 0.0)
+                yield from slowing.tested(measured, ratio, shapes[s], cost)
 
 
 def usual_by_rotations(m: int, half: float, low: float, high: float) -> Ratios:

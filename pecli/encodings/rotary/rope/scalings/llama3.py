@@ -77,19 +77,29 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 
 
 def _spectra(seen: Suspected) -> Iterator[Spectrum]:
-    from pecli.encodings.rotary.rope.ramps import rotation_ramps
+    from pecli.encodings.rotary.rope.ramps import UNUSUAL, rotation_ramps
     from pecli.encodings.rotary.rope.usual import LENGTHS, usual_by_rotations, usual_spectra
 
-    if not seen.series:
-        shapes = [{"scaling": "llama3", "original-max": str(int(length))} for length in LENGTHS]
-        ramps = usual_by_rotations(len(seen.measured.steps), seen.measured.half, 1, 4)
-        yield from usual_spectra(seen.measured, shapes, ramps)
+    few = len(seen.measured.steps) <= FEW  # too few on the ramp to tell its ends
+    for low, high in () if seen.series else (USUAL, *OTHERS) if few else (USUAL,):
+        shapes = [_keys(low, high, int(length)) for length in LENGTHS]
+        ramps = usual_by_rotations(len(seen.measured.steps), seen.measured.half, low, high)
+        yield from usual_spectra(seen.measured, shapes, ramps, seen.factors, 0.0 if (low, high) == USUAL else UNUSUAL)
     for slowing in seen.slowings:
         for low, high, length, ratio in rotation_ramps(slowing):
-            keys = {"scaling": "llama3", "original-max": str(length)}
-            keys |= {"low-freq-factor": f"{low:g}"} if low != 1 else {}
-            keys |= {"high-freq-factor": f"{high:g}"} if high != 4 else {}
-            yield from slowing.tested(seen.measured, ratio, keys, 0.5 * (len(f"{high:g}") - 1))
+            yield from slowing.tested(seen.measured, ratio, _keys(low, high, length), 0.5 * (len(f"{high:g}") - 1))
+
+
+USUAL = (1.0, 4.0)
+OTHERS = ((1.0, 2.0), (1.0, 8.0), (2.0, 4.0), (2.0, 6.0), (1.0, 3.0), (1.0, 6.0), (1.0, 16.0), (1.0, 32.0), (2.0, 3.0))
+"""Ends of a ramp; multiples of both are those of another original length."""
+FEW = 24
+
+
+def _keys(low: float, high: float, length: int) -> dict[str, str]:
+    keys = {"scaling": "llama3", "original-max": str(length)}
+    keys |= {"low-freq-factor": f"{low:g}"} if low != USUAL[0] else {}
+    return keys | ({"high-freq-factor": f"{high:g}"} if high != USUAL[1] else {})
 
 
 def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
