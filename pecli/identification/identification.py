@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pecli.declare.tabular import Tabular
+from pecli.identification.changed import identify_changed
 from pecli.identification.fitting import refitted
 from pecli.identification.rivals import PAIR, likely, with_aliases, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
@@ -65,7 +66,20 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
             other, _ = _identified(turned, None, plainly=True)
             if other.recipe:
                 return replace(other, notes=(note, *other.notes))
+        if found.recipe is None and positions is None:
+            found = _changed(table)
         return replace(found, notes=told) if found.recipe is None else found
+
+
+def _changed(table: Tabular) -> Identification:
+    """Return what a table is that was changed later, as it stands or with its axes exchanged; unknown if none."""
+    for seen, notes in ((table, ()), *((turned, (note,)) for turned, note in _turned(table))):
+        parts = list(_parts(seen))
+        for names, beside in parts:
+            found = identify_changed(seen, names, beside)
+            if found.recipe is not None:
+                return _of_the_file(replace(found, notes=(*notes, *found.notes)), names, parts, seen)
+    return UNKNOWN
 
 
 def _turned(table: Tabular) -> Iterator[tuple[Tabular, str]]:

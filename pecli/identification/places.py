@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pecli.comparison.figures import Figures, Place
 
 
@@ -24,6 +26,10 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
     if heads and total.last is not None:  # a row stands in every one of them
         ends = f"the first at {_index(total.first)}, the last at {_index(total.last)}"
         return f"{total.beyond} of {total.compared} values differ{nan}, {ends}"
+    largest = total.columns if total.beyond == total.unequal else None
+    columns = [] if largest is None else np.flatnonzero(largest).tolist()
+    if len(columns) == 1 and total.unequal_rows > 1:
+        return f"{total.beyond} of {total.compared} values differ{nan}, in column {columns[0]}"
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
     counted = total.beyond == total.unequal  # rows are counted that are not equal, whatever is allowed
     if counted and all(rows == high - low + 1 for _, _, rows in wrong):

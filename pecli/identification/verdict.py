@@ -132,7 +132,7 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         everything = replace(evidence, window=None)
         again = try_guess(trial.guess, everything)
         return verdict(again, everything, ranged=ranged) if again is not None else UNKNOWN
-    arrays, shapes = _compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
+    arrays, shapes = compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
     but = f", but {differences(arrays, shapes)}" if sum(arrays, Figures()).beyond else ""
     return _likely(trial, trial.residual, trial.equal, sample.grain, WAYS[sample.grain] + but, near())
 
@@ -169,7 +169,7 @@ def _trained(trial: Trial, evidence: Evidence) -> Identification:
     return Identification(trial.recipe, confidence, None, None, "trained", notes, ranges=spans, guess=guess)
 
 
-def _compared(trial: Trial, tolerance: Tolerance) -> tuple[list[Figures], list[tuple[int, ...]]]:
+def compared(trial: Trial, tolerance: Tolerance) -> tuple[list[Figures], list[tuple[int, ...]]]:
     """Return how the whole arrays of a file compare with the recipe's, and their shapes."""
     arrays = [compare_lanes(a, b, [Strip(0, 0, a.rows, ())], tolerance).figures for a, b in trial.pairs]
     return arrays, [a.shape for a, _ in trial.pairs]
@@ -177,13 +177,13 @@ def _compared(trial: Trial, tolerance: Tolerance) -> tuple[list[Figures], list[t
 
 def holds_over_all(trial: Trial, equal: float) -> bool:
     """Whether a recipe that gives the sample gives at least such a share of the whole table."""
-    figures = sum(_compared(trial, Tolerance())[0], Figures())
+    figures = sum(compared(trial, Tolerance())[0], Figures())
     return 1 - figures.unequal / max(figures.compared, 1) >= equal
 
 
 def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identification:
     """Compare every value of the file with the recipe's: what was found was tried on the first rows."""
-    arrays, shapes = _compared(trial, Tolerance())
+    arrays, shapes = compared(trial, Tolerance())
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
@@ -251,7 +251,7 @@ def _beside(trial: Trial, evidence: Evidence) -> Iterator[tuple[Figures, str]]:
     """Yield how arrays beside the cosines and sines compare with the recipe's, and what is to be said of each."""
     read = {lane.name for lane in evidence.sample.lanes}
     for pair in (pair for pair in trial.pairs if pair[0].name not in read):
-        arrays, shapes = _compared(replace(trial, pairs=[pair]), Tolerance())
+        arrays, shapes = compared(replace(trial, pairs=[pair]), Tolerance())
         unequal = arrays[0].unequal
         yield arrays[0], f"of the array '{pair[0].name}' {differences(arrays, shapes)}" if unequal else ""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.measures.consensus import consensus_of, majority_by_distance
 from pecli.measures.lanes import Lane, lane_of
-from pecli.measures.parts import Lone, fastest_step, fastest_steps, lone_parts
+from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed
@@ -46,12 +46,18 @@ class Evidence:
         Readings as series, where they were found in another way.
     window : slice, optional
         Rows of the sample to go by, where others may be spoiled.
+    plain : bool
+        Whether series alone are looked for, and no rules with numbers of their own: where there are many samples.
+    slack : float
+        What every value may be off by beside its own rounding: by that of one from which a number was taken.
     """
 
     sample: Sample
     beside: Mapping[str, Floats] = field(default_factory=dict)
     given: tuple[Wave, ...] | None = None
     window: slice | None = None
+    plain: bool = False
+    slack: float = 0.0
 
     @cached_property
     def length(self) -> dict[str, str]:
@@ -118,7 +124,7 @@ class Evidence:
 
     def waves(self, rule: Rule) -> Iterator[Wave]:
         """Yield readings of rotations whose frequencies follow a rule of one's own."""
-        if self.given is None:
+        if self.given is None and not self.plain:
             for reading in self.readings:
                 if reading.family == "rotary" or (reading.layout == "cos-sin" and not reading.tail):
                     yield from explain(reading, self.sample.grain, rule)
@@ -252,13 +258,6 @@ class Evidence:
                     spread = error * half
                     found[number_text(shortest(np.exp(log * half - spread), np.exp(log * half + spread)))] = None
         return tuple([*found, *(b for b in USUAL_BASES if b not in found)][:MOST_BASES])
-
-    def side_steps(self, sides: Sides) -> list[tuple[float, float] | None]:
-        """Return the fastest step along each side of a grid that one array follows, radians a place, and its error."""
-        body, shown = sides.shown(len(self.points[0]))
-        cube = self.points[0][body].reshape(*shown, -1)
-        others = [tuple(a for a in range(len(shown)) if a != axis) for axis in range(len(shown))]
-        return [fastest_step(np.median(cube, axis=rest), self.resolution) for rest in others]
 
     @cached_property
     def rotations(self) -> tuple[Pairs, ...]:

@@ -15,6 +15,7 @@ from pecli.measures.phase_lines import first_row
 from pecli.measures.placing import position_of
 from pecli.measures.readings import ALL, Reading, doublings
 from pecli.measures.samples import Floats
+from pecli.measures.sides import UNCHANGED, Sides, alike
 from pecli.measures.spectra import Measured
 
 FAR = 1.2  # radians before a quarter of a turn, up to which an angle is read off its cosine or sine
@@ -157,6 +158,22 @@ def fastest_step(values: Floats, resolution: float) -> tuple[float, float] | Non
     best = np.flatnonzero(steps >= steps.max() * (1 - 2 * TELLING))
     at = best[errors[best].argmin()]
     return float(steps[at]), float(errors[at])
+
+
+def side_steps(points: Floats, sides: Sides, resolution: float) -> list[tuple[float, float] | None]:
+    """Return the fastest step along each side of a grid that one array follows, radians a place, and its error.
+
+    By the columns that stay the same along all other sides.
+    """
+    body, shown = sides.shown(len(points))
+    cube = points[body].reshape(*shown, -1)
+    stays = np.stack([alike(cube, axis, UNCHANGED * np.abs(cube).max()) for axis in range(len(shown))])
+    found = []
+    for axis in range(len(shown)):
+        rest = tuple(a for a in range(len(shown)) if a != axis)
+        own = stays[list(rest)].all(axis=0) & ~stays[axis]
+        found.append(fastest_step(np.median(cube[..., own], axis=rest), resolution) if own.any() else None)
+    return found
 
 
 def _anywhere(values: Floats, resolution: float) -> Iterator[tuple[str, Measured, Floats, Floats]]:

@@ -109,8 +109,8 @@ def kernels_of(profile: Profile | None) -> Iterator[Profile]:
             yield view
 
 
-def proportional(values: Floats, at: NDArray[np.int64], resolution: float) -> Floats | None:
-    """Return the factor of each row that is one number times `at`, within a few roundings, but for a few values.
+def proportional(values: Floats, at: NDArray[np.int64], resolution: float, slack: float = 0.0) -> Floats | None:
+    """Return the factor of each row that is one number times `at`, within a few roundings and `slack`, but for a few.
 
     NaN stands for the others; None where they are most.
     """
@@ -121,7 +121,7 @@ def proportional(values: Floats, at: NDArray[np.int64], resolution: float) -> Fl
     middle = np.median(values[:, moving] / weights[moving], axis=1)[:, None]
     for _ in range(3):  # without those that are spoiled; then what the sum itself lost
         rest = values - middle * weights
-        good = np.abs(rest) <= LOOSE * resolution * np.abs(middle * weights) + 1e-300
+        good = np.abs(rest) <= LOOSE * (resolution * np.abs(middle * weights) + slack) + 1e-300
         middle = middle + ((np.where(good, rest, 0) @ weights) / np.maximum(good @ weights**2, 1e-300))[:, None]
     slopes: Floats = np.where(good.mean(axis=1) >= FITTING, middle[:, 0], np.nan)
     return slopes if np.isfinite(slopes).mean() > 0.5 and np.nan_to_num(slopes).any() else None

@@ -21,6 +21,7 @@ from pecli.records import dataclass
 Places = tuple[tuple[int, Any], ...]
 ALL, EVEN, ODD, LAST = np.s_[:, :], np.s_[:, 0::2], np.s_[:, 1::2], np.s_[:, -1]
 MANY = 0.4  # share of the rows that tell how columns are laid out
+MOST_OTHER, FEW_OTHER = 2, 0.15  # columns that may be other than their doubles, and share of all
 LEAST_ROWS = 8  # that a reading goes by where others are spoiled
 ROUND = 6.0  # roundings by which a sum of squares may be off, both parts and an arithmetic of its own included
 
@@ -152,11 +153,14 @@ def doublings(width: int) -> list[tuple[str, Any, Any]]:
 
 
 def twice(values: Floats, left: Any, right: Any) -> bool:
-    """Whether many rows hold the same in two sets of columns; others may be spoiled, and rows of zeros tell nothing."""
+    """Whether many rows, or nearly all columns, hold the same in two sets of columns; rows of zeros tell nothing."""
     a, b = values[left], values[right]
     same: NDArray[np.bool_] = ((a == b) | (np.isnan(a) & np.isnan(b))).all(axis=1)
     told = (np.nan_to_num(a) != 0).any(axis=1) | (np.nan_to_num(b) != 0).any(axis=1)
-    return bool((same[told] if told.any() else same).mean() > MANY)
+    if (same[told] if told.any() else same).mean() > MANY:
+        return True
+    other = np.count_nonzero((a[told] != b[told]).any(axis=0))
+    return bool(0 < other <= min(MOST_OTHER, FEW_OTHER * a.shape[1]))
 
 
 def _one(sample: Sample, values: Floats) -> Iterator[Reading]:

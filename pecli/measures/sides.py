@@ -15,7 +15,6 @@ MOST = 3
 FOLLOWED = 0.9  # and one of the sides, more than this
 PARTS = 16  # in which the columns are looked at, until too many follow neither
 RIGHT = 0.55  # share of the points that must follow a side
-INTACT = 0.7  # share of a grid's lines, and of its frames, without a spoiled point
 UNCHANGED = 1e-6  # change of a value that is no change
 
 
@@ -108,9 +107,8 @@ def _frames(columns: Floats, n: int, width: int, along: float) -> Iterator[Sides
     """Yield the frames that rows of a grid may be divided into."""
     for height in (h for h in range(2, n // width) if (n // width) % h == 0):
         cube = columns.reshape(n // width // height, height, width, -1)
-        within_row = (np.ptp(cube, axis=2) <= UNCHANGED).mean(axis=(0, 1)) >= INTACT
-        over_frames = (np.ptp(cube, axis=0) <= UNCHANGED).mean(axis=(0, 1)) >= INTACT
-        by_frame = float(((np.ptp(cube, axis=(1, 2)) <= UNCHANGED).mean(axis=0) >= INTACT).mean())
-        by_row = float((within_row & over_frames).mean())
+        in_frame = alike(cube.reshape(len(cube), height * width, -1), 1, UNCHANGED)
+        by_frame = float(in_frame.mean())
+        by_row = float((alike(cube, 2, UNCHANGED) & alike(cube, 0, UNCHANGED) & ~in_frame).mean())
         if min(by_frame, by_row) >= LEAST / 2 and by_frame + by_row + along > 0.9:
             yield Sides((n // width // height, height, width), shares=min(by_frame, by_row, along) + 0.5)

@@ -130,12 +130,14 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
 def _scaled(evidence: Evidence, sides: Sides) -> dict[str, str]:
     """Return what the coordinates are divided by, where the fastest wave of a side shows that it is not 1."""
-    steps = evidence.side_steps(sides)
-    if any(found is None for found in steps) or all(abs(s - 1) <= UNSCALED + e for s, e in filter(None, steps)):
-        return {}
-    lengths = zip(filter(None, steps), sides.lengths, strict=True)
-    sizes = [shortest((s - e) * n, (s + e) * n) for (s, e), n in lengths]
-    scales = [shortest(1 / (s + e), 1 / (s - e)) for s, e in filter(None, steps)]
+    from pecli.measures.parts import side_steps
+
+    steps = side_steps(evidence.points[0], sides, evidence.resolution)
+    told = [(found, n) for found, n in zip(steps, sides.lengths, strict=True) if found]
+    if all(abs(s - 1) <= UNSCALED + e for (s, e), _ in told):
+        return {}  # or the sides are too short to tell
+    sizes = [shortest((s - e) * n, (s + e) * n) for (s, e), n in told]
+    scales = [shortest(1 / (s + e), 1 / (s - e)) for (s, e), _ in told]
     whole = len(set(sizes)) == 1 and sizes[0] == sizes[0].to_integral_value()
     most = min(CHOSEN, digits(sizes[0])) if whole else CHOSEN
     if max(map(digits, scales)) <= most:

@@ -174,7 +174,8 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         keys, table = rotary_keys(wave, evidence) or ({}, {})
         if not keys or "shift" in wave.spectrum.keys or int(keys["dim"]) != 2 * scale.shape[1]:
             continue
-        told = _numbers(scale, float(wave.start) + float(wave.step) * np.arange(len(scale)), evidence)
+        positions: Floats = float(wave.start) + float(wave.step) * np.arange(len(scale), dtype=np.float64)
+        told = _numbers(scale, positions, evidence)
         if told is None:
             continue
         base, middle = told

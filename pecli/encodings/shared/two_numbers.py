@@ -16,6 +16,7 @@ CLIPS = 128  # values that bound a region
 INSIDE = 1e-6  # of half a unit, by which logarithms in double precision may be off
 FIRST = 2.0**-6  # logarithm by which a number may be off at first
 WIDER = 2.0**-44  # the least that a region is wide: what double precision leaves
+BENT = 1e-3  # of b x, below which a curve is a line: y = a b x
 BY_CHANCE = 0.05  # share of a unit of the last digit, in a region wider than which some short number lies by chance
 Numbers = tuple[Decimal, Decimal, bool]
 """Two numbers, and whether others as short as they are may give the values too."""
@@ -50,7 +51,7 @@ def logarithm(x: Floats, y: Floats) -> tuple[float, float] | None:
     return (float(a), float(b)) if (np.abs(a * np.log1p(b * x) / y - 1) <= FITTED).all() else None
 
 
-def numbers(kind: str, x: Floats, y: Floats, grain: str) -> Numbers | None:
+def numbers(kind: str, x: Floats, y: Floats, grain: str, slack: float = 0.0) -> Numbers | None:
     """Return the shortest a and b that round to all y; None where no two numbers do.
 
     Parameters
@@ -60,11 +61,13 @@ def numbers(kind: str, x: Floats, y: Floats, grain: str) -> Numbers | None:
         Positive.
     grain : str
         The type that the values are rounded to.
+    slack : float
+        What they may be off by beside that.
     """
     start = (power if kind == "power" else logarithm)(x, y)
-    if start is None:
+    if start is None or (kind == "log" and start[1] * x.max() < BENT):
         return None
-    half = spacing(y, grain) / 2
+    half = spacing(y, grain) / 2 + slack
     centre, region = np.log(start), np.zeros((0, 2))
     for wide in (FIRST, FIRST / 8):  # a line through the curve, and another one nearer to it
         a, b = centre

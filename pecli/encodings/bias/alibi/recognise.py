@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.encoding import REGISTRY
 from pecli.declare.guess import Guess
 from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
+from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
+from pecli.measures.overlaps import overlap
 from pecli.measures.profiles import LOOSE, Profile, proportional
 from pecli.measures.samples import RESOLUTION, Floats
 from pecli.numbers.shortest import digits, shortest
@@ -27,27 +30,29 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     """Yield biases in proportion to the distance or the key, and slopes."""
     for view in evidence.profile.views if evidence.profile else ():
         if view.by == "slopes":
-            yield from _guesses(view.values[:, 0], view, evidence, "symmetric")
+            yield from _guesses(view.values[:, 0], (view.values, np.ones(1)), view, evidence, "symmetric")
         elif view.by == "distance" and len(view.most[1]) > 1:
             values, distances = view.most
             later = values[:, distances > 0]
             if later.size and not np.nan_to_num(later).any():  # zeros where later keys are hidden
                 view = replace(view, causal=True)
                 values, distances = values[:, distances <= 0], distances[distances <= 0]
-            slopes = proportional(-values, np.abs(distances), evidence.resolution)
+            slopes = proportional(-values, np.abs(distances), evidence.resolution, evidence.slack)
             if slopes is not None:
-                yield from _guesses(slopes, view, evidence, "symmetric")
+                yield from _guesses(slopes, (-values, np.abs(distances)), view, evidence, "symmetric")
         elif view.by == "key":
             at = np.arange(view.values.shape[1])
             known = np.isfinite(view.values).mean(axis=0) > 0.5
             for bias, keys in (("key-position", at), ("last-key", at - at[-1])):
-                slopes = proportional(view.values[:, known], keys[known], evidence.resolution)
+                slopes = proportional(view.values[:, known], keys[known], evidence.resolution, evidence.slack)
                 if slopes is not None:
-                    yield from _guesses(slopes, view, evidence, bias)
+                    yield from _guesses(slopes, (view.values[:, known], keys[known]), view, evidence, bias)
 
 
-def _guesses(slopes: Floats, view: Profile, evidence: Evidence, bias: str) -> Iterator[Guess]:
-    """Yield the rules that give these slopes, then the slopes one by one."""
+def _guesses(
+    slopes: Floats, lines: tuple[Floats, NDArray[Any]], view: Profile, evidence: Evidence, bias: str
+) -> Iterator[Guess]:
+    """Yield the rules that give these slopes, then the slopes one by one; `lines`: values and what they multiply."""
     known = np.isfinite(slopes) & (slopes > 0)
     if 2 * known.sum() <= len(slopes):
         return
@@ -64,10 +69,16 @@ def _guesses(slopes: Floats, view: Profile, evidence: Evidence, bias: str) -> It
                 yield Guess("alibi", {**keys, "arithmetic": kind}, view.table, cost + 1, free=("bias-max",))
     if (view.by == "slopes" and evidence.sample.planes[0].name != "slopes") or not (slopes >= 0).all():
         return  # any row of numbers would do
-    loose = evidence.resolution
-    given = [shortest(s * (1 - loose), s * (1 + loose)) if s > 0 else Decimal(0) for s in slopes]
+    given = [_slope(row, lines[1], evidence) if s > 0 else Decimal(0) for s, row in zip(slopes, lines[0], strict=True)]
     listed = {**common, "slope-values": join_list(given, "+")}
     yield Guess("alibi", listed, view.table, 30 + sum(map(digits, given)), listed=True)
+
+
+def _slope(values: Floats, at: NDArray[Any], evidence: Evidence) -> Decimal:
+    """Return the shortest slope that most values of a head allow."""
+    told = (at != 0) & np.isfinite(values)
+    weights, half = np.abs(at[told]), spacing(values[told], evidence.sample.grain) / 2 + evidence.slack
+    return shortest(*overlap((np.abs(values[told]) - half) / weights, (np.abs(values[told]) + half) / weights)[:2])
 
 
 def _top(slopes: Floats, rule: str, kind: SlopeType, resolution: float) -> Decimal | None:

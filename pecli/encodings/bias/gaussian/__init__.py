@@ -119,7 +119,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         for apply, falls in (("log", (values < 0).any()), ("multiply", (values > 0).any())):
             if not falls:
                 continue
-            units, far = spacing(values, evidence.sample.grain), np.abs(distances)
+            units, far = spacing(values, evidence.sample.grain) + evidence.slack, np.abs(distances)
             double = evidence.sample.grain == "float64"
             each = [_sigma(v, unit, far, apply, double=double) for v, unit in zip(values, units, strict=True)]
             sigma = [width for width in each if width is not None]

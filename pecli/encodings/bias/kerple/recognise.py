@@ -16,6 +16,7 @@ from pecli.numbers.types import real_type
 
 CHOSEN = 5  # digits of a number that somebody gave; drawn and trained ones have more
 SHORTEST = "each number is the shortest that the values allow"
+STRAIGHT = 1e-4  # by which an exponent may miss 1, in proportion to the distance
 LEAST = 6  # distances that two numbers are told by
 
 
@@ -30,11 +31,15 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         for kind in ("power", "log"):
             pairs: list[Numbers] = []
             for grain in dict.fromkeys((real_type(evidence.sample.dtype), evidence.sample.grain)):
-                pairs = pairs or [pair for row in y if (pair := numbers(kind, x, row, grain)) is not None]
+                pairs = pairs or [
+                    pair for row in y if (pair := numbers(kind, x, row, grain, evidence.slack)) is not None
+                ]
                 pairs = pairs if len(pairs) == len(y) else []
             if not pairs:
                 continue
             first, second, loose = zip(*pairs, strict=True)
+            if kind == "power" and max(abs(one - 1) for one in second) < STRAIGHT:
+                continue  # in proportion to the distance: ALiBi's
             cost = sum(map(digits, (*first, *second)))
             drawn = any(loose) or max(map(digits, (*first, *second))) > CHOSEN
             keys = {

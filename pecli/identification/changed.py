@@ -1,0 +1,234 @@
+"""Tables that were changed after they were computed: what the rest of them is, and what was done to the others.
+
+The guesses come from a part that is intact, or from values of which a change was taken back; what they give is then
+compared with the file, and must explain all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.comparison.figures import Figures
+from pecli.comparison.results import Tolerance
+from pecli.declare.guess import Guess
+from pecli.declare.tabular import Tabular
+from pecli.errors import PecliError
+from pecli.identification.fitting import refitted
+from pecli.identification.places import differences
+from pecli.identification.relations import Laid, Relation
+from pecli.identification.rivals import likely
+from pecli.identification.search import guesses_of
+from pecli.identification.trial import Trial, make, pairs_of, read_rows, try_guess
+from pecli.identification.verdict import UNKNOWN, WAYS, Identification, compared, long
+from pecli.measures.evidence import Evidence
+from pecli.measures.floats import floats
+from pecli.measures.lanes import Lane
+from pecli.measures.samples import Floats, take
+from pecli.numbers.shortest import shortest
+from pecli.numbers.types import DTYPES, real_type
+from pecli.tables.selection import InMemory
+
+MOST_VALUES = 1 << 23  # of a file that is looked at so
+MOST = 6  # guesses of one view that are compared with the file
+NEARLY = 0.4  # share of a view's values that a guess must give
+SPAN = 4e-3  # share by which the largest of many sines and cosines may fall short of 1
+SLIGHT = 0.05  # share of its size by which a table is off 1, or off the middle, without a change
+INTACT = 0.5  # share of the rows that are as they were, where others are only counted
+LEAST = 16  # rows of a table of which some may be spoiled
+TOLD = 0.55  # share of the rows that are looked at where the last ones may be spoiled
+
+Arrays = Mapping[str, NDArray[Any]]
+Turned = Callable[[Guess], Guess | None]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Values that guesses are taken from, what a guess of them is of the whole file, and a row that was put in."""
+
+    evidence: Evidence
+    whole: Turned = lambda guess: guess
+    gap: int | None = None
+
+
+def identify_changed(table: Tabular, names: list[str], beside: Arrays) -> Identification:
+    """Return what most of a table is, with the one change that makes it the file's; unknown where there is none."""
+    sample = take(table, names=names)
+    if not sample.planes or sum(lane.rows * lane.row_size for lane in sample.lanes) > MOST_VALUES:
+        return UNKNOWN
+    evidence = Evidence(sample, beside)
+    for view in _views(evidence):
+        for trial in _tried(view):
+            found = _explained(trial, view, evidence)
+            if found is not None:
+                return found
+    return UNKNOWN
+
+
+def _tried(view: Seen) -> list[Trial]:
+    """Return the trials that give most values of a view, with numbers as the values have them."""
+    evidence = view.evidence
+    guesses = [g for g in guesses_of(evidence) if not (g.vector or g.listed or g.partition) and view.whole(g)]
+    trials = [t for guess in guesses if (t := try_guess(guess, evidence)) is not None]
+    if not any(_merit(t) > 1 - SLIGHT for t in trials):
+        again = [g for t in likely(trials, MOST) for g in refitted(t.guess, evidence)]
+        trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
+    found = [t for t in trials if _merit(t) > NEARLY and not ("base" in t.guess.free and long(t.guess))]
+    return sorted(found, key=lambda t: (-round(_merit(t), 2), t.guess.cost, len(t.recipe)))[:MOST]
+
+
+def _merit(trial: Trial) -> float:
+    return max(trial.near, trial.equal + trial.beside)
+
+
+def _explained(trial: Trial, view: Seen, evidence: Evidence) -> Identification | None:
+    """Return a recipe with what was done to its values, if that is all that the file shows."""
+    guess, own = view.whole(trial.guess), real_type(evidence.sample.dtype)
+    kind = own if own in DTYPES else "float64"
+    for dtype in dict.fromkeys((kind, view.evidence.sample.grain)) if guess is not None else ():
+        assert guess is not None
+        try:
+            table = make(guess, dtype)
+            pairs = pairs_of(guess, table, evidence if view.gap is None else view.evidence)
+        except PecliError:
+            return None
+        if pairs is None:
+            return None
+        for loose in dict.fromkeys((0.0, trial.allowed if dtype in WAYS else 0.0)):
+            laid = [Laid(*_laid(pair, view.gap), kind, loose) for pair in pairs]
+            related = [values.related() for values in laid]
+            if not all(related) and np.mean([values.intact for values in laid]) >= INTACT:
+                related = [Relation("", values.y) for values in laid]  # what differs is counted
+            if all(related):
+                whole = replace(trial, guess=guess, recipe=table.recipe or "", pairs=pairs)
+                return _said(whole, laid, [r for r in related if r], dtype, counted=view.gap is None)
+    return None
+
+
+def _laid(pair: tuple[Lane, Lane], gap: int | None) -> tuple[Floats, Floats]:
+    """Return the values of a file and of a recipe as rows of the last axis; the file's without a row put in."""
+    x, y = (read_rows(lane, 0, lane.rows).reshape(-1, lane.shape[-1] if len(lane.shape) > 1 else 1) for lane in pair)
+    return (x if gap is None else np.delete(x, gap, axis=0)), y
+
+
+def _said(trial: Trial, laid: list[Laid], related: list[Relation], grain: str, *, counted: bool) -> Identification:
+    """Return what was found: how many values differ, and where; then what was done to them."""
+    notes, loose = list(trial.guess.notes), max(values.loose for values in laid)
+    equal, residual = 0.0, np.inf
+    if counted:
+        arrays, shapes = compared(trial, Tolerance(atol=loose, rtol=loose))
+        figures = sum(arrays, Figures())
+        equal, residual = 1 - figures.unequal / max(1, figures.compared), figures.max_abs
+        near = f"{WAYS[grain]}, but " if loose and figures.unequal > figures.beyond and grain in WAYS else ""
+        notes.append(near + differences(arrays, shapes))
+    for (left, _), values, relation in zip(trial.pairs, laid, related, strict=True):
+        if relation.words:
+            of = f"of the array '{left.name}' " if len(laid) > 1 else ""
+            rest = ~((values.x == relation.made) | np.isnan(values.x))
+            gap = np.abs(values.x - relation.made)[rest].max(initial=0.0)
+            but = f"; with that, {np.count_nonzero(rest)} values are off by at most {gap:.2g}" if rest.any() else ""
+            notes.append(f"{of}{relation.words}{but}")
+    arithmetic = "exact" if trial.equal > NEARLY else trial.guess.level
+    return Identification(
+        trial.recipe, "likely", residual, equal, arithmetic, tuple(notes), guess=trial.guess, arrays=trial.arrays
+    )
+
+
+def _views(evidence: Evidence) -> Iterator[Seen]:
+    """Yield parts of the file, and what its values may have been before they were changed."""
+    yield Seen(evidence)
+    planes = evidence.sample.planes
+    if any(plane.rows != len(plane.values) for plane in planes) or evidence.sample.dtype.startswith("complex"):
+        return
+    raw = [lane.read(0, lane.rows).reshape(lane.plain_shape) for lane in evidence.sample.lanes]
+    if all(values.ndim > 1 for values in raw):
+        yield from _parts(evidence, raw)
+    if len(raw) == 1 and raw[0].ndim > 0:
+        yield from _taken_back(evidence, raw[0])
+        yield from _rows(evidence, raw[0])
+
+
+def _parts(evidence: Evidence, raw: list[NDArray[Any]]) -> Iterator[Seen]:
+    """Yield the cosines alone and the sines alone: one of them may be intact."""
+    layouts = ("", "")
+    if len(raw) == 1 and raw[0].ndim == 3 and raw[0].shape[2] == 2:
+        raw, layouts = [raw[0][..., 0], raw[0][..., 1]], ("pairs", "")
+    elif len(raw) == 1 and raw[0].ndim == 2 and raw[0].shape[1] % 2 == 0:
+        half = raw[0].shape[1] // 2
+        raw, layouts = [raw[0][:, :half], raw[0][:, half:]], ("concat", "sin-cos")
+    elif len(raw) != 2:
+        return
+    for number, values in enumerate(raw):
+        sample = take(InMemory({"array": np.ascontiguousarray(values)}))
+
+        def whole(guess: Guess, number: int = number) -> Guess | None:
+            if guess.arrays not in (("cos",), ("sin",)):
+                return None
+            layout = layouts[number ^ (guess.arrays == ("sin",))] if any(layouts) else guess.table["layout"]
+            table = {**guess.table, "layout": layout}
+            return replace(guess, arrays=(), notes=(), table=table) if layout else None
+
+        yield Seen(Evidence(sample), whole)
+
+
+def _taken_back(evidence: Evidence, raw: NDArray[Any]) -> Iterator[Seen]:
+    """Yield values less what was added to all, or over what all were multiplied by."""
+    if evidence.integral:
+        return
+    values = floats(raw, evidence.sample.dtype).astype(np.float64)
+    told = values[np.isfinite(values)]
+    if not told.size:
+        return
+    low, high = float(told.min()), float(told.max())
+    for by, over in dict.fromkeys(list(_of_waves(low, high, values)) or list(_of_ends(low, high, values))):
+        if (by, over) == (0.0, 1.0):
+            continue
+        sample = take(InMemory({evidence.sample.lanes[0].name: (values - by) / over}))
+        sample = replace(sample, grain=evidence.sample.grain, dtype=evidence.sample.dtype)
+        slack = 0.0 if over != 1 else evidence.resolution * max(abs(low), abs(high))
+        yield Seen(Evidence(sample, slack=slack))
+
+
+def _of_waves(low: float, high: float, values: Floats) -> Iterator[tuple[float, float]]:
+    """Yield what sines and cosines were raised by, or multiplied by, from their largest and smallest."""
+    middle, size = (low + high) / 2, (high - low) / 2
+    if abs(size - 1) < SLIGHT:
+        yield (float(shortest(middle - SPAN, middle + SPAN)) if abs(middle) > SLIGHT / 4 else 0.0), 1.0
+    elif abs(middle) < SLIGHT * size:
+        root = float(np.sqrt(values.shape[-1]))
+        yield 0.0, root if 0 <= root - size < SPAN * root else float(shortest(size, size * (1 + SPAN)))
+
+
+def _of_ends(low: float, high: float, values: Floats) -> Iterator[tuple[float, float]]:
+    """Yield the value that many have at an end: 0 before it was raised, or 1 before it was multiplied or raised."""
+    for end in (low, high):
+        if end and np.count_nonzero(values == end) >= values.size / values.shape[-1]:
+            yield from ((0.0, end), (end, 1.0), (end - 1.0, 1.0))
+
+
+def _rows(evidence: Evidence, raw: NDArray[Any]) -> Iterator[Seen]:
+    """Yield the rows as they may have stood before one was lost or repeated, and the first of them alone."""
+    rows = raw.reshape(-1, raw.shape[-1]) if raw.ndim > 1 else raw[:, None]
+    whole, name = not evidence.integral, evidence.sample.lanes[0].name
+
+    def view(found: NDArray[Any], gap: int | None = None) -> Seen:
+        shaped = found.reshape(raw.shape if gap is None else found.shape)
+        return Seen(Evidence(take(InMemory({name: shaped})), plain=True), gap=gap)
+
+    blank = rows[:1].copy()
+    if whole:
+        blank[...] = 0x7FC0 if raw.dtype == np.uint16 else np.nan
+    same = np.flatnonzero((rows[1:] == rows[:-1]).all(axis=1))
+    if len(same) == 1:
+        yield view(np.concatenate([np.delete(rows, same[0] + 1, axis=0), blank]))
+        yield view(np.concatenate([blank, rows[:-1]]))
+    elif raw.ndim == 2:
+        for gap in (len(rows), 0):
+            yield view(np.insert(rows, gap, blank, axis=0), gap)
+    if whole and len(rows) > LEAST:
+        told = int(TOLD * len(rows))
+        yield view(np.concatenate([rows[:told], np.repeat(blank, len(rows) - told, axis=0)]))

@@ -1,0 +1,113 @@
+"""Tables that somebody changed after they were computed are named, with what was done to them; made by plain NumPy."""
+
+import numpy as np
+import pytest
+
+from pecli import identify
+
+GRID = (8, 12)
+
+
+def power(width):
+    return 10000.0 ** (-np.arange(0, width, 2) / width)
+
+
+def angles(dim=32):
+    """Of rows and columns of a grid."""
+    y, x = (axis.reshape(-1, 1) for axis in np.indices(GRID))
+    return np.concatenate([y * power(dim // 2), x * power(dim // 2)], 1)
+
+
+def rotary(kind="f4"):
+    return {"cos": np.cos(angles()).astype(kind), "sin": np.sin(angles()).astype(kind)}
+
+
+def image(kind="f4"):
+    """MAE's table of the same grid."""
+    half = angles(64)[:, :16], angles(64)[:, 16:]
+    return np.concatenate([f(a) for a in half[::-1] for f in (np.sin, np.cos)], 1).astype(kind)
+
+
+def alibi(heads=8, n=24):
+    slopes = 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
+    return (-slopes[:, None, None] * np.abs(np.arange(n) - np.arange(n)[:, None])).astype("f4")
+
+
+def exchanged(values):
+    found = values.copy()
+    found[:, [3, 9]] = values[:, [9, 3]]
+    return found
+
+
+def column(by):
+    def change(values):
+        found = values.copy()
+        found[..., 5] *= np.float32(by)
+        return found
+
+    return change
+
+
+def twice(values):
+    rows = values.reshape(-1, values.shape[-1])
+    return np.concatenate([rows[:31], rows[30:-1]]).reshape(values.shape)
+
+
+CHANGES = {
+    "columns 3 and 9 are exchanged": exchanged,
+    "column 5 has the other sign": column(-1),
+    "column 5 was multiplied by 1.1": column(1.1),
+    "every value was multiplied by 22.6": lambda values: values * np.float32(22.6),
+    "every value was multiplied by the square root of 32": lambda values: values * np.float32(32**0.5),
+    "every value has been raised by 0.1": lambda values: values + np.float32(0.1),
+    "every value has been raised by -0.5": lambda values: values - np.float32(0.5),
+    "row 30 stands twice, and all rows after it one later": twice,
+}
+PAIR = "rope2d:dim=32,grid=8x12,base=10000"
+
+
+@pytest.mark.parametrize("said", CHANGES)
+@pytest.mark.parametrize("name", ["cos", "sin"])
+def test_one_array_of_a_pair_may_have_been_changed(said, name):
+    arrays = rotary()
+    arrays[name] = CHANGES[said](arrays[name])
+    found = identify(arrays)
+    assert found.confidence == "likely"
+    assert found.recipe.startswith((PAIR, "rope-axes:axes=16+16,grid=8x12,base=10000"))
+    if said.startswith("column 5"):  # most values of every row are as they were
+        assert found.recipe.startswith(
+            ("rope2d:dim=32,grid=8x12,base=10000", "rope-axes:axes=16+16,grid=8x12,base=10000")
+        )
+        assert any(note.endswith("of 3072 values differ, in column 5") for note in found.notes)
+        return
+    assert any(f"of the array '{name}' {said}" in note for note in found.notes)
+    wrong = np.count_nonzero(arrays[name] != rotary()[name])
+    assert any(f"{wrong} of {2 * arrays[name].size} values differ" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("said", ["every value was multiplied by 22.6", "every value has been raised by 0.1"])
+@pytest.mark.parametrize(("values", "name"), [(image(), "sincos2d:dim=64,grid=8x12"), (alibi(), "alibi:heads=8")])
+def test_what_all_values_were_changed_by_is_said(said, values, name):
+    changed = CHANGES[said](values)
+    found = identify({"array": changed})
+    by_itself = name == "alibi:heads=8" and "multiplied" in said  # is an ALiBi of other slopes
+    assert found.recipe.startswith(name)
+    assert by_itself or any(said in note for note in found.notes)
+    assert found.confidence == "likely"
+
+
+@pytest.mark.parametrize("at", [3, 40, 90])
+def test_a_row_that_is_missing_is_found(at):
+    found = identify({"cos": np.delete(rotary()["cos"], at, 0)})
+    assert found.recipe.startswith(PAIR)
+    assert f"row {at} is missing" in found.notes
+
+
+def test_noise_is_no_change():
+    rng = np.random.default_rng(2)
+    arrays = rotary()
+    assert identify({"a": rng.permutation(arrays["cos"].reshape(-1)).reshape(96, 16)}).recipe is None
+    assert identify({"a": rng.standard_normal((96, 32)).astype("f4")}).recipe is None
+    arrays["cos"][:, 2:8] = rng.standard_normal((96, 6))
+    found = identify(arrays)
+    assert not any("column" in note for note in found.notes)
