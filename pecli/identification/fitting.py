@@ -27,6 +27,8 @@ from pecli.numbers.shortest import digits, price, shortest
 from pecli.numbers.text import number_text
 
 ROWS = 256  # at the beginning and at the end of a table
+PLACES = 8  # where rows are read
+MOST = 1 << 16  # values of them that tell what to try
 NUDGE = 2.0**-20  # relative change of a number whose effect is measured
 STEPS = 8  # of Newton's method: it starts where angles are right to a fraction of a turn
 FAR = 0.25  # share of the largest value: what is farther off is spoiled, or not yet placed
@@ -92,7 +94,7 @@ def refitted(guess: Guess, evidence: Evidence) -> Iterator[Guess]:
     for name in guess.free[:1]:  # the others are chosen among usual ones
         if number_of(guess, name) is None:
             continue
-        fit = fit_number(guess, name, evidence)
+        fit = fit_number(guess, name, evidence, most=MOST)
         if fit is None:
             continue
         seen = set()
@@ -104,17 +106,20 @@ def refitted(guess: Guess, evidence: Evidence) -> Iterator[Guess]:
                 yield replace(with_number(guess, name, value), cost=guess.cost + extra)
 
 
-def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str, float] = ROUNDED) -> Fit | None:
+def fit_number(
+    guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str, float] = ROUNDED, *, most: int | None = None
+) -> Fit | None:
     """Return where one number of a guess may lie; None where the values do not depend on it.
 
-    `rounded` is what steps before the last rounding may add to half a unit, relative, by grain.
+    `rounded` is what steps before the last rounding may add to half a unit, relative, by grain; so many values are
+    asked at `most`, of rows here and there.
     """
     given = number_of(guess, name)
     assert given is not None
     value = float(given)
     for step in range(STEPS):
         try:
-            told = _told(guess, name, value, evidence)
+            told = _told(guess, name, value, evidence, most)
         except PecliError:
             return None
         if told is None:
@@ -140,13 +145,15 @@ def fit_number(guess: Guess, name: str, evidence: Evidence, rounded: Mapping[str
     return Fit(value, low, high, mean, error, None if low <= high else overlap(lows, highs)[:2])
 
 
-def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Floats, Floats, Floats, Floats] | None:
+def _told(
+    guess: Guess, name: str, value: float, evidence: Evidence, most: int | None
+) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return differences from a recipe's values, their change with the number's logarithm, half a unit, sizes: (k,).
 
     Of values that say something, and are not spoiled.
     """
-    here = _laid(with_number(guess, name, value), evidence)
-    there = _laid(with_number(guess, name, value * (1 + NUDGE)), evidence)
+    here = _laid(with_number(guess, name, value), evidence, most)
+    there = _laid(with_number(guess, name, value * (1 + NUDGE)), evidence, most)
     if here is None or there is None:
         return None
     theirs, mine = here
@@ -161,8 +168,8 @@ def _told(guess: Guess, name: str, value: float, evidence: Evidence) -> tuple[Fl
     return (rest[telling], slope[telling], half, size) if telling.any() else None
 
 
-def _laid(guess: Guess, evidence: Evidence) -> tuple[Floats, Floats] | None:
-    """Return values of the file and of a guess, in double precision, side by side."""
+def _laid(guess: Guess, evidence: Evidence, most: int | None) -> tuple[Floats, Floats] | None:
+    """Return values of the file and of a guess, in double precision, side by side: of fewer rows where few will do."""
     pairs = pairs_of(guess, make(guess, "float64"), evidence)
     if pairs is None:
         return None
@@ -171,6 +178,10 @@ def _laid(guess: Guess, evidence: Evidence) -> tuple[Floats, Floats] | None:
         rows, window = pair[0].rows, evidence.window or slice(0, pair[0].rows)
         first, stop = window.start, min(window.stop, rows)
         spans = [(first, stop)] if stop - first <= 2 * ROWS else [(first, first + ROWS), (stop - ROWS, stop)]
+        if most is not None and sum(b - a for a, b in spans) * pair[0].row_size * len(pairs) > 2 * most:
+            short = max(1, most // (PLACES * pair[0].row_size * len(pairs)))
+            places = {a + (b - a - short) * k // (PLACES - 1) for a, b in spans for k in range(0, PLACES, len(spans))}
+            spans = [(at, at + short) for at in sorted(places)]
         for lane, part in zip(pair, parts, strict=True):
             part.extend(read_rows(lane, *span).reshape(-1) for span in spans)
     return np.concatenate(parts[0]), np.concatenate(parts[1])

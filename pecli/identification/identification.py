@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.changed import identify_changed
 from pecli.identification.fitting import refitted
@@ -244,7 +245,7 @@ def _by(evidence: Evidence) -> Identification:
 def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identification:
     """Return the best verdict on trials: exact, else of an arithmetic, else nearly so."""
     if not any(t.equal == 1.0 for t in trials):
-        again = [g for t in likely(trials, most + 1) if not t.guess.partition for g in refitted(t.guess, evidence)]
+        again = [g for guess in _fitted_once(likely(trials, most + 1)) for g in refitted(guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
@@ -255,6 +256,15 @@ def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identificatio
         ways = (way for trial in likely(trials, most) for way in _computed(trial, evidence))
         return max((found, *ways), key=_rank)  # before numbers that happen to fit
     return _best_of(likely(trials, most), evidence)
+
+
+def _fitted_once(trials: list[Trial]) -> list[Guess]:
+    """Return guesses that differ in more than the number that is fitted: from either the same is found."""
+    found: dict[tuple[object, ...], Guess] = {}
+    for guess in (trial.guess for trial in trials if not trial.guess.partition):
+        keys = tuple(item for item in guess.keys.items() if item[0] not in guess.free[:1])
+        found.setdefault((guess.name, keys, tuple(guess.table.items()), guess.arrays, guess.exchanged), guess)
+    return list(found.values())
 
 
 def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:

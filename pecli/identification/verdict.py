@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -117,14 +117,14 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         if all(real_type(right.dtype) == own for _, right in trial.pairs):  # though a narrower type would hold them too
             evidence = replace(evidence, sample=replace(sample, grain=own))
         how = "exact" if evidence.sample.grain == own else f"exact, rounded to {sample.grain}"
-        return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence)
+        return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence, near)
     two_ways = sample.grain == "float64" and trial.near > trial.equal  # to compute a double, beside what is spoiled
     spoiled = trial.intact >= INTACT and trial.units > SPOILED and not two_ways
     apart = trial.beside <= FEW and trial.told >= (INTACT if evidence.regular else NEARLY) and not two_ways
     nearly = trial.equal > NEARLY and (evidence.window is not None or trial.units <= 1)
     counted = evidence.integral and trial.told >= INTACT  # whole numbers are equal, or are others
     if (spoiled or apart or nearly or counted) and not trial.guess.listed:
-        return _over_all(trial, "exact", evidence)
+        return _over_all(trial, trial.guess.table.get("arithmetic", "exact"), evidence, near)
     few = trial.near < NEARLY and not (two_ways and trial.close >= INTACT)
     if few or trial.guess.listed or not trial.allowed:
         return UNKNOWN
@@ -181,15 +181,15 @@ def holds_over_all(trial: Trial, equal: float) -> bool:
     return 1 - figures.unequal / max(figures.compared, 1) >= equal
 
 
-def _over_all(trial: Trial, arithmetic: str, evidence: Evidence) -> Identification:
+def _over_all(
+    trial: Trial, arithmetic: str, evidence: Evidence, near: Callable[[], dict[str, tuple[str, str]]]
+) -> Identification:
     """Compare every value of the file with the recipe's: what was found was tried on the first rows."""
     arrays, shapes = compared(trial, Tolerance())
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
-        return _likely(
-            trial, figures.max_abs, equal, arithmetic, differences(arrays, shapes), near_ranges(trial.guess, evidence)
-        )
+        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays, shapes), near())
     ranges = {**ranges_of(trial.guess, evidence), **trial.guess.spans}
     notes = (*trial.notes, *said(ranges))
     open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items() if name not in trial.guess.spans)

@@ -15,6 +15,7 @@ from pecli.measures.parts import Lone, fastest_steps, lone_parts
 from pecli.measures.phase_lines import phase_lines
 from pecli.measures.profiles import Profile, profile_of
 from pecli.measures.readings import Reading, pairs_of, readings, squeezed
+from pecli.measures.rises import Rises, rises_of
 from pecli.measures.rotations import Pairs, rotations_of
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
@@ -172,6 +173,12 @@ class Evidence:
         return tuple(lone_parts(values[window], self.resolution, window.start))
 
     @cached_property
+    def rising(self) -> Rises | None:
+        """What the columns of one array rise by, as angles do; None where most do not."""
+        values, w = self._columns, self.window or slice(0, None)
+        return None if values is None or self.integral else rises_of(values[w], self.sample.grain, w.start)
+
+    @cached_property
     def frequencies(self) -> tuple[tuple[Measured, bool], ...]:
         """One array of falling numbers from 1, as a module keeps its frequencies; then without some (True)."""
         values = self.rows
@@ -275,8 +282,7 @@ class Evidence:
 
 def _bases_of(reading: Reading) -> Iterator[str]:
     """Yield bases that pairs of few rounded rows may have, to be refined by all values."""
-    rhythm = reading.rhythm
-    for lines in phase_lines(rhythm, 4 * reading.resolution):
+    for lines in phase_lines(reading.rhythm, 4 * reading.resolution):
         if not lines.resting.any() and (lines.steps > 0).all():
             measured = Measured(lines.steps, lines.errors, float(len(lines.steps))).at("bfloat16")
             yield from (spectrum.keys.get("base", "10000") for spectrum in geometric(measured))

@@ -7,6 +7,7 @@ phi_i = P w_i = q theta_i with one q for all pairs, up to whole turns.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,14 +113,15 @@ def _falls(steps: Floats) -> bool:
 def unwrapped(steps: Floats, order: NDArray[np.intp]) -> Floats:
     """Restore whole turns, in this order, from slow to fast: each pair continues the ratio of the slower ones."""
     full = np.where(steps < 0, steps + TURN, steps)
-    for k, i in enumerate(order):
-        if k < 2:
-            continue
-        one, two = full[order[k - 1]], full[order[k - 2]]
+    found, given = full[order].tolist(), steps[order].tolist()
+    for k in range(2, len(found)):
+        one, two = found[k - 1], found[k - 2]
         expected = min(one * min(one / two, 16.0) if two > 0 else one, FASTEST)
-        full[i] = steps[i] + TURN * np.round((expected - steps[i]) / TURN)
-        if full[i] <= 0:
-            full[i] += TURN
+        turns = (expected - given[k]) / TURN
+        found[k] = given[k] + TURN * (round(turns) if math.isfinite(turns) else turns)
+        if found[k] <= 0:
+            found[k] += TURN
+    full[order] = found
     return full
 
 
@@ -131,16 +133,15 @@ def first_row(steps: Floats, phases: Floats, errors: Floats) -> tuple[float, flo
     if len(steps) == 0:
         return 0.0, 0.0
     order = np.argsort(steps)
+    order = order[steps[order] > 0]
+    weights = np.minimum((steps / errors) ** 2, 1e100) + 1e-300
     q, weight = 0.0, 0.0
-    for i in order:
-        if steps[i] <= 0:
-            continue
-        rest = float(wrap(np.array([phases[i] - q * steps[i]]))[0])
-        mine = min((steps[i] / errors[i]) ** 2, 1e100) + 1e-300
+    for step, phase, mine in zip(*(values[order].tolist() for values in (steps, phases, weights)), strict=True):
         if weight == 0.0:
-            q, weight = float(phases[i]) / float(steps[i]), mine
+            q, weight = phase / step, mine
             continue
-        q += rest / float(steps[i]) * mine / (mine + weight)
+        rest = (phase - q * step) / TURN
+        q += (rest - math.ceil(rest - 0.5) if math.isfinite(rest) else rest) * TURN / step * mine / (mine + weight)
         weight += mine
     misfit = np.abs(wrap(phases - q * steps))
     return q, float(misfit.max(initial=0.0))

@@ -67,18 +67,24 @@ def whole_position(w: Floats, phases: Floats, errors: Floats, level: str) -> tup
     Few pairs do not tell one of many positions from chance, but somebody starts at a whole one, and at a small one.
     """
     tried = np.arange(MOST_WHOLE, dtype=np.float64)
-    chances = np.zeros(len(tried))
-    good = np.ones(len(tried), bool)
-    for pair in np.argsort(w):
-        allowed = 3 * (errors[pair] + SPREAD * ROUNDINGS[level] * (1 + tried * w[pair]))
-        good &= np.abs(wrap(phases[pair] - tried * w[pair])) <= allowed
-        chances += np.log(np.minimum(1.0, allowed / np.pi))
-        if not good.any():
+    left, slow_first = tried, np.argsort(w)
+    for pair in slow_first:
+        away = np.abs(wrap(phases[pair] - left * w[pair]))
+        left = left[away <= _loose(left, w[pair], errors[pair], level)]
+        if not len(left):
             return None
-    best = int(good.argmax())
-    if np.exp(chances[:best]).sum() > BY_CHANCE:
+    best = int(left[0])
+    chances = np.zeros(best)
+    for pair in slow_first:
+        chances += np.log(np.minimum(1.0, _loose(tried[:best], w[pair], errors[pair], level) / np.pi))
+    if np.exp(chances).sum() > BY_CHANCE:
         return None
     return float(best), 1.0 / math.sqrt(float((w**2 / errors**2).sum()))
+
+
+def _loose(positions: Floats, w: float, error: float, level: str) -> Floats:
+    """Return what the phase of a pair may be off by at positions."""
+    return 3 * (error + SPREAD * ROUNDINGS[level] * (1 + positions * w))
 
 
 def _meeting(w: Floats, phases: Floats, errors: Floats, pair: tuple[int, int], level: str, most: int) -> Floats:

@@ -222,6 +222,7 @@ def steps_near(log: float, error: float) -> list[tuple[Fraction, float]]:
 
 
 STEPS = (1, 2, 3, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000, 1024, 2000, 4096, 10000)
+FIRST = 16  # pairs that are looked at before the others
 
 
 def gone_around(measured: Floats, errors: Floats, half: float) -> Iterator[Spectrum]:
@@ -238,8 +239,12 @@ def gone_around(measured: Floats, errors: Floats, half: float) -> Iterator[Spect
             continue
         for base in COMMON_BASES:
             frequencies = np.exp(-i / (half - shift) * math.log(float(base)))
-            rest = np.outer(STEPS, frequencies) - measured
-            rest -= 2 * np.pi * np.round(rest / (2 * np.pi))
-            for step in np.array(STEPS)[(np.abs(rest) <= errors * (1 + np.outer(STEPS, frequencies))).all(axis=1)]:
+            steps = np.array(STEPS)
+            for some in (slice(0, FIRST), slice(FIRST, None)):  # few of them leave most steps out
+                rest = np.outer(steps, frequencies[some]) - measured[some]
+                rest -= 2 * np.pi * np.round(rest / (2 * np.pi))
+                allowed = errors[some] * (1 + np.outer(steps, frequencies[some]))
+                steps = steps[(np.abs(rest) <= allowed).all(axis=1)]
+            for step in steps:
                 keys = {} if base == 10000 else {"base": number_text(base)}
                 yield Spectrum(keys | shift_keys(shift), Fraction(int(step)), frequencies, digits(base) + 2.0)

@@ -17,7 +17,7 @@ from pecli.tables.layouts import layout_views
 
 
 class EmulatedFiller(WaveFiller):
-    """Cos and sin from float32 (or bfloat16) frequencies, angles and values, as the encoding's hook says."""
+    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, as the encoding's hook says."""
 
     def _arrays(self) -> tuple[Array, ...]:
         plan, arithmetic = self.plan, self.request.arithmetic
@@ -29,8 +29,6 @@ class EmulatedFiller(WaveFiller):
             if name not in self._emulation.others:
                 rule = f"is for arrays whose steps are known: those of {name} are not, so leave {self.name} exact"
                 raise BadParameter("arithmetic", arithmetic, rule)
-        if self.request.layout == "angles":
-            raise BadParameter("arithmetic", arithmetic, "gives cos and sin: use another layout than angles")
         return super()._arrays()
 
     @once
@@ -38,6 +36,9 @@ class EmulatedFiller(WaveFiller):
         return self.recipe.encoding.hook("emulate")(self.plan, self.recipe.values, self.request.arithmetic)
 
     def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        if self.request.layout == "angles":
+            self._store(self._emulation.angles(self.part.numbers(start, stop)), out["angles"])
+            return
         width = len(self._emulation.frequencies)
         cos, sin = (np.empty((stop - start, width), np.float32) for _ in range(2))
         self._emulation.fill(self.part.numbers(start, stop), cos, sin)
@@ -52,5 +53,5 @@ class EmulatedFiller(WaveFiller):
     def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
         self._store(self._emulation.others[name](start, stop), out)
 
-    def _store(self, values: NDArray[np.float32], out: NDArray[Any]) -> None:
+    def _store(self, values: NDArray[Any], out: NDArray[Any]) -> None:
         out[...] = values if self.dtype == "float32" else narrow(values.astype(np.float64), None, self.dtype)

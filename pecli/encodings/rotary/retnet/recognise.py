@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from pecli.declare.guess import Guess
 from pecli.encodings.rotary.retnet import MOST_HEADS
+from pecli.encodings.shared.angles import angles
 from pecli.encodings.shared.waves import rotary_keys
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
+from pecli.measures.spectra import Measured, Spectrum, geometric
 
 LEAST = 4  # distances that show a decay
 MOSTLY = 0.5  # share of its values that are not spoiled
@@ -28,7 +31,14 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         decay = evidence.beside.get("decay")
         rest = {"heads": "1", "decay": "none"} if decay is None or decay.ndim < 2 else _beside(decay)
         yield Guess("retnet", {**keys, **rest}, table, wave.cost + 1, wave.level, free=wave.free)
+    yield from angles("retnet", evidence, _series, {"heads": "1", "decay": "none"}, cost=1)
     yield from _alone(evidence)
+
+
+def _series(measured: Measured) -> Iterator[Spectrum]:
+    for spectrum in geometric(measured, shifts=(1.0,)):
+        own = {name: text for name, text in spectrum.keys.items() if name != "shift"}
+        yield replace(spectrum, keys=own)
 
 
 def _beside(decay: Floats) -> dict[str, str]:

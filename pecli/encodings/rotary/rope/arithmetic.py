@@ -55,6 +55,21 @@ class Emulation:
     late: bool = False
     others: Mapping[str, Callable[..., Float32]] = field(default_factory=dict)
 
+    @property
+    def _rounded(self) -> Callable[[Any], Any]:
+        return bfloat16_values if self.arithmetic == "bfloat16" else lambda values: values
+
+    def angles(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """Return the angles of positions (n,), (n, pairs): float32, or float64 of a class that makes its angles so."""
+        import numpy as np
+
+        if self.wide is not None:
+            wide: NDArray[Any] = positions.astype(np.float64)[:, None] * self.wide
+            return wide
+        p = positions.astype(np.float32)
+        found: NDArray[Any] = self._rounded((p if self.late else self._rounded(p))[:, None] * self.frequencies)
+        return found
+
     def fill(self, positions: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any]) -> None:
         """Write the rows of these positions.
 
@@ -67,15 +82,11 @@ class Emulation:
         """
         import numpy as np
 
-        rounded = bfloat16_values if self.arithmetic == "bfloat16" else lambda values: values
-        p: NDArray[Any] = positions.astype(np.float32 if self.wide is None else np.float64)
-        p = p if self.late or self.wide is not None else rounded(p)
-        turning: NDArray[Any] = self.frequencies if self.wide is None else self.wide
+        rounded = self._rounded
         step = max(1, BLOCK // max(1, len(self.frequencies)))
-        for start in range(0, len(p), step):
+        for start in range(0, len(positions), step):
             rows = slice(start, start + step)
-            product = p[rows, None] * turning
-            angles = product if product.dtype == np.float64 else rounded(product).astype(np.float64)
+            angles = self.angles(positions[rows]).astype(np.float64)
             for out, function in ((cos, np.cos), (sin, np.sin)):
                 values = rounded(function(angles).astype(np.float32))
                 out[rows] = values if self.magnitude == 1 else rounded(values * self.magnitude)

@@ -13,10 +13,10 @@ from pecli.declare.guess import Guess
 from pecli.declare.hooks import load
 from pecli.encodings.rotary.rope.ramps import NICE, PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
+from pecli.encodings.shared.angles import angles
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
 from pecli.measures.parts import Lone
-from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
 from pecli.measures.wave import NARROW, Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
@@ -55,8 +55,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
                 table = {"length": "1"}
                 free = ("base", *(key for key in FITTED if key in keys))
                 yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=free, vector=True)
-    if evidence.matrix is not None and not evidence.integral:
-        yield from _angles(evidence, evidence.matrix)
+    yield from angles("rope", evidence, _even_more, {})
 
 
 def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
@@ -167,30 +166,6 @@ def _sized(keys: dict[str, str], size: PairSize) -> Iterator[tuple[dict[str, str
         yield from load(sizes, "")(size)
     elif size.near(1.0):
         yield {}, 0.0
-
-
-def _angles(evidence: Evidence, values: Floats) -> Iterator[Guess]:
-    """Yield angles that were not reduced: columns that rise evenly, whose frequencies can be read off."""
-    rows, width = values.shape
-    if rows < 3:
-        return
-    rise = (values[-1] - values[0]) / (rows - 1)
-    line = values[0] + np.outer(np.arange(rows), rise)
-    errors = 2 * evidence.resolution * np.maximum(np.abs(values[-1]), np.abs(values[0])) / (rows - 1)
-    even = np.abs(values - line) <= 4 * evidence.resolution * np.maximum(np.abs(values), np.abs(rise)) + 1e-300
-    if width < 2 or not (rise > 0).all() or not even.all() or (rise == rise[0]).all():
-        return
-    for level in LEVELS:
-        spectra = sorted(_even_more(Measured(rise, errors, float(width)).at(level)), key=lambda s: s.cost)
-        for spectrum in spectra[:4]:
-            start = round(float(values[0, 0]) / float(rise[0]) * float(spectrum.step))
-            table = {"layout": "angles", **evidence.length, **({"start": str(start)} if start else {})}
-            table |= {"step": fraction_text(spectrum.step)} if spectrum.step != 1 else {}
-            keys = {"dim": str(2 * width), **spectrum.keys}
-            for more, cost in _sized(keys, PairSize(Decimal(1), 1.0, LEVELS["float64"], spectrum.factor)):
-                yield Guess("rope", {**keys, **more}, table, spectrum.cost + cost, level, free=("base",))
-        if spectra:
-            return
 
 
 def _of_level(measured: Measured, most: int = 4, levels: Iterable[str] = LEVELS) -> list[Spectrum]:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.encodings.rotary.rope.ramps import FACTORS, LARGEST_BASE, NICE, TURN, Floats, Slowing
 from pecli.measures.spectra import LARGEST_LOG, MISFIT, Measured, Spectrum, steps_near
@@ -26,8 +27,9 @@ WIDTHS = (1.0, 3.0)  # errors of the slope within which the base is the shortest
 MOST = 12  # shapes of a table: the nearest
 LEAST = 3  # pairs after the first that tell a shape
 FLATTEST = 1e-3  # slope of a series that falls at all
-Ratios = Callable[[Floats, Floats], Floats]
-"""Logarithms of bases, (f, s, 1), and factors, (f, 1, 1), to what every pair of s shapes is slowed by, (f, s, m)."""
+MOST_PAIRS = 128  # that tell a shape, spread over all: every pair is then tested
+Ratios = Callable[[Floats, Floats, Floats], Floats]
+"""Logarithms of bases, (f, s, 1), factors, (f, 1, 1), and pairs, (m,), to what s shapes slow each by, (f, s, m)."""
 
 
 def usual_spectra(
@@ -46,31 +48,37 @@ def usual_spectra(
     step, _ = next(iter(steps_near(float(measured.logs[0]), float(measured.errors[0]))), (Fraction(0), 0.0))
     if last < LEAST or step <= 0:
         return
-    i, weights = np.arange(len(measured.steps), dtype=np.float64), 1 / measured.errors**2
-    rest = measured.logs - math.log(float(step))
+    every = np.arange(len(measured.steps), dtype=np.float64)
+    i, logs, errors = (values[_spread(len(every))] for values in (every, measured.logs, measured.errors))
+    rest, weights = logs - math.log(float(step)), 1 / errors**2
     factors = np.array([float(f) for f in tried])[:, None, None]
-    slopes = (-rest[last] - np.log(factors)) / last + np.zeros((1, len(shapes), 1))
+    slopes = (math.log(float(step)) - measured.logs[last] - np.log(factors)) / last + np.zeros((1, len(shapes), 1))
     for _ in range(ROUNDS):
         slopes = np.clip(slopes, FLATTEST, LARGEST_LOG / measured.half)
-        made = np.log(ratios(slopes * measured.half, factors))
+        made = np.log(ratios(slopes * measured.half, factors, i))
         slopes = ((made - rest) * i * weights).sum(axis=-1, keepdims=True) / (i**2 * weights).sum()
-    gaps = (np.abs(rest - made + slopes * i) / measured.errors).max(axis=-1)
+    gaps = (np.abs(rest - made + slopes * i) / errors).max(axis=-1)
     error = float(1 / np.sqrt((i**2 * weights).sum()))
     for near in np.argsort(gaps, axis=None)[:MOST]:
         f, s = np.unravel_index(near, gaps.shape)
         if gaps[f, s] <= MISFIT:
-            none = Slowing(Decimal(1), step, measured.steps, np.ones(len(i)), measured.errors, Decimal(tried[f]))
+            none = Slowing(Decimal(1), step, measured.steps, np.ones(len(every)), measured.errors, Decimal(tried[f]))
             for base, log in _bases(float(slopes[f, s, 0]), error, measured.half):
-                ratio = ratios(np.full((1, 1, 1), log), factors[f : f + 1])[0, s]
-                slowing = replace(none, base=base, plain=np.exp(-i / measured.half * log))
+                ratio = ratios(np.full((1, 1, 1), log), factors[f : f + 1], every)[0, s]
+                slowing = replace(none, base=base, plain=np.exp(-every / measured.half * log))
                 yield from slowing.tested(measured, ratio, shapes[s], cost)
 
 
-def usual_by_rotations(m: int, half: float, low: float, high: float) -> Ratios:
-    """Return how ramps between two numbers of rotations within usual lengths slow the m first of `half` pairs."""
+def _spread(m: int) -> NDArray[np.intp]:
+    """Return which of m pairs tell a shape."""
+    return np.unique(np.linspace(0, m - 1, min(m, MOST_PAIRS)).round().astype(np.intp))
 
-    def ratios(logs: Floats, factors: Floats) -> Floats:
-        turns = LENGTHS[:, None] / TURN * np.exp(-np.arange(m) / half * logs)
+
+def usual_by_rotations(half: float, low: float, high: float) -> Ratios:
+    """Return how ramps between two numbers of rotations within usual lengths slow pairs of `half`."""
+
+    def ratios(logs: Floats, factors: Floats, pairs: Floats) -> Floats:
+        turns = LENGTHS[:, None] / TURN * np.exp(-pairs / half * logs)
         ramp = np.clip((turns - low) / (high - low), 0, 1)
         return np.asarray(ramp + (1 - ramp) / factors)
 

@@ -83,7 +83,7 @@ def _spectra(seen: Suspected) -> Iterator[Spectrum]:
     few = len(seen.measured.steps) <= FEW  # too few on the ramp to tell its ends
     for low, high in () if seen.series else (USUAL, *OTHERS) if few else (USUAL,):
         shapes = [_keys(low, high, int(length)) for length in LENGTHS]
-        ramps = usual_by_rotations(len(seen.measured.steps), seen.measured.half, low, high)
+        ramps = usual_by_rotations(seen.measured.half, low, high)
         yield from usual_spectra(seen.measured, shapes, ramps, seen.factors, 0.0 if (low, high) == USUAL else UNUSUAL)
     for slowing in seen.slowings:
         for low, high, length, ratio in rotation_ramps(slowing):

@@ -36,7 +36,7 @@ BETAS = ((32.0, 1.0), (64.0, 1.0), (16.0, 1.0), (128.0, 2.0), (32.0, 2.0), (8.0,
 def spectra(seen: Suspected) -> Iterator[Spectrum]:
     """Yield ramps over the index of the pair, usual ones first, and over its rotations."""
     if not seen.series:
-        yield from usual_spectra(seen.measured, *_usual(len(seen.measured.steps), seen.measured.half))
+        yield from usual_spectra(seen.measured, *_usual(seen.measured.half))
     for slowing in seen.slowings:
         yield from _by_index(seen.measured, slowing)
         for low, high, length, ratio in rotation_ramps(slowing):
@@ -88,8 +88,8 @@ def _by_index(measured: Measured, slowing: Slowing) -> Iterator[Spectrum]:
                 yield from slowing.tested(measured, _exact_ratio(slowing, keys), keys, cost)
 
 
-def _usual(m: int, half: float) -> tuple[list[dict[str, str]], Ratios]:
-    """Return the keys of usual ramps, and how they slow the m first of `half` pairs."""
+def _usual(half: float) -> tuple[list[dict[str, str]], Ratios]:
+    """Return the keys of usual ramps, and how they slow pairs of `half`."""
     lengths, betas = LENGTHS[:, None, None], np.array(BETAS[:USUAL])[None, :, :]
     turns = np.log(np.concatenate([lengths / TURN / betas] * 2, axis=1)).reshape(-1, 2)
     whole = np.tile(np.repeat([True, False], USUAL), len(LENGTHS))
@@ -98,17 +98,17 @@ def _usual(m: int, half: float) -> tuple[list[dict[str, str]], Ratios]:
         for length in LENGTHS for cut in (True, False) for beta in BETAS[:USUAL]
     ]  # fmt: skip
 
-    def ratios(logs: Floats, factors: Floats) -> Floats:
+    def ratios(logs: Floats, factors: Floats, pairs: Floats) -> Floats:
         low, high = (turns[:, end, None] * half / logs for end in (0, 1))
         low, high = np.where(whole[:, None], np.floor(low), low), np.where(whole[:, None], np.ceil(high), high)
-        return _ratio(m, np.maximum(low, 0), np.minimum(high, 2 * half - 1), factors)
+        return _ratio(pairs, np.maximum(low, 0), np.minimum(high, 2 * half - 1), factors)
 
     return shapes, ratios
 
 
-def _ratio(m: int, low: float | Floats, high: float | Floats, f: float | Floats) -> Floats:
-    """Return by how much ramps between some ends slow each pair, (..., m)."""
-    ramp = np.clip((np.arange(m) - low) / np.maximum(high - low, 1e-3), 0, 1)
+def _ratio(m: int | Floats, low: float | Floats, high: float | Floats, f: float | Floats) -> Floats:
+    """Return by how much ramps between some ends slow the m first pairs, or some, (..., m)."""
+    ramp = np.clip(((np.arange(m) if isinstance(m, int) else m) - low) / np.maximum(high - low, 1e-3), 0, 1)
     found: Floats = 1 - ramp + ramp / f
     return found
 
