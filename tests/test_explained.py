@@ -180,7 +180,7 @@ def test_phases_in_bfloat16_are_named_though_some_are_near_those_in_float32(kind
     w, angle = (bf16(w), None) if kind == "frequencies" else (w, bf16(np.outer(np.arange(rows), w)))
     angle = np.outer(np.arange(rows), w) if angle is None else angle
     values = np.concatenate([np.cos(angle), np.sin(angle)], 1).astype("f4")
-    (said,) = texts(values, "sinusoidal:dim=20,base=160000,order=cos-sin")
+    said, *_ = texts(values, "sinusoidal:dim=20,base=160000,order=cos-sin")
     assert said.startswith("phases were computed in bfloat16 (")
     assert kind in said
 
@@ -192,3 +192,45 @@ def test_wrong_rows_of_angles_are_no_bytes_the_other_way_round(tmp_path):
     np.savez(tmp_path / "mine.npz", angles=angles)
     found = [one.text for one in pecli.compare(tmp_path / "mine.npz", recipe).findings]
     assert found == ["angles: rows 78 to 88 differ, in 132 values"]
+
+
+STEPS = {
+    "frequencies alone in float32": (lambda w, p: np.outer(p, w.astype("f4").astype(float)), "frequencies"),
+    "angles alone in float32": (lambda w, p: np.outer(p, w).astype("f4").astype(float), "angles"),
+    "positions alone in bfloat16": (lambda w, p: np.outer(bf16(p), w), "positions"),
+    "positions alone in float16": (lambda w, p: np.outer(p.astype("f2").astype(float), w), "positions"),
+    "frequencies alone in float16": (lambda w, p: np.outer(p, w.astype("f2").astype(float)), "frequencies"),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_the_one_step_that_was_rounded(case):
+    angles_of, step = STEPS[case]
+    rows = 2500 if "positions" in case else 60
+    angle = angles_of(123456.0 ** (-np.arange(0, 32, 2) / 32), np.arange(rows, dtype=float))
+    said, *rest = texts(
+        {"cos": np.cos(angle).astype("f4"), "sin": np.sin(angle).astype("f4")}, f"rope:dim=32,base=123456,len={rows}"
+    )
+    kind = case.rpartition(" ")[2]
+    assert said.startswith(f"phases were computed in {kind} ({step} rounded to {kind})"), said
+    assert not rest
+
+
+def test_an_arithmetic_is_said_of_all_rows_or_of_those_before_it_ends():
+    table = pecli.Table.parse("rope:dim=32,len=3000,arithmetic=bfloat16,layout=concat")
+    values, recipe = np.array(table["cos_sin"]), "rope:dim=32,len=3000,layout=concat"
+    steps = "(frequencies and positions and angles rounded to bfloat16): first wrong at position 5"
+    assert texts(values, recipe) == [f"phases were computed in bfloat16 {steps}"]
+    values[1900:] = RNG.uniform(-1, 1, (1100, 32))
+    said, rest = texts(values, recipe)
+    assert said == f"phases of the first 1,900 rows were computed in bfloat16 {steps}"
+    assert rest.startswith("that leaves 35,200 of 96,000 values unexplained")
+    assert rest.endswith("the first at array[1900, 0]")
+
+
+def test_another_base_and_phases_in_float16_of_a_sinusoidal_table():
+    angle = np.outer(np.arange(300.0), 500000.0 ** (-np.arange(0, 64, 2) / 64)).astype("f2").astype(float)
+    values = np.concatenate([np.sin(angle), np.cos(angle)], 1).astype("f4")
+    said = texts(values, "sinusoidal:dim=64,order=sin-cos,len=300")
+    assert said[0].startswith("base 500000 where 10000"), said
+    assert said[1].startswith("and phases were computed in float16 (angles"), said

@@ -126,6 +126,13 @@ def slopes_of(slopes, power=1, plus=0):
     return {"bias": (-np.array(slopes)[:, None, None] * sizes).astype("f4")}
 
 
+def in_float16(rows, dim):
+    """Phases, cosines and sines in float32, the last as NumPy computes them, rounded to float16."""
+    w = (10000.0 ** (-np.arange(0, dim, 2) / dim)).astype("f4")
+    angle = np.arange(rows, dtype="f4")[:, None] * w
+    return {k: f(angle).astype("f2").astype("f4") for k, f in (("cos", np.cos), ("sin", np.sin))}
+
+
 def noisy(parts, first, stop=None):
     """Arrays of which some rows are noise."""
     rng, rows = np.random.default_rng(5), slice(first, stop)
@@ -322,6 +329,7 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "squared": (ROPE, {k: v * v for k, v in arrays(ROPE).items()}, {}),
     "cos squared": (ROPE, changed(ROPE, cos=lambda p: p * p), {}),
     "exact for bfloat16": (f"{ROPE},arithmetic=bfloat16", arrays(ROPE), {}),
+    "float32, then float16": ("rope:dim=64", in_float16(2000, 64), {}),
     "in float32, short": ("rope:dim=16,len=20", framework(4), {}),
     "an odd base in float32": ("rope:dim=16,len=300", framework(300, 12345.0), {}),
     "in bfloat16": (ROPE, arrays(f"{ROPE},arithmetic=bfloat16"), {}),
@@ -445,7 +453,6 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     ", by at most {}": ("exchanged and one value", "exchanged"),
     ", the first at row {}": ("one NaN", "one value"),
     "all but {}": ("all but one", "sum"),
-    "and phases were computed in {}": ("another base in float32", "base"),
     "and the values are rounded to {}": ("base and bfloat16", "base"),
     "as printed with {} decimals": ("as printed", "within a tolerance"),
     "by more than {}": ("beyond a tolerance", "one value"),
@@ -517,11 +524,9 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "no array of one name: {}; compare one with path::name": ("no common name", "an array less"),
     "no fault that is known explains the difference, and no formula was found that gives these values":
         ("nothing known", "another rank"),
-    "of the first {} rows": ("in bfloat16, then noise", "frequencies in bfloat16, long"),
-    "phases were computed in {} ({}){}": ("positions in float16", "equal"),
+    "phases of the first {} rows were": ("in bfloat16, then noise", "frequencies in bfloat16, long"),
     "key - query + clip": ("around", "around from 0"),
     "{} is squared{}": ("cos squared", "equal"),
-    "that leaves {} of {} values unexplained, {}": ("in bfloat16, but one", "positions in float16"),
     "the frequencies between {} and {} are not smoothed but left as they are":
         ("not smoothed, left", "not smoothed, divided"),
     "{} and {} are exchanged, {}": ("not smoothed, divided", "not smoothed, left"),
@@ -536,7 +541,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "only the {} has {}": ("an array less", "fewer rows"),
     "permuted columns{}: {}": ("columns permuted", "columns exchanged"),
     "phases were computed in {} arithmetic": ("exact for bfloat16", "in bfloat16"),
-    "phases{} were computed in {} ({})": ("in float32", "exact for bfloat16"),
+    "phases were computed in {} ({})": ("in float32", "exact for bfloat16"),
     "positions start at {} where {} was expected": ("start", "rows up"),
     "row {} is missing": ("missing row", "doubled row"),
     "row {} is there twice": ("doubled row", "missing row"),
@@ -578,10 +583,11 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "where {} was expected": ("base", "exchanged"),
     "yarn with ramp=rotations": ("another ramp", "no magnitude"),
     "yarn with truncate=false": ("not truncated", "no magnitude"),
+    "and rounded to {}": ("float32, then float16", "float16"),
     "{} and {} are exchanged": ("exchanged", "same"),
     "{} are NaN": ("NaN from", "zeros"),
     "{} are exchanged": ("queries for keys", "same"),
-    "{} are off by at most {}, no more than phases computed in float32 are":
+    "{} of {} values are off by at most {}, no more than phases computed in float32{} are":
         ("in float32, rows exchanged", "in float32"),
     "{} are zero": ("zeros", "NaN from"),
     "{} cut, not rounded, to bfloat16": ("cut", "bfloat16"),
@@ -613,7 +619,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{}: as {} {} where {} was expected": ("exponent", "base"),
     ": first wrong at position {}": ("in bfloat16", "in float32, short"),
     "{}: neighbours stand where two halves were expected": ("neighbours for halves", "halves for neighbours"),
-    "{}: no value is off by more than its rounding": ("in float32, short", "in float32"),
+    ": no value is off by more than its rounding": ("in float32, short", "in float32"),
     "{}: shape {} against {}": ("fewer rows", "doubled row"),
     "{}: these shapes have nothing in common to compare": ("another rank", "fewer rows"),
     "{}: two halves stand where neighbours were expected": ("halves for neighbours", "neighbours for halves"),

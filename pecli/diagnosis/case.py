@@ -41,8 +41,8 @@ class Candidate:
         What to say.
     lanes : callable
         Gives the expected lanes so changed, each beside that of the case; None where it does not apply.
-    further : sequence of Candidate
-        What may have been done as well, each with this change in it.
+    made : callable, optional
+        Gives the computed table that the lanes are of; left out, they are changed values of the expected one.
     rows, columns : slice
         Rows and columns of the window that it can speak of.
     beside : sequence of Finding
@@ -54,7 +54,7 @@ class Candidate:
     kind: str
     text: str
     lanes: Callable[[], Lanes | None]
-    further: Sequence[Candidate] = ()
+    made: Callable[[], Table | None] | None = None
     rows: slice = field(default_factory=lambda: slice(None))
     columns: slice = field(default_factory=lambda: slice(None))
     beside: Sequence[Finding] = ()

@@ -8,7 +8,6 @@ Where no fault is found, the place of the differences is said, and what the tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -20,31 +19,37 @@ from pecli.comparison.results import Comparison, Finding, Tolerance
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.diagnosis.arithmetic import arithmetic, in_float32
+from pecli.diagnosis.applied import (
+    HALF,
+    NEAR,
+    NEARLY_ALL,
+    Explained,
+    applied,
+    best,
+    in_arithmetic,
+    least,
+    within_float32,
+)
+from pecli.diagnosis.arithmetic import LEAST, in_float32
 from pecli.diagnosis.bounds import stuck
-from pecli.diagnosis.case import Candidate, Case, case_of
+from pecli.diagnosis.case import Case, case_of
 from pecli.diagnosis.following import followings
 from pecli.diagnosis.identity import identified, otherwise
 from pecli.diagnosis.mistakes import recipe_candidates
 from pecli.diagnosis.order import reordered
 from pecli.diagnosis.part import parts_of
-from pecli.diagnosis.places import few_rows, places, rest
-from pecli.diagnosis.reworked import roughened
+from pecli.diagnosis.places import few_rows, places
 from pecli.diagnosis.roundings import coarser, roundings
 from pecli.diagnosis.settled import settled
 from pecli.diagnosis.structure import structural
 from pecli.diagnosis.together import together
 from pecli.diagnosis.turned import transposed
 from pecli.errors import PecliError
-from pecli.records import dataclass
 from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 
-NEAR = 0.02  # of the difference that may be left where a fault explains the rest
-SOME = 0.1  # of the values that differ may still do so, by more than that
-HALF = 0.5  # of what there was, at most, after what may have been done: of values, of the largest difference
-NEARLY_ALL = 0.99  # of the values that a fault explains where some others are wrong for a reason of their own
+FEW = 2  # rows that differ, of which their place says enough
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -88,14 +93,14 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     first, table = min(firsts, default=0), expected_table(expected)
     said = _settled(case_of(mine, expected, first, table), table, found)
     findings = partial(_findings, said, mine, found)
-    few = all(map(few_rows, found.arrays))  # then which they are says more, unless the whole is known for what it is
+    few = all(map(few_rows, found.arrays)) and sum(a.figures.unequal_rows for a in found.arrays) <= FEW  # says more
     if (
         table is None
         and (said is None or said.left)
         and not (few and all(one.kind != "identity" for one in findings(table)))
     ):
         table = identified(expected)
-        again = None if table is None else _settled(case_of(mine, table, first), table, found)
+        again = None if table is None else _settled(case_of(mine, table, first, table), table, found)
         if table is not None and again is not None and (said is None or again.left < said.left):
             return [*again.findings, Finding("expected", f"the expected values are those of {table.recipe}")]
     return findings(table)
@@ -125,10 +130,10 @@ def _settled(case: Case | None, table: Table | None, found: Comparison) -> Expla
     for one in settled(case, table):
         again = compare_tables(one.table, table)
         firsts = [a.figures.first.index[0] for a in again.arrays if a.figures.first is not None]
-        more = _explained(case_of(one.table, table, min(firsts)), table, again) if firsts else Explained(0, [])
+        more = _explained(case_of(one.table, table, min(firsts), table), table, again) if firsts else Explained(0, [])
         if more is None:
             more = Explained(again.total.unequal, places(again.arrays) if vague else [])
-        if more.left < most and (one.said or more.findings):
+        if (more.left <= most if vague else more.left < most) and (one.said or more.findings):
             return Explained(more.left, [*one.said, *more.findings, one.off])
     return said
 
@@ -149,7 +154,7 @@ def _explained(case: Case | None, table: Table | None, found: Comparison) -> Exp
 def _stuck(case: Case, found: Comparison) -> Explained | None:
     """Say that all values that differ are one number, and where they are."""
     for one in stuck(case):
-        said = _applied(case, one, found.total)
+        said = applied(case, one, found.total)
         if said is not None and not said.left:
             where = [replace(place, text=f"{place.text}: {one.text}") for place in places(found.arrays)]
             return Explained(0, where or said.findings)
@@ -158,102 +163,37 @@ def _stuck(case: Case, found: Comparison) -> Explained | None:
 
 def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None:
     """Say which fault explains most: one that leaves nothing, the simplest first, else the one that leaves least."""
-    tried = (_applied(case, candidate, whole) for candidate in followings(case))
+    tried = (applied(case, candidate, whole) for candidate in followings(case))
     said = next((one for one in tried if one is not None), None)
     orders = partial(reordered, case) if whole.unequal > 1 else tuple  # of one value, its place says more
     if said is not None:
-        return said if not said.left else _least(_applied(case, one, whole) for one in orders()) or said
-    rounding = _least(_applied(case, candidate, whole) for candidate in roundings(case))
+        return said if not said.left else least(applied(case, one, whole) for one in orders()) or said
+    rounding = least(applied(case, candidate, whole) for candidate in roundings(case))
     if rounding is not None and not rounding.left:
         return rounding
+    if table is not None and whole.unequal >= LEAST and within_float32(case, table):
+        said = in_arithmetic(case, table, whole)
+        if said is not None:
+            return said
     magnitude = None if table is None else _magnitude(table)
     faults = [
         *(recipe_candidates(case, table) if table is not None else ()),
         *structural(case, magnitude),
         *coarser(case),
     ]
-    said = _least((rounding, _best(case, faults, whole)))
+    said = least((rounding, best(case, faults, whole)))
     if said is None or said.left:
-        said = _least(_applied(case, one, whole) for one in orders()) or said
-    if said is None and table is not None:
-        found = None if case.part else arithmetic(case, case.table, table, whole.unequal)
-        if found is not None:
-            return Explained(*found)
-    return said or _best(case, faults, whole, NEARLY_ALL) or _two(case, table, whole)
+        said = least(applied(case, one, whole) for one in orders()) or said
+    if table is not None and (said is None or said.left):
+        said = least((said, in_arithmetic(case, table, whole)))
+    return said or best(case, faults, whole, NEARLY_ALL) or _two(case, table, whole)
 
 
 def _two(case: Case, table: Table | None, whole: Figures) -> Explained | None:
     """Say which two faults at once explain a table whose values differ nearly everywhere."""
     if table is None or whole.unequal < HALF * whole.compared:
         return None
-    return _least(_applied(case, candidate, whole) for candidate in together(case, table))
-
-
-@dataclass(frozen=True)
-class Explained:
-    """What is said of a candidate, and how many values it leaves unexplained."""
-
-    left: int
-    findings: list[Finding]
-
-
-def _least(found: Iterable[Explained | None]) -> Explained | None:
-    return min((one for one in found if one is not None), key=lambda one: one.left, default=None)
-
-
-def _best(case: Case, candidates: Iterable[Candidate], whole: Figures, share: float = 1.0) -> Explained | None:
-    """Try every candidate in the window; return the one that leaves least of that share and explains the whole."""
-    most = case.off(case.there, share=share)
-    least = max(case.rounding, NEAR * min(most, case.scale, case.size))
-    fits: list[tuple[float, Candidate]] = []
-    for candidate in candidates if most else ():
-        left = case.tried(candidate, least, share)
-        if left <= least:
-            fits.append((left, candidate))
-        said = None if left else _applied(case, candidate, whole)
-        if said is not None:
-            return said
-    applied = (_applied(case, candidate, whole) for left, candidate in sorted(fits, key=lambda fit: fit[0]) if left)
-    return next((said for said in applied if said is not None), None)
-
-
-def _applied(case: Case, candidate: Candidate, whole: Figures) -> Explained | None:
-    """Compare what a candidate makes of the expected values with the whole table; None if it explains too little."""
-    lanes = candidate.lanes()
-    if lanes is None:
-        return None
-    near = max(min(case.rounding, HALF * whole.max_abs), NEAR * min(whole.max_abs, case.size))
-    most = max(SOME * whole.unequal, candidate.silent(case.here))
-
-    def too_little(left: Figures) -> bool:
-        return left.unequal > most and not left.max_abs <= near < math.inf
-
-    def far_off(left: Figures) -> bool:
-        return left.beyond > (1 - NEARLY_ALL) * whole.compared
-
-    left = case.compared(lanes, too_little)  # what is too little for some rows is so for all
-    if too_little(left):
-        if far_off(case.compared(lanes, far_off, Tolerance(atol=near))):
-            return None
-        left = case.compared(lanes)
-    said = [Finding(candidate.kind, candidate.text), *candidate.beside]
-    later = candidate.after is not None and left.last is not None and left.last.index[0] >= candidate.after
-    if later and not left.max_abs <= NEAR * case.scale:
-        return None
-    if left.unequal >= whole.unequal and not left.max_abs < HALF * whole.max_abs:
-        return None  # what changes nothing here, as a base with one pair, explains nothing
-    for further in candidate.further if left.unequal else ():
-        lanes = further.lanes()
-        less = None if lanes is None else case.compared(lanes)
-        if less is not None and less.unequal <= HALF * left.unequal:
-            said, left = [*said[: 1 + len(candidate.beside)], Finding(further.kind, further.text)], less
-    if (
-        case.narrowed
-        and candidate.kind not in ("rounding", "constant")
-        and roughened(lanes or (), case.grain, case.mine[0].dtype, *case.window)
-    ):
-        said.append(Finding("rounding", f"and the values are rounded to {case.grain}"))
-    return Explained(left.unequal, [*said, rest(left, case.part)] if left.unequal else said)
+    return least(applied(case, candidate, whole) for candidate in together(case, table))
 
 
 def expected_table(expected: Tabular) -> Table | None:

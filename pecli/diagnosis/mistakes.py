@@ -22,7 +22,6 @@ from pecli.measures.samples import Floats
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.types import COMPLEX
 from pecli.tables.layouts import LAYOUTS
-from pecli.tables.request import ARITHMETICS
 from pecli.tables.table import Table
 
 STARTS = (1, -1, 2, -2)  # that are off by little, as people have it
@@ -34,12 +33,7 @@ def recipe_candidates(case: Case, table: Table) -> Iterator[Candidate]:
     """Yield what the recipe of an expected table is mistaken for, its layout among it."""
     layouts = _layouts(table) if table.source.encoding.family is Family.ROTARY else ()
     for change in (*layouts, *_found_start(case, table), *mistakes(table)):
-        further = [
-            Candidate("arithmetic", f"and phases were computed in {name}", partial(_lanes, case, table, change, name))
-            for name in ARITHMETICS
-            if name != table.request.arithmetic
-        ]
-        yield Candidate(change.kind, change.text, partial(_lanes, case, table, change), further)
+        yield _candidate(case, table, change)
 
 
 def started_elsewhere(case: Case, table: Table) -> Iterator[Candidate]:
@@ -48,13 +42,17 @@ def started_elsewhere(case: Case, table: Table) -> Iterator[Candidate]:
         for k in STARTS if not change.shift else ():
             start = _start(table, k)
             both = replace(change, shift=k * change.step)
-            found = Candidate(change.kind, change.text, partial(_lanes, case, table, both))
-            yield replace(found, beside=(Finding(start.kind, f"and {start.text}"),))
+            yield replace(_candidate(case, table, both), beside=(Finding(start.kind, f"and {start.text}"),))
 
 
-def _lanes(case: Case, table: Table, change: Change, arithmetic: str | None = None) -> Lanes | None:
+def _candidate(case: Case, table: Table, change: Change) -> Candidate:
+    made = None if change.values is not None else partial(changed, table, change)
+    return Candidate(change.kind, change.text, partial(_lanes, case, table, change), made)
+
+
+def _lanes(case: Case, table: Table, change: Change) -> Lanes | None:
     own = table.request.dtype if case.narrowed else case.grain
-    made = changed(table, change, own if change.values is None else _widest(table), arithmetic)
+    made = changed(table, change, own if change.values is None else _widest(table))
     lanes = None if made is None else case.beside(made)
     if lanes is None or change.values is None:
         return reworked(lanes, case.grain) if lanes is not None and case.narrowed else lanes
@@ -165,9 +163,7 @@ def _texts(encoding: Encoding, sets: Mapping[str, object]) -> dict[str, str]:
     return {parameter.option: parameter.text(parameter.parse(value)) for parameter, value in named}
 
 
-def changed(
-    table: Table, change: Change, dtype: str | None = None, arithmetic: str | None = None, count: int | None = None
-) -> Table | None:
+def changed(table: Table, change: Change, dtype: str | None = None, count: int | None = None) -> Table | None:
     """Return a table with a change's parameters and positions, rounded to a type; None if they are not allowed.
 
     With a count it has so many rows.
@@ -175,7 +171,7 @@ def changed(
     request = table.request
     keys: dict[str, Any] = {**table.source.keys(), **change.keys}
     family = table.source.encoding.family
-    options: dict[str, Any] = {"arithmetic": arithmetic or request.arithmetic, "dtype": dtype or request.dtype}
+    options: dict[str, Any] = {"arithmetic": request.arithmetic, "dtype": dtype or request.dtype}
     if family is Family.ROTARY:
         options["layout"] = keys.pop("layout", request.layout)
         if options["layout"] == "complex" and options["dtype"] not in COMPLEX:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pecli.comparison.results import Finding
 from pecli.declare.plan import Waves
 from pecli.diagnosis.case import Case, read_rows
+from pecli.diagnosis.float32 import bounds, off
 from pecli.diagnosis.structure import bytes_text
 from pecli.measures.floats import floats
 from pecli.measures.samples import Floats
@@ -21,9 +22,6 @@ from pecli.records import dataclass
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
-ERRORS = 4 * 2.0**-23
-"""Times 1 + the angle: what frameworks' cosines and sines in float32 are off by at most (3.3 seen)."""
-MOST = 0.02  # off which a value is taken for another one, at any angle
 LARGEST = 1 << 22  # values of all arrays that are looked at
 PRODUCTS = 1 << 33  # of rows with rows, at most
 BLOCK = 512  # rows that are multiplied at once
@@ -66,12 +64,12 @@ def settled(case: Case, table: Table) -> Iterator[Settled]:
     other_way = [floats(lane.read(0, lane.rows).byteswap(), lane.dtype) for lane in case.mine]  # bits of NaN are kept
     if [p.shape[1] for p in mine] != [p.shape[1] for p in expected] or len({len(p) for p in expected}) > 1:
         return
-    bounds = _bounds(table, len(expected[0]), case.scale)
+    allowed = bounds(table, 0, len(expected[0]), case.scale)
     turned = Finding("bytes", bytes_text("float32"))
-    found = _settled(case, mine, expected, bounds)
+    found = _settled(case, mine, expected, allowed)
     if found is not None:
         yield Settled(found[0], [], found[1])
-    elif (found := _settled(case, _planes(other_way), expected, bounds, TURNED)) is not None:
+    elif (found := _settled(case, _planes(other_way), expected, allowed, TURNED)) is not None:
         yield Settled(found[0], [turned], found[1])
 
 
@@ -79,68 +77,58 @@ def _planes(arrays: Sequence[NDArray[Any]]) -> list[Floats]:
     return [values.astype(np.float64).reshape(len(values), -1) for values in arrays]
 
 
-def _bounds(table: Table, rows: int, size: float) -> Floats:
-    """Return what each expected row may be off by, (rows, 1)."""
-    assert isinstance(table.plan, Waves)
-    fastest = max((abs(float(w)) for w in table.plan.frequencies), default=0.0)
-    angles = np.abs(table.part.numbers(0, rows).astype(np.float64)) * fastest
-    return np.minimum(size * ERRORS * (1 + angles), MOST * size)[:, None]
-
-
 def _settled(
-    case: Case, mine: list[Floats], expected: list[Floats], bounds: Floats, least: float = 0.0
+    case: Case, mine: list[Floats], expected: list[Floats], allowed: Floats, least: float = 0.0
 ) -> tuple[InMemory, Finding] | None:
     p, q = np.concatenate(mine, axis=1), np.concatenate(expected, axis=1)
-    order = _places(p, q, bounds)
+    order = _places(p, q, allowed)
     if order is None:
         return None
     known = np.maximum(order, 0)
     gap = np.abs(p - q[known])
-    near = (gap <= bounds[known]) & (order >= 0)[:, None]
-    off = near & (gap > 0)
-    if not off.any() or near.mean() < least:
+    near = (gap <= allowed[known]) & (order >= 0)[:, None]
+    differ = near & (gap > 0)
+    if not differ.any() or near.mean() < least:
         return None
     values, arrays, column = np.where(near, q[known], p), {}, 0
     for lane, plane in zip(case.mine, mine, strict=True):
         own = np.ascontiguousarray(values[:, column : column + plane.shape[1]]).astype(np.float32)
         arrays[lane.name] = (own.view(np.complex64) if lane.dtype == "complex64" else own).reshape(lane.shape)
         column += plane.shape[1]
-    count = f"{np.count_nonzero(off):,} of {off.size:,} values"
-    text = f"{count} are off by at most {gap[off].max():.2g}, no more than phases computed in float32 are"
-    return InMemory(arrays), Finding("arithmetic", text)
+    return InMemory(arrays), off(int(np.count_nonzero(differ)), differ.size, float(gap[differ].max()))
 
 
-def _places(p: Floats, q: Floats, bounds: Floats) -> Order | None:
+def _places(p: Floats, q: Floats, allowed: Floats) -> Order | None:
     """Return which expected row each row is, -1 for none; None if hardly any is one."""
     order = np.full(len(p), -1)
     both = min(len(p), len(q))
-    there = _alike(p[:both], q[:both], bounds[:both]) == p.shape[1]
+    there = _alike(p[:both], q[:both], allowed[:both]) == p.shape[1]
     order[:both] = np.where(there, np.arange(both), -1)
     known = np.nan_to_num(p, posinf=0.0, neginf=0.0)
     strangers = np.flatnonzero((order < 0) & known.any(axis=1))
     if strangers.size and strangers.size * len(q) * p.shape[1] <= PRODUCTS:
         some = strangers[:: max(1, strangers.size // SEEN)]
-        order[some] = _nearest(known[some], q, bounds)
+        order[some] = _nearest(known[some], q, allowed)
         if (order[some] >= 0).any():
-            order[strangers] = _nearest(known[strangers], q, bounds)
+            order[strangers] = _nearest(known[strangers], q, allowed)
     here = strangers[strangers < both]  # a row with a wrong value or column may be far from all, least from its own
-    own, other = _alike(p[here], q[here], bounds[here]), _alike(p[here], q[order[here]], bounds[order[here]])
+    own, other = _alike(p[here], q[here], allowed[here]), _alike(p[here], q[order[here]], allowed[order[here]])
     better = (2 * own > p.shape[1]) & ((order[here] < 0) | (own >= other))
     order[here[better]] = here[better]
     return order if np.count_nonzero(order >= 0) >= FEW * len(p) else None
 
 
-def _alike(p: Floats, q: Floats, bounds: Floats) -> Order:
+def _alike(p: Floats, q: Floats, allowed: Floats) -> Order:
     """Return how many values of each row are within its bound."""
-    found: Order = np.count_nonzero(np.abs(p - q) <= bounds, axis=1)
+    found: Order = np.count_nonzero(np.abs(p - q) <= allowed, axis=1)
     return found
 
 
-def _nearest(p: Floats, q: Floats, bounds: Floats) -> Order:
+def _nearest(p: Floats, q: Floats, allowed: Floats) -> Order:
     """Return the expected row nearest to each; -1 where most of its values are not near."""
     low, size = q.astype(np.float32), (q * q).sum(axis=1).astype(np.float32)
     found = np.concatenate([
         np.argmin(size - 2 * (p[at : at + BLOCK].astype(np.float32) @ low.T), axis=1)
         for at in range(0, len(p), BLOCK)
     ])  # fmt: skip
-    return np.where(2 * _alike(p, q[found], bounds[found]) > p.shape[1], found, -1)
+    return np.where(2 * _alike(p, q[found], allowed[found]) > p.shape[1], found, -1)

@@ -48,14 +48,15 @@ def structural(case: Case, magnitude: float | None) -> Iterator[Candidate]:
 
 
 def simple(case: Case) -> Iterator[Candidate]:
-    """Yield the changes that come beside others too: as many, in the same order, for all tables of the same columns."""
+    """Yield the changes that come beside others too."""
     yield from _exchanges(case)
     widths = [p.shape[1] for p in case.there]
     yield from _swaps(case, widths)
     for half in alone(case):
         yield candidate(case, "sign", f"the sign of {half.name} is changed{half.where}", multiplied(case, half, -1.0))
-    factor = _factor(case, list(zip(case.here, case.there, strict=True))) or 1.0
-    yield candidate(case, "size", _size_text(factor), each(partial(np.multiply, factor)))
+    factor = _factor(case, list(zip(case.here, case.there, strict=True)))
+    if factor is not None:
+        yield candidate(case, "size", _size_text(factor), each(partial(np.multiply, factor)))
 
 
 def _exchanges(case: Case) -> Iterator[Candidate]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from pecli.comparison.results import Finding
+from pecli.diagnosis.arithmetic import arithmetic, arithmetic_of, turning_of
 from pecli.diagnosis.case import FEW, Candidate, Case, read_rows
 from pecli.diagnosis.mistakes import recipe_candidates, started_elsewhere
 from pecli.diagnosis.structure import simple
@@ -37,11 +38,25 @@ def together(case: Case, table: Table) -> Iterator[Candidate]:
         small = Case(case.table, here, there, 0, known=case.known)
         if one.beside and small.off(small.there) <= enough:
             yield one
+        yield from _in_arithmetic(case, one, (start, stop), values)
         for other in simple(small):
             if small.tried(other, enough) <= enough:
                 both = _of_all(other, list(simple(replace(case, expected=lanes, exact=()))))
                 if both is not None:
                     yield replace(both, kind=one.kind, text=one.text, beside=(Finding(both.kind, f"and {both.text}"),))
+
+
+def _in_arithmetic(case: Case, one: Candidate, rows: tuple[int, int], values: Sequence[Floats]) -> Iterator[Candidate]:
+    """Yield a mistake in the recipe beside phases that were computed in a narrow arithmetic."""
+    made = None if one.made is None or one.beside else one.made()
+    turning = None if made is None else turning_of(case, made)
+    if made is None or turning is None:
+        return
+    how = arithmetic_of(turning, values, turning.positions(*rows), case.grain)
+    found = None if how is None or how.name == "float32" else arithmetic(case, made)
+    if found is not None:
+        text = found.text.partition(":")[0]
+        yield replace(found, kind=one.kind, text=one.text, beside=(Finding(found.kind, f"and {text}"),))
 
 
 def _of_all(found: Candidate, others: list[Candidate]) -> Candidate | None:

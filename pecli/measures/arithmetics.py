@@ -191,12 +191,12 @@ def find_arithmetic(
     rows = spread_rows(len(positions))
     shown = Shown.of(positions[rows], cos[rows], sin[rows], grain)
     few, ways = shown.some(FEW), list(_ways(frequencies, magnitude, grain, part))
-    glance = [_scored(way, few) for way in ways] if len(rows) > 2 * FEW else ways
+    glance = [scored(way, few) for way in ways] if len(rows) > 2 * FEW else ways
     best = max(_share(way) for way in glance)
     tried: list[Arithmetic] = []
     for number, way in enumerate(glance):
         if number < 2 or _share(way) >= best - APART:
-            tried.append(_scored(way, shown))
+            tried.append(scored(way, shown))
             if tried[-1].equal == 1.0:
                 return tried[-1]
     units_show = grain != "float64" and float(np.abs(positions).max()) * UNITS > SEEN * RESOLUTION[grain]
@@ -243,7 +243,8 @@ def spread_rows(n: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([np.arange(32), np.linspace(32, n - 1, ROWS - 32).astype(np.int64)]))
 
 
-def _scored(way: Arithmetic, shown: Shown) -> Arithmetic:
+def scored(way: Arithmetic, shown: Shown) -> Arithmetic:
+    """Return an arithmetic with the shares of some rows that it gives."""
     angles = way.angles_at(shown.positions)
     made = way.parts(angles)
     equal, close = _shares(way, made, shown)
