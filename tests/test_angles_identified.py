@@ -104,3 +104,47 @@ def test_spoiled_angles_are_named_and_what_differs_is_counted(tmp_path, how):
 def test_angles_in_degrees_or_noise_are_no_rotation_by_radians(tmp_path):
     assert saved(tmp_path, np.degrees(angles(powers(10000, 64), dtype="float64"))).recipe is None
     assert saved(tmp_path, np.random.default_rng(3).normal(size=(129, 32)).cumsum(axis=0)).recipe is None
+
+
+NOTE = "these are the frequencies of its pairs"
+
+
+def test_a_vector_of_an_odd_width_or_of_retnet_has_its_short_base(tmp_path):
+    found = saved(tmp_path, powers(10000, 33).astype(np.float32))
+    assert found.recipe == "rope:dim=34,rotary-dim=33,base=10000,scaling=none"
+    assert (found.confidence, found.residual) == ("sure", 0.0)
+    found = saved(tmp_path, powers(10000, 64, reach=31).astype(np.float32))
+    assert found.recipe == "retnet:dim=64,heads=1,base=10000,decay=none"
+    assert found.confidence == "sure"
+
+
+@pytest.mark.parametrize(
+    ("twice", "words"),
+    [
+        (lambda w: np.concatenate([w, w]), "they stand there twice, in two halves"),
+        (lambda w: np.repeat(w, 2), "each stands there twice in turn"),
+        (lambda w: w, None),
+    ],
+)
+def test_a_vector_may_hold_each_frequency_twice(tmp_path, twice, words):
+    found = saved(tmp_path, twice(powers(500000, 64).astype(np.float32)))
+    assert found.recipe == "rope:dim=64,base=500000,scaling=none"
+    assert found.confidence == "sure"
+    assert (words in found.notes) == (words is not None)
+
+
+def test_zeros_at_the_end_of_a_vector_are_pairs_that_rest(tmp_path):
+    found = saved(tmp_path, np.concatenate([powers(8e6, 96, pairs=24), np.zeros(24)]).astype(np.float32))
+    assert "dim=96,partial=0.5,base=8000000,scaling=proportional" in found.recipe
+
+
+def test_frequencies_in_turns_are_no_scaling_of_seven_digits(tmp_path):
+    assert saved(tmp_path, (powers(500000, 64) / (2 * np.pi)).astype(np.float32)).recipe is None
+
+
+def test_frequencies_that_a_library_was_a_unit_off_with_are_counted(tmp_path):
+    w = powers(500000, 64).astype(np.float32)
+    w[[5, 9]] = np.nextafter(w[[5, 9]], np.float32(1))
+    found = saved(tmp_path, w)
+    assert found.confidence == "likely"
+    assert any(note.startswith("2 of 32 values differ by less than a millionth") for note in found.notes)

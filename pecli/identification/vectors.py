@@ -22,7 +22,7 @@ from pecli.identification.verdict import UNKNOWN, Identification
 from pecli.measures.arithmetics import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
-from pecli.measures.vectors import SPOILED
+from pecli.measures.vectors import SPOILED, once
 from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
 
@@ -72,7 +72,8 @@ def _identified(guess: Guess, evidence: Evidence) -> Identification:
         values = rounded(made, evidence.sample.grain) if made is not None else None
         if values is None:
             continue
-        equal, residual = float((values == given).mean()), float(np.nan_to_num(np.abs(exact - given), nan=np.inf).max())
+        gap = np.abs(rounded(exact, evidence.sample.grain) - given)
+        equal, residual = float((values == given).mean()), float(np.nan_to_num(gap, nan=np.inf).max())
         wrong = np.flatnonzero(~((values == given) | (np.abs(values - given) <= NEAR * given)))
         spoiled = not (np.abs(values - given)[wrong] < WRONG * values[wrong]).any()
         if spoiled and len(wrong) <= len(given) // SPOILED + (len(given) > FEW) and equal > (best.equal or 0.0):
@@ -84,7 +85,7 @@ def _identified(guess: Guess, evidence: Evidence) -> Identification:
             ranges = {"base": (f"{ends[0]:.12g}", f"{ends[1]:.12g}")} if ends[0] < ends[1] else {}
             open_ = any(wide(number_text(Decimal(repr(base))), span) for span in ranges.values())
             confidence = "sure" if equal == 1.0 and not open_ else "likely"
-            told = _told(given, values, wrong) if len(wrong) else ()
+            told = (*_nearly(given, values, wrong), *(_told(given, values, wrong) if len(wrong) else ()))
             notes = (*guess.notes, *told, *said(ranges, "is as near" if len(wrong) else "gives these values"))
             best = Identification(str(recipe), confidence, residual, equal, how, notes, ranges=ranges, guess=guess)
     return best
@@ -92,7 +93,13 @@ def _identified(guess: Guess, evidence: Evidence) -> Identification:
 
 def _given(evidence: Evidence) -> Floats:
     assert evidence.rows is not None
-    return evidence.rows.reshape(-1)
+    return once(evidence.rows)[0]
+
+
+def _nearly(given: Floats, values: Floats, wrong: NDArray[np.intp]) -> tuple[str, ...]:
+    """Say how many values are near, and not equal."""
+    near = int((given != values).sum()) - len(wrong)
+    return (f"{near} of {len(given)} values differ by less than a millionth, as powers in float32 do",) if near else ()
 
 
 def _told(given: Floats, values: Floats, wrong: NDArray[np.intp]) -> tuple[str, ...]:

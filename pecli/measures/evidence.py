@@ -20,7 +20,7 @@ from pecli.measures.rotations import Pairs, rotations_of
 from pecli.measures.samples import Floats, Sample, planes_of, take
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
 from pecli.measures.spectra import Measured, geometric
-from pecli.measures.vectors import falling
+from pecli.measures.vectors import falling, once
 from pecli.measures.wave import NARROW, Wave
 from pecli.measures.waves import Rule, explain, in_series
 from pecli.numbers.shortest import shortest
@@ -184,7 +184,7 @@ class Evidence:
         values = self.rows
         if values is None or self.integral or min(values.shape) != 1:
             return ()
-        return tuple(falling(values.reshape(-1), self.sample.grain))
+        return tuple(falling(once(values)[0], self.sample.grain))
 
     @cached_property
     def square(self) -> Floats | None:

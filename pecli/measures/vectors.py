@@ -20,20 +20,40 @@ SPOILED = 16  # of so many numbers one may be spoiled, beside the first
 def falling(values: Floats, grain: str) -> Iterator[tuple[Measured, bool]]:
     """Yield what numbers, (m,), say as frequencies: all of them, then without those that lie farthest from the others.
 
-    And whether some were left out; nothing where the others do not fall.
+    And whether some were left out; nothing where the others do not fall.  Zeros at the end are of pairs that rest, or
+    too small for a narrow type.
     """
+    yield from _falling(values, grain, len(values))
+    turning = len(np.trim_zeros(values, "b"))
+    if turning < len(values):
+        yield from _falling(values[:turning], grain, len(values))
+
+
+def once(values: Floats) -> tuple[Floats, tuple[str, ...]]:
+    """Return a vector (m,) without what stands in it twice, and what is to be said of that."""
+    values = values.reshape(-1)
+    half = len(values) // 2
+    if half >= LEAST and len(values) == 2 * half:
+        if np.array_equal(values[:half], values[half:], equal_nan=True):
+            return values[:half], ("they stand there twice, in two halves",)
+        if np.array_equal(values[0::2], values[1::2], equal_nan=True):
+            return values[0::2], ("each stands there twice in turn",)
+    return values, ()
+
+
+def _falling(values: Floats, grain: str, pairs: int) -> Iterator[tuple[Measured, bool]]:
     good = np.isfinite(values) & (values >= 0) & (values <= 1)
     for _ in range(len(values) // SPOILED + 2):
         if good.sum() < max(LEAST, len(values) - len(values) // SPOILED - 1):
             return
-        found = _measured(values, good, grain)
+        found = _measured(values, good, grain, pairs)
         if found is not None:
             yield found, not good.all()
         good = good.copy()
         good[_farthest(values, good)] = False
 
 
-def _measured(values: Floats, good: NDArray[np.bool_], grain: str) -> Measured | None:
+def _measured(values: Floats, good: NDArray[np.bool_], grain: str, pairs: int) -> Measured | None:
     at = np.flatnonzero(good)
     steps = values[at]
     half = spacing(steps, grain) / 2 / SAFETY  # a bound, where measured steps have a deviation
@@ -46,7 +66,7 @@ def _measured(values: Floats, good: NDArray[np.bool_], grain: str) -> Measured |
     full = np.exp(np.interp(every, at[:told], np.log(steps[:told])) + beyond)
     errors = UNKNOWN * full
     errors[at[:told]], full[at[:told]] = half[:told], steps[:told]
-    return Measured(full, errors, float(len(values)))
+    return Measured(full, errors, float(pairs))
 
 
 def _farthest(values: Floats, good: NDArray[np.bool_]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -50,8 +51,7 @@ def angles(name: str, evidence: Evidence, rule: Rule, more: dict[str, str], cost
             placed = _placed(rises, spectrum, evidence)
             if placed is None or (rises.resting and "scaling" in {**spectrum.keys, **placed[0]}):
                 continue
-            share = number_text(as_decimal(Fraction(len(rises.steps), pairs))) if rises.resting else ""
-            part = {"scaling": "proportional", "partial": share} if share else {}
+            part = resting_keys(len(rises.steps), pairs)
             keys = {**width_keys(width), **spectrum.keys, **placed[0], **part, **more}
             own = Guess(name, keys, placed[1], spectrum.cost + cost + width % 2, level, free=("base",))
             yield own
@@ -71,6 +71,12 @@ def widths(name: str, pairs: int) -> tuple[int, ...]:
 def width_keys(width: int) -> dict[str, str]:
     """Return the parameters of a width."""
     return {"dim": str(width + width % 2), **({"rotary-dim": str(width)} if width % 2 else {})}
+
+
+def resting_keys(turning: int, pairs: int) -> dict[str, str]:
+    """Return the parameters of pairs of which the last ones rest; none where all turn."""
+    share = number_text(Decimal(turning) / Decimal(pairs))
+    return {"scaling": "proportional", "partial": share} if turning < pairs else {}
 
 
 def _placed(rises: Rises, spectrum: Spectrum, evidence: Evidence) -> tuple[dict[str, str], dict[str, str]] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from pecli.declare.guess import Guess
 from pecli.encodings.rotary.retnet import MOST_HEADS
 from pecli.encodings.shared.angles import angles
+from pecli.encodings.shared.vectors import vectors
 from pecli.encodings.shared.waves import rotary_keys
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats
@@ -31,7 +32,8 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         decay = evidence.beside.get("decay")
         rest = {"heads": "1", "decay": "none"} if decay is None or decay.ndim < 2 else _beside(decay)
         yield Guess("retnet", {**keys, **rest}, table, wave.cost + 1, wave.level, free=wave.free)
-    yield from angles("retnet", evidence, _series, {"heads": "1", "decay": "none"}, cost=1)
+    for named in (angles, vectors):
+        yield from named("retnet", evidence, _series, {"heads": "1", "decay": "none"}, cost=1)
     yield from _alone(evidence)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,10 +14,11 @@ from pecli.declare.hooks import load
 from pecli.encodings.rotary.rope.ramps import NICE, PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.angles import angles
+from pecli.encodings.shared.vectors import of_level, vectors
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
 from pecli.measures.parts import Lone
-from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
+from pecli.measures.spectra import Measured, Spectrum, geometric
 from pecli.measures.wave import NARROW, Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
 from pecli.numbers.positions import fraction_text
@@ -25,7 +26,7 @@ from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest
 from pecli.numbers.text import join_list, number_text
 
 FITTED = ("attention-factor", "factor", "original-max")  # numbers of scalings that the values may leave a range
-MOST_OF_VECTOR = 16  # rules for a vector, of which few rounded numbers may leave many
+MOST = 4  # rules for a part of rotations
 COARSEST = 2.0**-15  # relative error of frequencies that are worth listing
 
 
@@ -41,28 +42,20 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             yield from _rotary(wave, evidence.length)
     for part in evidence.lone:
         yield from _alone(part, evidence.length)
-    for measured, spoiled in evidence.frequencies:
-        notes = ("these are the frequencies of its pairs",)
-        spectra = _of_level(measured, MOST_OF_VECTOR)
-        if evidence.sample.grain == "float32":  # whose powers may be off, in which fewer digits are as good
-            spectra += _of_level(measured, MOST_OF_VECTOR, ("float32",))
-        for spectrum in {f"{one.step}{one.keys}": one for one in spectra}.values():
-            linear = {} if spectrum.step == 1 else {"scaling": "linear", "factor": fraction_text(1 / spectrum.step)}
-            if spoiled and int(spectrum.keys.get("original-max", NICE[0])) not in NICE:
-                continue  # one number less, and an unusual length makes up for it
-            if decimal_exactly(1 / spectrum.step) and not (linear and "scaling" in spectrum.keys):
-                keys = {"dim": str(2 * len(measured.steps)), **spectrum.keys, **linear}
-                table = {"length": "1"}
-                free = ("base", *(key for key in FITTED if key in keys))
-                yield Guess("rope", keys, table, spectrum.cost, notes=notes, free=free, vector=True)
+    yield from vectors("rope", evidence, _even_more, {}, fitted=FITTED, accept=_usual)
     yield from angles("rope", evidence, _even_more, {})
+
+
+def _usual(spectrum: Spectrum, spoiled: bool) -> bool:
+    """Whether somebody may have chosen a length: one number less, and an unusual one makes up for it."""
+    return not spoiled or int(spectrum.keys.get("original-max", NICE[0])) in NICE
 
 
 def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
     """Yield what one part of rotations may be a part of."""
     notes = (f"the {part.part} alone of a rotary table",)
     loose = max(2.0**-20, part.reading.resolution)
-    for spectrum in _of_level(part.measured) or list(_listed(part.measured)):
+    for spectrum in of_level(part.measured, _even_more, MOST) or list(_listed(part.measured)):
         start, inverse = part.start(spectrum.frequencies, spectrum.step), 1 / spectrum.step
         if start is None:
             continue
@@ -166,15 +159,6 @@ def _sized(keys: dict[str, str], size: PairSize) -> Iterator[tuple[dict[str, str
         yield from load(sizes, "")(size)
     elif size.near(1.0):
         yield {}, 0.0
-
-
-def _of_level(measured: Measured, most: int = 4, levels: Iterable[str] = LEVELS) -> list[Spectrum]:
-    """Return the cheapest rules of the finest arithmetic that explains frequencies."""
-    for level in levels:
-        spectra = sorted(_even_more(measured.at(level)), key=lambda s: s.cost)
-        if spectra:
-            return spectra[:most]
-    return []
 
 
 def _even_more(measured: Measured) -> Iterator[Spectrum]:
