@@ -87,3 +87,45 @@ def test_a_wrong_table_under_other_names_is_told_why():
 def test_what_cannot_be_is_refused(text, error, says):
     with pytest.raises(error, match=says):
         table(text)
+
+
+@pytest.mark.parametrize("names", [("freq_cis_real", "freq_cis_imag"), ("a", "b"), ("cos", "sin")])
+def test_two_arrays_of_one_shape_are_cosines_and_sines_whatever_their_names(tmp_path, names):
+    angles = np.arange(200)[:, None] * 500000.0 ** (-np.arange(32) / 32)
+    parts = (np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32))
+    np.savez(tmp_path / "cache.npz", **dict(zip(names, parts, strict=True)))
+    found = identify(tmp_path / "cache.npz")
+    assert (found.confidence, found.notes) == ("sure", ())
+    assert found.recipe == "rope:dim=64,base=500000,scaling=none,len=200,dtype=float32"
+
+
+def test_of_positions_beside_a_table_the_table_is_named(tmp_path):
+    angles = np.arange(200)[:, None] * 10000.0 ** (-np.arange(32) / 32)
+    values = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    np.savez(tmp_path / "both.npz", positions=np.arange(200), pe=values)
+    found = identify(tmp_path / "both.npz")
+    assert found.recipe.startswith("sinusoidal:dim=64,base=10000,order=sin-cos,")
+    assert "this is the array 'pe'" in found.notes
+
+
+def test_whole_numbers_were_not_rounded(tmp_path):
+    for values in (np.arange(100), np.arange(100, dtype=np.int32)):
+        np.save(tmp_path / "positions.npy", values)
+        assert identify(tmp_path / "positions.npy").arithmetic == "exact"
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_square_of_one_number_that_is_none_is_unknown(tmp_path, value):
+    np.save(tmp_path / "square.npy", np.full((8, 8), value))
+    assert identify(tmp_path / "square.npy").recipe is None
+
+
+@pytest.mark.parametrize("layout", ["complex", "concat"])
+def test_other_names_of_a_table_are_said_in_whatever_arithmetic(tmp_path, layout):
+    w = np.float32(1) / np.power(10000.0, np.arange(0, 40, 2) / 40).astype(np.float32)
+    angles = (np.arange(100, dtype=np.float32)[:, None] * w).astype(np.float64)
+    cos, sin = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    np.save(tmp_path / "cache.npy", cos + 1j * sin if layout == "complex" else np.concatenate([cos, sin], axis=1))
+    found = identify(tmp_path / "cache.npy")
+    assert found.arithmetic == "float32"
+    assert f"rope:dim=40,base=10000,scaling=none,len=100,dtype=float32,layout={layout}" in found.aliases

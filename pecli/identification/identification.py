@@ -12,7 +12,7 @@ from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.changed import identify_changed
 from pecli.identification.fitting import refitted
-from pecli.identification.rivals import PAIR, likely, with_aliases, with_rivals
+from pecli.identification.rivals import PAIR, likely, with_aliases, with_names, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
@@ -176,7 +176,11 @@ def _parts(table: Tabular) -> Iterator[Part]:
     """Yield the arrays that belong together, and what stands beside them: cosines and sines, else one by one."""
     arrays = {array.name: array for array in table.arrays if array.bytes}
     pair = cosines_and_sines(list(arrays))
-    alone = [name for name in arrays if name not in ("position", *pair)]
+    shapes = [array.shape for array in arrays.values() if not array.dtype.startswith(("int", "uint", "bool"))]
+    if not pair and len(shapes) == len(arrays) == PAIR and len(shapes[0]) > 1 and shapes[0] == shapes[1]:
+        yield list(arrays), {}  # whatever their names
+    largest = sorted(arrays, key=lambda name: -arrays[name].bytes)
+    alone = [name for name in largest if name not in ("position", *pair)]
     if pair:
         beside = {}
         for name in alone:
@@ -255,7 +259,8 @@ def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identificatio
             return found
         ways = (way for trial in likely(trials, most) for way in _computed(trial, evidence))
         return max((found, *ways), key=_rank)  # before numbers that happen to fit
-    return _best_of(likely(trials, most), evidence)
+    best = _best_of(likely(trials, most), evidence)
+    return with_names(best, trials, evidence) if best.count else best
 
 
 def _fitted_once(trials: list[Trial]) -> list[Guess]:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from pecli.declare.encoding import REGISTRY
 from pecli.declare.guess import Guess
+from pecli.declare.plan import Waves
 from pecli.identification.fitting import room_for
-from pecli.identification.trial import Trial
+from pecli.identification.trial import Trial, make
 from pecli.identification.verdict import Identification, holds_over_all, verdict_of_arithmetic
 from pecli.measures.evidence import Evidence
 from pecli.measures.spectra import LEVELS
@@ -54,6 +55,31 @@ def with_aliases(found: Identification, exact: list[Trial]) -> Identification:
     others = {trial.guess.name: trial for trial in reversed(exact) if trial.guess.name != found.guess.name}
     also = (trial for trial in others.values() if not trial.guess.listed and holds_over_all(trial, equal))
     return replace(found, aliases=tuple(trial.recipe for trial in also))
+
+
+def with_names(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
+    """Add the recipes of other encodings that have the same numbers in the same places, in whatever arithmetic."""
+    guess = found.guess
+    own = next((t for t in trials if guess and (t.guess.name, t.guess.keys, t.guess.table) == _named(guess)), None)
+    if own is None:
+        return found
+    others = {t.guess.name: t.guess for t in reversed(trials) if _same_numbers(t, own)}
+    named = (make(other, evidence.sample.grain).recipe or "" for other in others.values())
+    return replace(found, aliases=tuple(named))
+
+
+def _named(guess: Guess) -> tuple[object, ...]:
+    return guess.name, guess.keys, guess.table
+
+
+def _same_numbers(trial: Trial, own: Trial) -> bool:
+    """Whether another encoding's recipe turns the same arrays by the same frequencies, and is off by the same."""
+    if trial.guess.name == own.guess.name or trial.guess.listed or trial.guess.exchanged != own.guess.exchanged:
+        return False
+    if (trial.equal, trial.residual, trial.arrays) != (own.equal, own.residual, own.arrays):
+        return False
+    one, two = (make(t.guess, "float64").plan for t in (trial, own))
+    return isinstance(one, Waves) and isinstance(two, Waves) and one.frequencies == two.frequencies
 
 
 def likely(trials: list[Trial], most: int) -> list[Trial]:

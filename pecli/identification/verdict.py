@@ -116,7 +116,8 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         own = real_type(sample.dtype)
         if all(real_type(right.dtype) == own for _, right in trial.pairs):  # though a narrower type would hold them too
             evidence = replace(evidence, sample=replace(sample, grain=own))
-        how = "exact" if evidence.sample.grain == own else f"exact, rounded to {sample.grain}"
+        whole = evidence.integral or all(right.dtype.startswith(("int", "uint")) for _, right in trial.pairs)
+        how = "exact" if whole or evidence.sample.grain == own else f"exact, rounded to {sample.grain}"
         return _over_all(trial, trial.guess.table.get("arithmetic", how), evidence, near)
     two_ways = sample.grain == "float64" and trial.near > trial.equal  # to compute a double, beside what is spoiled
     spoiled = trial.intact >= INTACT and trial.units > SPOILED and not two_ways

@@ -37,7 +37,7 @@ def consensus_of(sample: Sample) -> Profile | None:
         ("distance", [majority(_skewed(part, starts, queries + keys - 1)) for part in rows]),
     ):
         values, agreed = np.stack([v for v, _ in told]), np.array([share for _, share in told])
-        if (agreed > MAJORITY).mean() > MAJORITY and np.ptp(values[np.isfinite(values)]) > 0:
+        if (agreed > MAJORITY).mean() > MAJORITY and len(np.unique(values[np.isfinite(values)])) > 1:
             return _profile(by, values, rows, shape, single=len(lane.plain_shape) == 2)
     return None
 

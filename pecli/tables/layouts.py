@@ -63,11 +63,15 @@ def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, .
 
 
 def cosines_and_sines(names: Sequence[str]) -> list[str]:
-    """Return the names of the cosines and the sines, in this order: cos, cos_cached, rotary_emb.cos_cached .."""
-    for name in names:
-        other = name.replace("cos", "sin")
-        if "cos" in name and "sin" not in name and other in names:
-            return [name, other]
+    """Return the names of the cosines and the sines, in this order: cos, cos_cached, rotary_emb.cos_cached ..
+
+    Real and imaginary parts are such too: freq_cis_real, freq_cis_imag.
+    """
+    for part, partner in (("cos", "sin"), ("real", "imag")):
+        for name in names:
+            other = name.replace(part, partner)
+            if part in name and partner not in name and other in names:
+                return [name, other]
     return []
 
 
