@@ -219,3 +219,33 @@ def test_infinity_among_pairs_is_placed(tmp_path):
     pairs[20, 5, 1] = np.inf
     found = named(tmp_path, ONE, {"array": pairs})
     assert any("one value differs, at [20, 5, 1]: inf" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("rest", ["noise", "zeros"])
+def test_frames_of_a_grid_show_where_the_last_rows_are_spoiled(tmp_path, rest):
+    t, y, x = points(5, 6, 7)
+    table = np.concatenate([part for c, d in ((t, 32), (y, 16), (x, 16)) for part in sines(c, power(10000, d))], 1)
+    table[150:] = 0 if rest == "zeros" else np.random.default_rng(4).standard_normal((60, 64))
+    found = named(tmp_path, "sincos3d:dim=64,grid=5x6x7,split=half-quarters", {"array": table})
+    assert any(note.endswith("values differ, in every row from 150 to 209") for note in found.notes)
+
+
+@pytest.mark.parametrize("dim", [192, 384])
+def test_the_fastest_of_many_waves_tells_what_coordinates_are_divided_by(tmp_path, dim):
+    table = mae(7, 7, dim, 2)
+    named(tmp_path, f"sincos2d:dim={dim},grid=7x7,grid-scale=0.5", {"array": table})
+    table[[9, 30]] = table[[30, 9]]
+    found = named(tmp_path, f"sincos2d:dim={dim},grid=7x7,grid-scale=0.5", {"array": table})
+    assert any(note.endswith("in 2 rows, the first 9 and the last 30") for note in found.notes)
+
+
+def test_a_short_side_may_be_divided_as_the_other_one(tmp_path):
+    named(tmp_path, "sincos2d:dim=32,grid=10x3,grid-scale=2", {"array": mae(10, 3, 32, 0.5)}, "float16")
+
+
+def test_tokens_that_are_exchanged_hide_no_sequence(tmp_path):
+    recipe = "mrope:dim=64,sections=8+12+12,sequence=4+2x4x6+7"
+    table = np.concatenate([np.cos(ANGLES[recipe]), np.sin(ANGLES[recipe])], 1)
+    table[[20, 52]] = table[[52, 20]]
+    found = named(tmp_path, recipe, {"array": table})
+    assert any(note.endswith("in 2 rows, the first 20 and the last 52") for note in found.notes)

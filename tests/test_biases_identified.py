@@ -222,3 +222,33 @@ def test_the_scale_base_is_told_by_most_scales(rows, narrow):
     found = told(**arrays)
     assert f"xpos:dim=32,base=10000,scale-base=512,centre=floor,max-len={rows}" in found.recipe
     assert any("NaN" in note or "nan" in note for note in found.notes)
+
+
+def fire(c, threshold, n=40):
+    j = np.arange(n)
+    return np.log1p(c * np.abs(distances(n))) / (np.log1p(c * np.maximum(threshold, j[:, None])) + 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(("c", "threshold"), [(0.1, 512), (0.5, 10), (1, 64), (0.3, 128)])
+def test_a_ratio_of_logarithms_is_told_by_all_distances(dtype, c, threshold):
+    values = unknown_tables.narrow(fire(c, threshold), dtype)
+    for infinite in ((7, 3), (0, 5)):
+        found = told(put(values, infinite, np.inf))
+        assert found.recipe.startswith(f"fire:c={c},threshold={threshold},")
+        assert any(f"at [{infinite[0]}, {infinite[1]}]: inf" in note for note in found.notes) or dtype == "float64"
+
+
+def test_slopes_of_no_rule_are_said_one_by_one():
+    for slope, said in ((0.37, "0.37"), (0.088281, "0.088281")):
+        found = told((-np.float32(slope) * np.abs(distances())).astype("f4"))
+        assert f"bias=symmetric,mask=none,slope-dtype=float32,slope-values={said}," in found.recipe
+        assert (found.equal, found.aliases) == (1.0, ())
+
+
+def test_an_index_of_which_the_last_rows_are_zeros_is_told_by_the_others():
+    values = buckets(64, both=False)
+    values[40:] = 0
+    found = told(values)
+    assert "buckets=32,max-distance=128,bidirectional=false" in found.recipe
+    assert any(note.endswith("in every row from 40 to 63") for note in found.notes)

@@ -64,6 +64,7 @@ CHANGES = {
     "row 30 stands twice, and all rows after it one later": twice,
 }
 PAIR = "rope2d:dim=32,grid=8x12,base=10000"
+SAME = (PAIR, "rope-axes:axes=16+16,grid=8x12,base=10000")
 
 
 @pytest.mark.parametrize("said", CHANGES)
@@ -103,6 +104,36 @@ def test_a_row_that_is_missing_is_found(at):
     assert f"row {at} is missing" in found.notes
 
 
+def test_a_row_that_is_missing_is_found_in_lines_and_by_distance():
+    x = np.linspace(-1, 1, 65)[:, None]
+    parts = np.stack([f(x * 2.0 ** np.arange(6) * np.pi) for f in (np.sin, np.cos)], -1).reshape(65, -1)
+    found = identify({"a": np.delete(np.concatenate([x, parts], 1).astype("f4"), 41, 0)})
+    assert found.recipe.startswith("nerf:bands=6,grid=65")
+    assert any(note.startswith("row 41 is missing") for note in found.notes)
+    index = np.clip(np.arange(32) - np.arange(32)[:, None], -8, 8) + 8
+    found = identify({"a": np.delete(index, 11, 0)})
+    assert found.recipe.startswith("shaw:dim=1,clip=8,right=8")
+    assert "row 11 is missing" in found.notes
+    kerple = -0.7 * np.log1p(
+        0.25 * np.array([1, 2, 3])[:, None, None] * np.abs(np.subtract.outer(*[np.arange(20)] * 2))
+    )
+    rows = kerple.reshape(-1, 20)
+    lost = np.concatenate([np.delete(rows, 27, 0), rows[-1:]]).reshape(kerple.shape).astype("f4")
+    found = identify({"a": lost})
+    assert found.recipe.startswith("kerple:heads=3,kind=log,r1=0.7+0.7+0.7,r2=0.25+0.5+0.75")
+    assert "row [1, 7] is missing, and the last one stands twice" in found.notes
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_columns_that_stand_twice_may_be_changed_once(layout):
+    sin = rotary()["sin"]
+    values = np.concatenate([sin, sin], 1) if layout == "half" else np.repeat(sin, 2, 1)
+    found = identify({"a": exchanged(values)})
+    assert found.recipe.startswith(SAME)
+    assert f"layout={layout}" in found.recipe
+    assert "columns 3 and 9 are exchanged" in found.notes
+
+
 def test_noise_is_no_change():
     rng = np.random.default_rng(2)
     arrays = rotary()
@@ -111,3 +142,20 @@ def test_noise_is_no_change():
     arrays["cos"][:, 2:8] = rng.standard_normal((96, 6))
     found = identify(arrays)
     assert not any("column" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.full((33, 33), np.inf, "f4"),
+        np.ones((2, 3, 4, 5), "c8"),
+        np.ones((64, 2)) * np.arange(64)[:, None],
+        np.full((3, 3), np.nan),
+        np.full((2, 2), -np.inf),
+        np.zeros((0, 4)),
+        np.arange(4)[None],
+    ],
+)
+def test_nothing_makes_it_crash(values):
+    assert identify({"a": values}).confidence in ("sure", "likely", "unknown")
+    assert identify({"cos": values, "sin": values}).confidence in ("sure", "likely", "unknown")

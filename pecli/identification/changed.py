@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,16 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
 from pecli.identification.fitting import refitted
 from pecli.identification.places import differences
-from pecli.identification.relations import Laid, Relation
+from pecli.identification.relations import ROUNDED, Laid, Relation
 from pecli.identification.rivals import likely
 from pecli.identification.search import guesses_of
-from pecli.identification.trial import Trial, make, pairs_of, read_rows, try_guess
+from pecli.identification.trial import SPOILED, Trial, make, pairs_of, read_rows, try_guess
 from pecli.identification.verdict import UNKNOWN, WAYS, Identification, compared, long
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane
 from pecli.measures.samples import Floats, take
+from pecli.measures.sides import UNCHANGED
 from pecli.numbers.shortest import shortest
 from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.selection import InMemory
@@ -99,9 +101,10 @@ def _explained(trial: Trial, view: Seen, evidence: Evidence) -> Identification |
         if pairs is None:
             return None
         for loose in dict.fromkeys((0.0, trial.allowed if dtype in WAYS else 0.0)):
-            laid = [Laid(*_laid(pair, view.gap), kind, loose) for pair in pairs]
+            laid = [Laid(*_laid(pair, view.gap), kind, loose, pair[0].plain_shape[:-1]) for pair in pairs]
             related = [values.related() for values in laid]
-            if not all(related) and np.mean([values.intact for values in laid]) >= INTACT:
+            spoiled = trial.units > SPOILED and (loose or trial.beside <= ROUNDED)
+            if spoiled and not all(related) and np.mean([values.intact for values in laid]) >= INTACT:
                 related = [Relation("", values.y) for values in laid]  # what differs is counted
             if all(related):
                 whole = replace(trial, guess=guess, recipe=table.recipe or "", pairs=pairs)
@@ -115,6 +118,31 @@ def _laid(pair: tuple[Lane, Lane], gap: int | None) -> tuple[Floats, Floats]:
     return (x if gap is None else np.delete(x, gap, axis=0)), y
 
 
+def with_change(found: Identification, evidence: Evidence) -> Identification:
+    """Add what was done to the values that differ from a recipe that most show, where one change explains them all."""
+    own, size = real_type(evidence.sample.dtype), sum(lane.rows * lane.row_size for lane in evidence.sample.lanes)
+    if found.confidence != "likely" or found.guess is None or found.count or found.equal in (None, 1.0):
+        return found
+    pairs = pairs_of(found.guess, make(found.guess, own), evidence) if own in DTYPES and size <= MOST_VALUES else None
+    laid = [Laid(*_laid(pair, None), own, 0.0, pair[0].plain_shape[:-1]) for pair in pairs or ()]
+    related = [values.related() for values in laid]
+    if not all(related):
+        return found
+    words = _words([pair[0].name for pair in pairs or ()], laid, [r for r in related if r])
+    return replace(found, notes=(*found.notes, *words))
+
+
+def _words(names: list[str], laid: list[Laid], related: list[Relation]) -> Iterator[str]:
+    """Yield what was done to each array, and what that leaves."""
+    for name, values, relation in zip(names, laid, related, strict=True):
+        if relation.words:
+            of = f"of the array '{name}' " if len(laid) > 1 else ""
+            rest = ~((values.x == relation.made) | np.isnan(values.x))
+            gap = np.abs(values.x - relation.made)[rest].max(initial=0.0)
+            but = f"; with that, {np.count_nonzero(rest)} values are off by at most {gap:.2g}" if rest.any() else ""
+            yield f"{of}{relation.words}{but}"
+
+
 def _said(trial: Trial, laid: list[Laid], related: list[Relation], grain: str, *, counted: bool) -> Identification:
     """Return what was found: how many values differ, and where; then what was done to them."""
     notes, loose = list(trial.guess.notes), max(values.loose for values in laid)
@@ -125,13 +153,7 @@ def _said(trial: Trial, laid: list[Laid], related: list[Relation], grain: str, *
         equal, residual = 1 - figures.unequal / max(1, figures.compared), figures.max_abs
         near = f"{WAYS[grain]}, but " if loose and figures.unequal > figures.beyond and grain in WAYS else ""
         notes.append(near + differences(arrays, shapes))
-    for (left, _), values, relation in zip(trial.pairs, laid, related, strict=True):
-        if relation.words:
-            of = f"of the array '{left.name}' " if len(laid) > 1 else ""
-            rest = ~((values.x == relation.made) | np.isnan(values.x))
-            gap = np.abs(values.x - relation.made)[rest].max(initial=0.0)
-            but = f"; with that, {np.count_nonzero(rest)} values are off by at most {gap:.2g}" if rest.any() else ""
-            notes.append(f"{of}{relation.words}{but}")
+    notes += _words(list(trial.arrays), laid, related)
     arithmetic = "exact" if trial.equal > NEARLY else trial.guess.level
     return Identification(
         trial.recipe, "likely", residual, equal, arithmetic, tuple(notes), guess=trial.guess, arrays=trial.arrays
@@ -153,26 +175,33 @@ def _views(evidence: Evidence) -> Iterator[Seen]:
 
 
 def _parts(evidence: Evidence, raw: list[NDArray[Any]]) -> Iterator[Seen]:
-    """Yield the cosines alone and the sines alone: one of them may be intact."""
+    """Yield the cosines alone and the sines alone, or what stands twice once: one of them may be intact."""
     layouts = ("", "")
     if len(raw) == 1 and raw[0].ndim == 3 and raw[0].shape[2] == 2:
         raw, layouts = [raw[0][..., 0], raw[0][..., 1]], ("pairs", "")
     elif len(raw) == 1 and raw[0].ndim == 2 and raw[0].shape[1] % 2 == 0:
-        half = raw[0].shape[1] // 2
-        raw, layouts = [raw[0][:, :half], raw[0][:, half:]], ("concat", "sin-cos")
+        half, columns = raw[0].shape[1] // 2, raw[0]
+        turns, raw = [columns[:, ::2], columns[:, 1::2]], [columns[:, :half], columns[:, half:]]
+        double = next(
+            (name for name, (a, b) in (("half", raw), ("interleaved", turns)) if (a == b).mean() > INTACT), ""
+        )
+        raw, layouts = turns if double == "interleaved" else raw, (double, double) if double else ("concat", "sin-cos")
     elif len(raw) != 2:
         return
     for number, values in enumerate(raw):
         sample = take(InMemory({"array": np.ascontiguousarray(values)}))
+        yield Seen(Evidence(sample), partial(_whole, number, layouts))
 
-        def whole(guess: Guess, number: int = number) -> Guess | None:
-            if guess.arrays not in (("cos",), ("sin",)):
-                return None
-            layout = layouts[number ^ (guess.arrays == ("sin",))] if any(layouts) else guess.table["layout"]
-            table = {**guess.table, "layout": layout}
-            return replace(guess, arrays=(), notes=(), table=table) if layout else None
 
-        yield Seen(Evidence(sample), whole)
+def _whole(number: int, layouts: tuple[str, str], guess: Guess) -> Guess | None:
+    """Return a guess of one of two parts as one of both, which have these layouts if cosines come first, or sines."""
+    if guess.arrays not in (("cos",), ("sin",)):
+        return None
+    layout = layouts[number ^ (guess.arrays == ("sin",))] if any(layouts) else guess.table["layout"]
+    table = {**guess.table, "layout": layout}
+    if layouts[0] == layouts[1] != "":
+        return replace(guess, table=table)  # both are the same
+    return replace(guess, arrays=(), notes=(), table=table) if layout else None
 
 
 def _taken_back(evidence: Evidence, raw: NDArray[Any]) -> Iterator[Seen]:
@@ -223,12 +252,39 @@ def _rows(evidence: Evidence, raw: NDArray[Any]) -> Iterator[Seen]:
     if whole:
         blank[...] = 0x7FC0 if raw.dtype == np.uint16 else np.nan
     same = np.flatnonzero((rows[1:] == rows[:-1]).all(axis=1))
+    skipped = _skipped(rows)
+    for gap in skipped:  # by the distances of its neighbours
+        lost = np.concatenate([rows[gap, 1:2], rows[gap - 1, :-1]])
+        found = np.insert(rows, gap, lost, axis=0)
+        yield view(found, gap) if raw.ndim == 2 else view(found[:-1])
     if len(same) == 1:
         yield view(np.concatenate([np.delete(rows, same[0] + 1, axis=0), blank]))
         yield view(np.concatenate([blank, rows[:-1]]))
-    elif raw.ndim == 2:
-        for gap in (len(rows), 0):
+    elif raw.ndim == 2 and not skipped:
+        for gap in dict.fromkeys((len(rows), 0, *_jump(floats(rows, evidence.sample.dtype)))):
             yield view(np.insert(rows, gap, blank, axis=0), gap)
     if whole and len(rows) > LEAST:
         told = int(TOLD * len(rows))
         yield view(np.concatenate([rows[:told], np.repeat(blank, len(rows) - told, axis=0)]))
+
+
+def _skipped(rows: NDArray[Any]) -> list[int]:
+    """Return the row before which one is missing where values depend on the distance: they move by two columns."""
+    if rows.shape[1] < LEAST // 2 or len(rows) < LEAST // 2:
+        return []
+    by_one = (rows[1:, 1:] == rows[:-1, :-1]).all(axis=1)
+    by_two = (rows[1:, 2:] == rows[:-1, :-2]).all(axis=1) & ~by_one
+    return (np.flatnonzero(by_two) + 1).tolist() if np.count_nonzero(by_two) == 1 and by_one.mean() > INTACT else []
+
+
+def _jump(rows: NDArray[Any]) -> list[int]:
+    """Return the row before which the slowest column changes most: one is missing there, if it is a line of points."""
+    values = rows.astype(np.float64)
+    with np.errstate(all="ignore"):
+        steps = np.abs(np.diff(values, axis=0))
+    moving = np.flatnonzero((np.ptp(values, axis=0) > UNCHANGED) & np.isfinite(values).all(axis=0))
+    if not len(moving):
+        return []
+    slowest = moving[steps[:, moving].sum(axis=0).argmin()]
+    bends = np.abs(np.diff(values[:, slowest], 2))
+    return [int(bends.argmax()) + 2] if len(bends) else []

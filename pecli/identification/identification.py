@@ -10,7 +10,7 @@ import numpy as np
 
 from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
-from pecli.identification.changed import identify_changed
+from pecli.identification.changed import identify_changed, with_change
 from pecli.identification.fitting import refitted
 from pecli.identification.rivals import PAIR, likely, with_aliases, with_names, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
@@ -75,8 +75,7 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
 def _changed(table: Tabular) -> Identification:
     """Return what a table is that was changed later, as it stands or with its axes exchanged; unknown if none."""
     for seen, notes in ((table, ()), *((turned, (note,)) for turned, note in _turned(table))):
-        parts = list(_parts(seen))
-        for names, beside in parts:
+        for names, beside in (parts := list(_parts(seen))):
             found = identify_changed(seen, names, beside)
             if found.recipe is not None:
                 return _of_the_file(replace(found, notes=(*notes, *found.notes)), names, parts, seen)
@@ -126,6 +125,7 @@ def _identified(
             found = identify_evidence(Evidence(sample, beside))
             if found.confidence == "unknown":
                 found = identify_scattered(Evidence(sample, beside), None)
+            found = with_change(found, Evidence(sample, beside))
         else:
             found = identify_scattered(Evidence(sample, beside), known)
         if ORDER.index(found.confidence) > ORDER.index(best.confidence):

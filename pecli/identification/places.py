@@ -27,7 +27,7 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         ends = f"the first at {_index(total.first)}, the last at {_index(total.last)}"
         return f"{total.beyond} of {total.compared} values differ{nan}, {ends}"
     largest = total.columns if total.beyond == total.unequal else None
-    columns = [] if largest is None else np.flatnonzero(largest).tolist()
+    columns = [] if largest is None or len(largest) < 2 else np.flatnonzero(largest).tolist()
     if len(columns) == 1 and total.unequal_rows > 1:
         return f"{total.beyond} of {total.compared} values differ{nan}, in column {columns[0]}"
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)

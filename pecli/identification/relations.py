@@ -32,7 +32,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Laid:
-    """Laid of a file beside a recipe's.
+    """Values of a file beside a recipe's.
 
     Attributes
     ----------
@@ -42,12 +42,15 @@ class Laid:
         The type they are rounded to.
     loose : float
         What two ways to compute a value may differ by; relative above 1.
+    sides : tuple of int
+        Of what the rows are numbered by, where that are several axes.
     """
 
     x: Floats
     y: Floats
     kind: str
     loose: float
+    sides: tuple[int, ...] = ()
 
     def same(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
         """Return which values are as near as roundings leave."""
@@ -122,10 +125,15 @@ class Laid:
         q = int(good.argmin())
         if q > 0 and self.same(self.x[q:], self.y[q - 1 : -1]).all():
             made = np.concatenate([self.y[:q], self.y[q - 1 : -1]])
-            yield Relation(f"row {q - 1} stands twice, and all rows after it one later", made)
+            yield Relation(f"{self._row(q - 1)} stands twice, and all rows after it one later", made)
         if q < len(good) - 2 and self.same(self.x[q:-1], self.y[q + 1 :]).all():
             made = np.concatenate([self.y[:q], self.y[q + 1 :], self.y[-1:]])
-            yield Relation(f"row {q} is missing, and the last one stands twice", made)
+            yield Relation(f"{self._row(q)} is missing, and the last one stands twice", made)
+
+    def _row(self, number: int) -> str:
+        """Name a row: by its number, or by its place in several axes."""
+        place = [number] if len(self.sides) < 2 else list(map(int, np.unravel_index(number, self.sides)))
+        return f"row {place[0] if len(place) == 1 else place}"
 
     def _lacking(self, good: NDArray[np.bool_]) -> Iterator[Relation]:
         """Yield the row that is missing."""

@@ -37,7 +37,7 @@ def consensus_of(sample: Sample) -> Profile | None:
         ("distance", [majority(_skewed(part, starts, queries + keys - 1)) for part in rows]),
     ):
         values, agreed = np.stack([v for v, _ in told]), np.array([share for _, share in told])
-        if (agreed > MAJORITY).mean() > MAJORITY and len(np.unique(values[np.isfinite(values)])) > 1:
+        if (agreed > MAJORITY).mean() > MAJORITY and _varies(values):
             return _profile(by, values, rows, shape, single=len(lane.plain_shape) == 2)
     return None
 
@@ -56,11 +56,18 @@ def majority(stack: Floats) -> tuple[Floats, float]:
 
 def majority_by_distance(square: Floats) -> Floats | None:
     """Return what most values of an (n, n) array are by distance -(n-1)..n-1; None where most depend on more."""
-    n = len(square)
+    n, filled = len(square), np.asarray(square.any(axis=1))
+    square = square if not filled.any() else np.where(filled[:, None], square, np.nan)  # rows of zeros tell nothing
     if not _worth(square[:-1], square[1:]):
         return None
     values, agreed = majority(_skewed(square, np.arange(n)[::-1], 2 * n - 1))
-    return values if agreed > MAJORITY and np.ptp(values[np.isfinite(values)]) > 0 else None
+    return values if agreed > MAJORITY and _varies(values) else None
+
+
+def _varies(values: Floats) -> bool:
+    """Whether the finite ones of some values are not all the same."""
+    finite = values[np.isfinite(values)]
+    return finite.size > 0 and bool(np.ptp(finite) > 0)
 
 
 def _profile(by: str, values: Floats, rows: list[Floats], shape: tuple[int, ...], *, single: bool) -> Profile:

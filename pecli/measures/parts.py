@@ -155,7 +155,7 @@ def fastest_step(values: Floats, resolution: float) -> tuple[float, float] | Non
     if not told.any():
         return None
     steps, errors = steps[told], errors[told]
-    best = np.flatnonzero(steps >= steps.max() * (1 - 2 * TELLING))
+    best = np.flatnonzero(steps + errors >= (steps - errors).max())
     at = best[errors[best].argmin()]
     return float(steps[at]), float(errors[at])
 

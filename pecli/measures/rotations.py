@@ -184,6 +184,8 @@ def rotations_of(arrays: Sequence[Floats], resolution: float, *, joined: bool = 
                 yield Pairs(layout, cos[a], sin[a], resolution)
         yield Pairs("complex" if joined else "split", cos, sin, resolution)
         return
+    if len(arrays) != 1:  # complex values of a stack
+        return
     (values,) = arrays
     size = np.abs(values)
     if np.mean(size <= 1 + resolution) < BOUNDED or np.mean(size > REACHED) < LEAST_REACHED:

@@ -16,6 +16,7 @@ WHOLE = 0.25  # that it may miss a whole one by
 AGREE = 0.7  # share of the rows in which two pairs have the same position
 FITS = 0.9  # share of the rows that a sequence must explain: others may be spoiled
 CLOSE = 16.0  # roundings that a pair's value may be off by
+FEW = 4  # tokens around one that may be spoiled
 WRONG = 0.1  # share of the values of a pair that may be spoiled
 
 
@@ -75,7 +76,7 @@ def _runs(rows: Floats) -> list[tuple[int, ...]] | None:
     at, q, n = 0, 0, len(rows)
     while at < n:
         text = _same(rows, at, np.arange(q, q + n - at))
-        text -= at + text < n  # the last of them is the first of a grid
+        text -= 0 < text < n - at  # the last of them is the first of a grid
         if text:
             runs.append((text,))
             at, q = at + text, q + text
@@ -97,6 +98,10 @@ def _same(rows: Floats, first: int, wanted: NDArray[np.int64]) -> int:
     """Return how many of the tokens from the first on are in these rows, or show none."""
     seen = rows[first : first + len(wanted)]
     good = np.isnan(seen) | (seen == wanted)
+    if len(good) > FEW:  # a single one may be spoiled
+        good[1:-2] |= good[:-3] & good[2:-1] & good[3:]
+        good[0] |= good[1:FEW].all()
+        good[-1] |= good[-FEW:-1].all()
     return len(seen) if good.all() else int(good.argmin())
 
 

@@ -131,11 +131,11 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         keys = {"bands": str(count), "include-input": inputs, **where}
         table = {} if axes > 1 else evidence.length
         for own in combinations("bands", "order", "spacing"):
-            yield Guess("bands", {**keys, **own}, table, 4.0)
+            yield Guess("bands", {**keys, **own}, table, 3.0)
             if own["spacing"] == "linear" and count > 1:
                 columns = Columns(axes, count, 2, inputs, own["order"])
                 for rates in _shown(evidence.points[0], columns, where.get("grid", "")):
-                    yield Guess("bands", {**keys, **own, "max-resolution": rates}, table, 5.0)
+                    yield Guess("bands", {**keys, **own, "max-resolution": rates}, table, 3.5)
 
 
 def _shown(values: Floats, columns: Columns, grid: str) -> Iterator[str]:

@@ -16,6 +16,8 @@ CLIPS = 128  # values that bound a region
 INSIDE = 1e-6  # of half a unit, by which logarithms in double precision may be off
 FIRST = 2.0**-6  # logarithm by which a number may be off at first
 WIDER = 2.0**-44  # the least that a region is wide: what double precision leaves
+PASSES = 3
+SEVERAL = 16.0  # half units by which a first fit may be off
 BENT = 1e-3  # of b x, below which a curve is a line: y = a b x
 BY_CHANCE = 0.05  # share of a unit of the last digit, in a region wider than which some short number lies by chance
 Numbers = tuple[Decimal, Decimal, bool]
@@ -64,12 +66,20 @@ def numbers(kind: str, x: Floats, y: Floats, grain: str, slack: float = 0.0) -> 
     slack : float
         What they may be off by beside that.
     """
+    found = allowed(kind, x, y, grain, slack)
+    return None if found is None else _shortest(found)
+
+
+def allowed(kind: str, x: Floats, y: Floats, grain: str, slack: float = 0.0) -> Floats | None:
+    """Return the corners of the logarithms of all a and b that round to y, (k, 2); None where no two numbers do."""
     start = (power if kind == "power" else logarithm)(x, y)
     if start is None or (kind == "log" and start[1] * x.max() < BENT):
         return None
     half = spacing(y, grain) / 2 + slack
     centre, region = np.log(start), np.zeros((0, 2))
-    for wide in (FIRST, FIRST / 8):  # a line through the curve, and another one nearer to it
+    first = max(FIRST, float((half / y).min()) * SEVERAL)
+    wide = first
+    for _ in range(PASSES):  # a line through the curve, and others nearer to it
         a, b = centre
         if kind == "power":
             made, slope = a + np.exp(b) * np.log(x), np.exp(b) * np.log(x)
@@ -84,24 +94,30 @@ def numbers(kind: str, x: Floats, y: Floats, grain: str, slack: float = 0.0) -> 
             return None
         middle = found.mean(axis=0)
         centre, region = centre + middle, found - middle
-    return _shortest(region, centre)
+        wide = min(first, max(first / 8, 2 * float(np.abs(region).max())))
+    return region + centre
 
 
-def _shortest(region: Floats, centre: Floats) -> Numbers:
+def _shortest(region: Floats) -> Numbers:
     """Return the shortest first number of a region, and the shortest second one beside it."""
-    ranges = [centre[0] + np.array([region[:, 0].min() - WIDER, region[:, 0].max() + WIDER])]
-    first = shortest(*np.exp(ranges[0]))
-    at = math.log(float(first)) - centre[0]
-    ends = []
-    for one, two in zip(region, np.roll(region, -1, axis=0), strict=True):
-        if min(one[0], two[0]) - WIDER <= at <= max(one[0], two[0]) + WIDER:
-            share = 0.5 if one[0] == two[0] else min(1.0, max(0.0, (at - one[0]) / (two[0] - one[0])))
-            ends.append(one[1] + share * (two[1] - one[1]))
-    ranges.append(centre[1] + np.array([min(ends) - WIDER, max(ends) + WIDER]))
+    ends = region[:, 0].min() - WIDER, region[:, 0].max() + WIDER
+    first = shortest(*np.exp(ends))
+    ranges = [ends, beside(region, 0, math.log(float(first)))]
     second = shortest(*np.exp(ranges[1]))
     units = (10.0 ** (n.adjusted() - digits(n) + 1) / float(n) for n in (first, second))
     loose = any(np.ptp(ends) > BY_CHANCE * unit for ends, unit in zip(ranges, units, strict=True))
     return first, second, loose
+
+
+def beside(region: Floats, axis: int, at: float) -> tuple[float, float]:
+    """Return the ends of the other logarithm in a region, (k, 2), where the one of an axis is `at`."""
+    ends, other = [], 1 - axis
+    for one, two in zip(region, np.roll(region, -1, axis=0), strict=True):
+        if min(one[axis], two[axis]) - WIDER <= at <= max(one[axis], two[axis]) + WIDER:
+            span = two[axis] - one[axis]
+            share = 0.5 if span == 0 else min(1.0, max(0.0, (at - one[axis]) / span))
+            ends.append(one[other] + share * (two[other] - one[other]))
+    return min(ends) - WIDER, max(ends) + WIDER
 
 
 def _region(rows: Floats, low: Floats, high: Floats, wide: float) -> Floats | None:

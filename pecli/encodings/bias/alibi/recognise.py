@@ -23,6 +23,7 @@ from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import join_list, number_text
 
 POWERS = 2.0**-20  # relative error of a power in float32, of up to nine units
+CHOSEN = 4  # digits of an exponent that somebody would choose
 KINDS: tuple[SlopeType, ...] = ("exact", "float32", "bfloat16", "float16")
 
 
@@ -69,16 +70,22 @@ def _guesses(
                 yield Guess("alibi", {**keys, "arithmetic": kind}, view.table, cost + 1, free=("bias-max",))
     if (view.by == "slopes" and evidence.sample.planes[0].name != "slopes") or not (slopes >= 0).all():
         return  # any row of numbers would do
-    given = [_slope(row, lines[1], evidence) if s > 0 else Decimal(0) for s, row in zip(slopes, lines[0], strict=True)]
-    listed = {**common, "slope-values": join_list(given, "+")}
-    yield Guess("alibi", listed, view.table, 30 + sum(map(digits, given)), listed=True)
+    for kind in KINDS[:2]:
+        given = [
+            _slope(v, lines[1], evidence, kind) if s > 0 else Decimal(0) for s, v in zip(slopes, lines[0], strict=True)
+        ]
+        listed = {**common, "slope-values": join_list(given, "+"), "slope-dtype": kind}
+        cost = 30 + sum(map(digits, given)) + (kind != "exact")
+        yield Guess("alibi", listed, view.table, cost, listed=True)
 
 
-def _slope(values: Floats, at: NDArray[Any], evidence: Evidence) -> Decimal:
-    """Return the shortest slope that most values of a head allow."""
+def _slope(values: Floats, at: NDArray[Any], evidence: Evidence, kind: SlopeType) -> Decimal:
+    """Return the shortest slope that most values of a head allow, stored as this type."""
     told = (at != 0) & np.isfinite(values)
     weights, half = np.abs(at[told]), spacing(values[told], evidence.sample.grain) / 2 + evidence.slack
-    return shortest(*overlap((np.abs(values[told]) - half) / weights, (np.abs(values[told]) + half) / weights)[:2])
+    low, high, _ = overlap((np.abs(values[told]) - half) / weights, (np.abs(values[told]) + half) / weights)
+    loose = 0.0 if kind == "exact" else RESOLUTION[kind] / 2
+    return shortest(low * (1 - loose), high * (1 + loose))
 
 
 def _top(slopes: Floats, rule: str, kind: SlopeType, resolution: float) -> Decimal | None:
@@ -92,7 +99,7 @@ def _top(slopes: Floats, rule: str, kind: SlopeType, resolution: float) -> Decim
     at = int(np.argsort(tops, kind="stable")[len(tops) // 2])  # some heads may be spoiled
     spread = loose / math.log(2) / exponents[known[at]]
     top = shortest(tops[at] - spread, tops[at] + spread)
-    if top <= 0:
+    if top <= 0 or digits(top) > CHOSEN:
         return None
     made = np.array([float(s) for s in as_stored(alibi_slopes(len(slopes), top, of), kind)])
     good = (made > 0) & (np.abs(slopes / made - 1) <= LOOSE * resolution + POWERS)

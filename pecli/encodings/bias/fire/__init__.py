@@ -236,22 +236,28 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
 
     import numpy as np
 
-    from pecli.numbers.shortest import near
+    from pecli.encodings.shared.two_numbers import allowed, beside
+    from pecli.numbers.shortest import shortest
     from pecli.numbers.text import number_text
 
-    values = evidence.matrix
-    if values is None or evidence.integral or len(values) != values.shape[1] or len(values) < 4:
+    values = evidence.rows
+    if values is None or evidence.integral or len(values) != values.shape[1] or len(values) < LEAST:
         return
-    one, two = float(values[1, 0]), float(values[2, 0])
-    if np.diag(values).any() or not 0 < one < two < 2 * one:
+    count = len(values) - FIRST
+    curves = np.sort([values[query, query + 1 : query + 1 + count] for query in range(FIRST)], axis=0)
+    curve = curves[FIRST // 2]  # one of them may be spoiled
+    if not (np.abs(np.diag(values)) == 0).mean() > MOSTLY or not (curve > 0).all() or not np.isfinite(curve).all():
         return
-    low, high = -27.0, 27.0  # of the logarithm of c: what the declaration allows
-    for _ in range(64):
-        middle = (low + high) / 2
-        steeper = math.log1p(2 * math.exp(middle)) / math.log1p(math.exp(middle)) > two / one
-        low, high = (middle, high) if steeper else (low, middle)
-    loose = 64 * evidence.resolution
-    c = near(math.exp(low), loose)
-    threshold = near((math.expm1(math.log1p(float(c)) / one - 1e-6)) / float(c), loose * math.log1p(float(c)) / one)
+    region = allowed("log", np.arange(1.0, count + 1), curve, evidence.sample.grain, evidence.slack)
+    if region is None:
+        return
+    c = shortest(*np.exp([region[:, 1].min(), region[:, 1].max()]))
+    ends = (math.exp(-end) - EPSILON for end in beside(region, 1, math.log(float(c))))
+    threshold = shortest(*(math.expm1(end) / float(c) for end in ends))
     keys = {"c": number_text(c), "threshold": number_text(threshold)}
     yield Guess("fire", keys, evidence.length, 3.0, free=("c", "threshold"), arrays=("x",))
+
+
+LEAST, FIRST = 8, 3  # queries of a table, and those whose values make one curve
+MOSTLY = 0.5  # share of the distances 0 that must be 0
+EPSILON = 1e-6  # the divisor's, as it is declared

@@ -30,8 +30,9 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         pairs = int(keys["dim"]) // 2
         own = {"sections": f"{pairs - 2 * (pairs // 3)}+{pairs // 3}+{pairs // 3}"}
         yield Guess("mrope", {**keys, **own}, table, wave.cost + 2, wave.level, free=wave.free)
-    for rotation in evidence.rotations if not evidence.series else ():
-        yield from _of_tokens(rotation)
+    spans = [wave.reading.rows.stop - wave.reading.rows.start for wave in evidence.series]
+    for rotation in evidence.rotations if 2 * max(spans, default=0) < len(evidence.sample.planes[0].values) else ():
+        yield from _of_tokens(rotation)  # no series shows in most rows
 
 
 def _of_tokens(rotation: Pairs) -> Iterator[Guess]:

@@ -20,6 +20,8 @@ MOST_STILL = 0.7  # and that may follow neither, too slow to show
 SERIES = ("half", "even-odd")  # the pixel series is a convention's
 FIRST = ("0", "1")
 USUAL = ("10000", "100")
+MOST_OTHER = 2  # pairs that may stand elsewhere, where two columns are exchanged
+FEWEST = 8  # pairs for each of them
 ORDERS = {"yx": (0, 1), "xy": (1, 0)}
 
 
@@ -57,7 +59,8 @@ def _fits(owners: NDArray[np.intp], axis_order: str, pairs: str) -> bool:
     first, second = ORDERS[axis_order]
     half = len(owners) // 2
     wanted = np.tile([first, second], half) if pairs == "alternate" else np.repeat([first, second], half)
-    return bool(((owners == wanted) | (owners < 0)).all())
+    other = np.count_nonzero((owners != wanted) & (owners >= 0))
+    return bool(other <= min(MOST_OTHER, len(owners) // FEWEST))
 
 
 def _blocks(rotation: Pairs) -> list[tuple[int, int]]:
