@@ -22,7 +22,7 @@ from pecli.errors import PecliError
 from pecli.identification.fitting import refitted
 from pecli.identification.places import differences
 from pecli.identification.relations import ROUNDED, Laid, Relation
-from pecli.identification.rivals import likely
+from pecli.identification.rivals import fitted_once, likely
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import SPOILED, Trial, make, pairs_of, read_rows, try_guess
 from pecli.identification.verdict import UNKNOWN, WAYS, Identification, compared, long
@@ -36,6 +36,7 @@ from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.selection import InMemory
 
 MOST_VALUES = 1 << 23  # of a file that is looked at so
+MOST_OF_ONE = 16  # guesses of one encoding that are tried on a view
 MOST = 6  # guesses of one view that are compared with the file
 NEARLY = 0.4  # share of a view's values that a guess must give
 SPAN = 4e-3  # share by which the largest of many sines and cosines may fall short of 1
@@ -74,10 +75,14 @@ def identify_changed(table: Tabular, names: list[str], beside: Arrays) -> Identi
 def _tried(view: Seen) -> list[Trial]:
     """Return the trials that give most values of a view, with numbers as the values have them."""
     evidence = view.evidence
-    guesses = [g for g in guesses_of(evidence) if not (g.vector or g.listed or g.partition) and view.whole(g)]
-    trials = [t for guess in guesses if (t := try_guess(guess, evidence)) is not None]
+    guesses: dict[str, list[Guess]] = {}
+    for guess in guesses_of(evidence):
+        if not (guess.vector or guess.listed or guess.partition) and view.whole(guess):
+            guesses.setdefault(guess.name, []).append(guess)
+    cheapest = [g for of_one in guesses.values() for g in sorted(of_one, key=lambda g: g.cost)[:MOST_OF_ONE]]
+    trials = [t for guess in cheapest if (t := try_guess(guess, evidence)) is not None]
     if not any(_merit(t) > 1 - SLIGHT for t in trials):
-        again = [g for t in likely(trials, MOST) for g in refitted(t.guess, evidence)]
+        again = [g for guess in fitted_once(likely(trials, MOST)) for g in refitted(guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     found = [t for t in trials if _merit(t) > NEARLY and not ("base" in t.guess.free and long(t.guess))]
     return sorted(found, key=lambda t: (-round(_merit(t), 2), t.guess.cost, len(t.recipe)))[:MOST]

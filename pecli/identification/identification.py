@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pecli.declare.guess import Guess
 from pecli.declare.tabular import Tabular
 from pecli.identification.changed import identify_changed, with_change
 from pecli.identification.fitting import refitted
-from pecli.identification.rivals import PAIR, likely, with_aliases, with_names, with_rivals
+from pecli.identification.rivals import PAIR, fitted_once, likely, with_aliases, with_names, with_rivals
 from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
@@ -74,7 +73,9 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
 
 def _changed(table: Tabular) -> Identification:
     """Return what a table is that was changed later, as it stands or with its axes exchanged; unknown if none."""
-    for seen, notes in ((table, ()), *((turned, (note,)) for turned, note in _turned(table))):
+    tall = all(len(array.shape) == 2 and array.shape[0] > array.shape[1] for array in table.arrays if array.bytes)
+    turned = () if tall else _turned(table)  # more positions than columns, as tables have
+    for seen, notes in ((table, ()), *((other, (note,)) for other, note in turned)):
         for names, beside in (parts := list(_parts(seen))):
             found = identify_changed(seen, names, beside)
             if found.recipe is not None:
@@ -249,7 +250,7 @@ def _by(evidence: Evidence) -> Identification:
 def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identification:
     """Return the best verdict on trials: exact, else of an arithmetic, else nearly so."""
     if not any(t.equal == 1.0 for t in trials):
-        again = [g for guess in _fitted_once(likely(trials, most + 1)) for g in refitted(guess, evidence)]
+        again = [g for guess in fitted_once(likely(trials, most + 1)) for g in refitted(guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     exact = sorted((t for t in trials if t.equal == 1.0), key=lambda t: (t.guess.listed, -len(t.pairs), t.guess.cost))
     if exact:
@@ -261,15 +262,6 @@ def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identificatio
         return max((found, *ways), key=_rank)  # before numbers that happen to fit
     best = _best_of(likely(trials, most), evidence)
     return with_names(best, trials, evidence) if best.count else best
-
-
-def _fitted_once(trials: list[Trial]) -> list[Guess]:
-    """Return guesses that differ in more than the number that is fitted: from either the same is found."""
-    found: dict[tuple[object, ...], Guess] = {}
-    for guess in (trial.guess for trial in trials if not trial.guess.partition):
-        keys = tuple(item for item in guess.keys.items() if item[0] not in guess.free[:1])
-        found.setdefault((guess.name, keys, tuple(guess.table.items()), guess.arrays, guess.exchanged), guess)
-    return list(found.values())
 
 
 def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:

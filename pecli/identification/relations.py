@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.measures.arithmetics import spacing
-from pecli.measures.overlaps import overlap
 from pecli.measures.samples import Floats, rounded
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
@@ -144,8 +143,8 @@ class Laid:
 
 def _chosen(low: Floats, high: Floats, *, roots: bool = False) -> tuple[float, str]:
     """Return the number that somebody chose between all of some ends, and how it is written; nothing where none is."""
-    least, last, count = overlap(low, high) if len(low) else (1.0, 0.0, 0)
-    if count < len(low) or least > last:
+    least, last = (float(low.max()), float(high.min())) if len(low) else (1.0, 0.0)
+    if not least <= last:
         return 0.0, ""
     number, root = shortest(least, last), round((least + last) ** 2 / 4)
     if digits(number) <= SHORT:

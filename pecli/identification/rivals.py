@@ -123,3 +123,12 @@ def _different(trials: list[Trial]) -> list[Trial]:
 def _but_for_base(trial: Trial) -> tuple[object, ...]:
     guess = trial.guess
     return guess.name, {key: text for key, text in guess.keys.items() if key != "base"}, guess.table
+
+
+def fitted_once(trials: list[Trial]) -> list[Guess]:
+    """Return guesses that differ in more than the number that is fitted: from either the same is found."""
+    found: dict[tuple[object, ...], Guess] = {}
+    for guess in (trial.guess for trial in trials if not trial.guess.partition):
+        keys = tuple(item for item in guess.keys.items() if item[0] not in guess.free[:1])
+        found.setdefault((guess.name, keys, tuple(guess.table.items()), guess.arrays, guess.exchanged), guess)
+    return list(found.values())

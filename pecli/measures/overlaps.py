@@ -12,5 +12,5 @@ def overlap(lows: Floats, highs: Floats) -> tuple[float, float, int]:
     places = np.concatenate([lows, highs])
     order = np.argsort(places, kind="stable")  # where one ends as another begins both count
     covered = np.cumsum(np.repeat([1, -1], len(lows))[order])
-    at = int(covered.argmax())
+    at = min(int(covered.argmax()), len(order) - 2)  # intervals that end before they begin share nothing
     return float(places[order[at]]), float(places[order[at + 1]]), int(covered[at])
