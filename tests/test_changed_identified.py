@@ -134,6 +134,16 @@ def test_columns_that_stand_twice_may_be_changed_once(layout):
     assert "columns 3 and 9 are exchanged" in found.notes
 
 
+def test_both_arrays_may_have_been_changed_and_the_base_be_unusual():
+    w = 10007.0 ** (-np.arange(0, 16, 2) / 16)
+    y, x = (axis.reshape(-1, 1) for axis in np.indices(GRID))
+    turned = np.concatenate([y * w, x * w], 1)
+    found = identify({"a": 8 * np.stack([np.cos(turned), np.sin(turned)]).astype("f4")})
+    assert "base=10007" in found.recipe
+    for name in ("cos", "sin"):
+        assert any(f"of the array '{name}' every value was multiplied by 8" in note for note in found.notes)
+
+
 def test_noise_is_no_change():
     rng = np.random.default_rng(2)
     arrays = rotary()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -25,19 +26,20 @@ from pecli.identification.relations import ROUNDED, Laid, Relation
 from pecli.identification.rivals import fitted_once, likely
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import SPOILED, Trial, make, pairs_of, read_rows, try_guess
-from pecli.identification.verdict import UNKNOWN, WAYS, Identification, compared, long
+from pecli.identification.verdict import UNKNOWN, WAYS, Identification, compared
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Lane
 from pecli.measures.samples import Floats, take
 from pecli.measures.sides import UNCHANGED
-from pecli.numbers.shortest import shortest
+from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.types import DTYPES, real_type
 from pecli.tables.selection import InMemory
 
 MOST_VALUES = 1 << 23  # of a file that is looked at so
 MOST_OF_ONE = 16  # guesses of one encoding that are tried on a view
 MOST = 6  # guesses of one view that are compared with the file
+MOST_DIGITS = 5  # of a base: a change leaves less to tell more of them
 NEARLY = 0.4  # share of a view's values that a guess must give
 SPAN = 4e-3  # share by which the largest of many sines and cosines may fall short of 1
 SLIGHT = 0.05  # share of its size by which a table is off 1, or off the middle, without a change
@@ -84,7 +86,7 @@ def _tried(view: Seen) -> list[Trial]:
     if not any(_merit(t) > 1 - SLIGHT for t in trials):
         again = [g for guess in fitted_once(likely(trials, MOST)) for g in refitted(guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
-    found = [t for t in trials if _merit(t) > NEARLY and not ("base" in t.guess.free and long(t.guess))]
+    found = [t for t in trials if _merit(t) > NEARLY and digits(Decimal(t.guess.keys.get("base", "1"))) <= MOST_DIGITS]
     return sorted(found, key=lambda t: (-round(_merit(t), 2), t.guess.cost, len(t.recipe)))[:MOST]
 
 
@@ -174,8 +176,9 @@ def _views(evidence: Evidence) -> Iterator[Seen]:
     raw = [lane.read(0, lane.rows).reshape(lane.plain_shape) for lane in evidence.sample.lanes]
     if all(values.ndim > 1 for values in raw):
         yield from _parts(evidence, raw)
+    if not evidence.integral:
+        yield from _taken_back(evidence, raw)
     if len(raw) == 1 and raw[0].ndim > 0:
-        yield from _taken_back(evidence, raw[0])
         yield from _rows(evidence, raw[0])
 
 
@@ -209,38 +212,38 @@ def _whole(number: int, layouts: tuple[str, str], guess: Guess) -> Guess | None:
     return replace(guess, arrays=(), notes=(), table=table) if layout else None
 
 
-def _taken_back(evidence: Evidence, raw: NDArray[Any]) -> Iterator[Seen]:
+def _taken_back(evidence: Evidence, raw: list[NDArray[Any]]) -> Iterator[Seen]:
     """Yield values less what was added to all, or over what all were multiplied by."""
-    if evidence.integral:
-        return
-    values = floats(raw, evidence.sample.dtype).astype(np.float64)
+    arrays = [floats(values, evidence.sample.dtype).astype(np.float64) for values in raw]
+    values = np.concatenate([array.reshape(-1) for array in arrays])
     told = values[np.isfinite(values)]
-    if not told.size:
+    if not told.size or not all(array.ndim for array in arrays):
         return
-    low, high = float(told.min()), float(told.max())
-    for by, over in dict.fromkeys(list(_of_waves(low, high, values)) or list(_of_ends(low, high, values))):
+    low, high, width = float(told.min()), float(told.max()), raw[0].shape[-1]
+    for by, over in dict.fromkeys(list(_of_waves(low, high, width)) or list(_of_ends(low, high, values, width))):
         if (by, over) == (0.0, 1.0):
             continue
-        sample = take(InMemory({evidence.sample.lanes[0].name: (values - by) / over}))
+        names = [lane.name for lane in evidence.sample.lanes]
+        sample = take(InMemory({name: (array - by) / over for name, array in zip(names, arrays, strict=True)}))
         sample = replace(sample, grain=evidence.sample.grain, dtype=evidence.sample.dtype)
         slack = 0.0 if over != 1 else evidence.resolution * max(abs(low), abs(high))
         yield Seen(Evidence(sample, slack=slack))
 
 
-def _of_waves(low: float, high: float, values: Floats) -> Iterator[tuple[float, float]]:
+def _of_waves(low: float, high: float, width: int) -> Iterator[tuple[float, float]]:
     """Yield what sines and cosines were raised by, or multiplied by, from their largest and smallest."""
     middle, size = (low + high) / 2, (high - low) / 2
     if abs(size - 1) < SLIGHT:
         yield (float(shortest(middle - SPAN, middle + SPAN)) if abs(middle) > SLIGHT / 4 else 0.0), 1.0
     elif abs(middle) < SLIGHT * size:
-        root = float(np.sqrt(values.shape[-1]))
+        root = float(np.sqrt(width))
         yield 0.0, root if 0 <= root - size < SPAN * root else float(shortest(size, size * (1 + SPAN)))
 
 
-def _of_ends(low: float, high: float, values: Floats) -> Iterator[tuple[float, float]]:
+def _of_ends(low: float, high: float, values: Floats, width: int) -> Iterator[tuple[float, float]]:
     """Yield the value that many have at an end: 0 before it was raised, or 1 before it was multiplied or raised."""
     for end in (low, high):
-        if end and np.count_nonzero(values == end) >= values.size / values.shape[-1]:
+        if end and np.count_nonzero(values == end) >= values.size / width:
             yield from ((0.0, end), (end, 1.0), (end - 1.0, 1.0))
 
 
