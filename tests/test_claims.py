@@ -9,6 +9,7 @@ import pecli
 from pecli import Table, open_table
 from pecli.identification.identification import identify
 
+from . import unknown_tables
 from .unknown_tables import bf16
 
 
@@ -188,3 +189,42 @@ def test_the_frequencies_beside_cosines_and_sines_are_compared_too():
     assert right.confidence == "sure"
     said = "the array 'inv_freq' holds other numbers than the recipe's frequencies"
     assert (wrong.confidence, wrong.notes[-1]) == ("likely", said)
+
+
+@pytest.mark.parametrize(("factor", "start"), [(3.0, -100), (1.5, 100)])
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_factor_is_said_where_neither_step_nor_start_is_a_decimal(tmp_path, factor, start, joined):
+    w = (unknown_tables.torch_frequencies(500000.0, 64) / np.float32(factor)).astype(np.float32)
+    angle = (np.arange(start, start + 128, dtype=np.float32)[:, None] * w).astype(np.float64)
+    cos, sin = np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+    found = found_in(tmp_path, **({"cache": np.concatenate([cos, sin], 1)} if joined else {"cos": cos, "sin": sin}))
+    assert f"rope:dim=64,base=500000,scaling=linear,factor={factor:g},len=128,start={start}," in found.recipe
+    assert (found.confidence, found.equal) == ("sure", 1.0)
+
+
+def test_frequencies_that_are_not_the_recipes_own_are_counted_in_units(tmp_path):
+    w = np.nextafter(unknown_tables.torch_frequencies(10000.0, 64), np.float32(2))
+    angle = (np.arange(300, dtype=np.float32)[:, None] * w).astype(np.float64)
+    found = found_in(tmp_path, cos=np.cos(angle).astype(np.float32), sin=np.sin(angle).astype(np.float32))
+    assert found.equal == 1.0
+    assert "float32 frequencies up to 2 units in the last place from the recipe's" in " ".join(found.notes)
+
+
+def test_what_an_arithmetic_gives_has_the_aliases_of_what_is_exact(tmp_path):
+    angle = (np.arange(300, dtype=np.float32)[:, None] * unknown_tables.torch_frequencies(10007.0, 32)).astype(float)
+    found = found_in(tmp_path, freqs_cis=(np.cos(angle) + 1j * np.sin(angle)).astype(np.complex64))
+    assert found.arithmetic == "float32"
+    assert {other.split(":")[0] for other in (found.recipe, *found.aliases)} >= {"complex", "rope"}
+    found = found_in(tmp_path, cache=np.concatenate([np.cos(angle), np.sin(angle)], 1).astype(np.float32))
+    assert {other.split(":")[0] for other in (found.recipe, *found.aliases)} >= {"sinusoidal", "rope"}
+
+
+def test_the_last_sine_of_an_odd_width_has_a_frequency_of_its_own_units(tmp_path):
+    w = (1 / np.float32(1771) ** (np.arange(0, 65, 2, dtype=np.float32) / np.float32(65))).astype(np.float32)
+    w[-1] = np.nextafter(np.nextafter(w[-1], np.float32(2)), np.float32(2))
+    angle = (np.arange(100, 228, dtype=np.float32)[:, None] * w).astype(np.float64)
+    pe = np.zeros((128, 65), np.float32)
+    pe[:, 0::2], pe[:, 1::2] = np.sin(angle), np.cos(angle[:, :-1])
+    found = found_in(tmp_path, pe=pe)
+    assert "base=1771," in found.recipe
+    assert found.equal == 1.0

@@ -110,6 +110,7 @@ def tables():
         "window": drawn(offsets(4, 6)), "flat": offsets(4, 6).reshape(-1),
         "many arrays": {"pe": p, **{f"weight{k}": rng.standard_normal((3, 4)) for k in range(5)}},
         "cut": framework(kind=bits),
+        "a unit": framework(change=lambda w: np.nextafter(w, np.float32(2))),
         "twice": framework(kind=twice), "stray": put(t5, (1, 3, 4), 7), "one pair": p[:, :2].copy(),
         "spoiled": {**framework(), "cos": put(framework()["cos"], (7, 1), 0.5)},
         "next": next_to(rng, 0.01, "float32"), "often next": next_to(rng, 0.4, "float32"),
@@ -305,6 +306,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "between row {} and row {}": ("between", "rows apart"),
     "cannot be fitted: a matrix of {} columns takes {} rows of the first": ("matrix of few", "facts of sines"),
     "channels come before rows and columns": ("image", "turned"),
+    "{} unit{} in the last place": ("a unit", "float32"),
     "computed in float64": ("double", "float32"),
     "cut, not rounded, to": ("cut", "twice"),
     "dim additions after the gate": ("facts of sines", "facts of many"),
@@ -410,6 +412,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} of {} values differ, {}": ("spoiled vector", "one value"),
     "{} of {} values differ{}, {}": ("one row", "one value"),
     "{} rounded to {}": ("float32", "double"),
+    "{} frequencies up to {} from the recipe's": ("a unit", "float32"),
     "{} stands where keys are hidden, and the recipe has minus infinity": ("masked", "right"),
     "{} trained values": ("for long-context", "for research"),
     "{} {} NaN or infinite, the first in row {}": ("expect odd", "expect"),
@@ -432,7 +435,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{}; {} and {} make one table": ("stacks yarn", "stacks llama"),
 }  # fmt: skip
 SOURCES = (
-    "identification/*.py", "measures/arithmetics.py", "measures/drawn.py", "cli/inspect/*_view.py",
+    "identification/*.py", "measures/computing.py", "measures/drawn.py", "cli/inspect/*_view.py",
     "cli/inspect/measuring.py", "inspection/checkpoint.py", "inspection/config_report.py", "cli/compare/*s_view.py",
     "cli/compare/cost_view.py", "cli/compare/ranking_view.py", "inspection/stacks.py", "inspection/facts.py",
     "inspection/measured.py", "inspection/rows.py", "inspection/purposes.py", "extrapolation/ranking.py",

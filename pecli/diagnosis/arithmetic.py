@@ -14,7 +14,8 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.diagnosis.case import Candidate, Case, Lanes, read_rows
 from pecli.diagnosis.reworked import reworked
-from pecli.measures.arithmetics import Arithmetic, Shown, find_arithmetic, scored, spacing
+from pecli.measures.arithmetics import Shown, find_arithmetic, scored
+from pecli.measures.computing import Arithmetic, spacing
 from pecli.measures.samples import Floats, rounded
 from pecli.numbers.types import COMPLEX
 from pecli.records import dataclass

@@ -11,7 +11,7 @@ from pecli.comparison.results import Finding
 from pecli.declare.plan import Waves
 from pecli.diagnosis.case import Case, Lanes, read_rows
 from pecli.diagnosis.reworked import reworked
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.samples import Floats
 from pecli.tables.table import Table
 

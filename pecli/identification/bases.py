@@ -14,7 +14,8 @@ from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.computed import Workings
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import AFTER, ROUNDED, spacing, spread_rows
+from pecli.measures.arithmetics import ROUNDED, spread_rows
+from pecli.measures.computing import AFTER, spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.overlaps import overlap
 from pecli.measures.samples import Floats, rounded

@@ -12,7 +12,8 @@ from pecli.declare.plan import Waves
 from pecli.errors import PecliError
 from pecli.identification.places import rows_said
 from pecli.identification.trial import make
-from pecli.measures.arithmetics import ROWS, Arithmetic, Shown, find_arithmetic, nearest, spread_rows
+from pecli.measures.arithmetics import ROWS, Shown, find_arithmetic, nearest, spread_rows
+from pecli.measures.computing import Arithmetic
 from pecli.measures.evidence import Evidence
 from pecli.measures.readings import Reading
 from pecli.measures.samples import Floats, rounded
@@ -39,6 +40,8 @@ class Workings:
         What the frequencies were multiplied by, where a step of the positions was taken for one of theirs.
     beyond : (k,) float64
         Frequencies of the recipe after those of the pairs: of a sine whose cosine an odd width leaves out.
+    last : (k,) float64, optional
+        The same as they were used, where they are others than the nearest of their type.
     """
 
     reading: Reading
@@ -48,6 +51,7 @@ class Workings:
     step: float
     share: float = 1.0
     beyond: Floats = field(default_factory=lambda: np.empty(0))
+    last: Floats | None = None
 
     @property
     def parts(self) -> tuple[Floats, Floats]:
@@ -77,9 +81,8 @@ class Workings:
     def shifted(self, exponents: Floats, log: float) -> Workings:
         """Return the same of another base, by its logarithm; `exponents` are those of all frequencies."""
         m = len(self.how.exact)
-        return replace(
-            self, how=self.how.shifted(exponents[:m], log), beyond=self.beyond * np.exp(-exponents[m:] * log)
-        )
+        beyond = self.beyond * np.exp(-exponents[m:] * log)
+        return replace(self, how=self.how.shifted(exponents[:m], log), beyond=beyond, last=None)
 
     def over_all(self, evidence: Evidence) -> Left:
         """Return what the arithmetic leaves of all values of the file."""
@@ -108,9 +111,23 @@ class Workings:
         """Return the column beside the pairs, (n, 1), as computed and exactly: zeros, or the sine of one more pair."""
         if self.reading.tail == "zero" or not len(self.beyond):
             return np.zeros((len(positions), 1)), np.zeros((len(positions), 1))
+        made = self._of_tail().compute(positions)[1]
+        return made, self.how.magnitude * np.sin(np.outer(positions, self.beyond))
+
+    def _of_tail(self) -> Arithmetic:
+        """Return how that sine was computed."""
         single = self.beyond if self.how.frequencies == "float64" else rounded(self.beyond, "float32")
-        how = replace(self.how, exact=self.beyond, used=rounded(single, self.how.frequencies))
-        return how.compute(positions)[1], self.how.magnitude * np.sin(np.outer(positions, self.beyond))
+        used = rounded(single, self.how.frequencies) if self.last is None else self.last
+        return replace(self.how, exact=self.beyond, used=used)
+
+    def with_tail(self, column: Floats) -> Workings:
+        """Return the same with the frequency that the column of that sine, (n,), shows, as those of the pairs do."""
+        if not self.how.off or not len(self.beyond):
+            return self
+        rows = spread_rows(len(self.positions))
+        tail = column[rows][:, None]
+        how = replace(self._of_tail(), part="sin")
+        return replace(self, last=nearest(how, Shown.of(self.positions[rows], tail, tail, how.grain)).used)
 
 
 @dataclass(frozen=True)
@@ -183,7 +200,8 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
                              beyond * share)
                     for first, by, share in ways
                 ]  # fmt: skip
-                return max(found, key=lambda one: (one.how.fits, one.how.equal))
+                best = max(found, key=lambda one: (one.how.fits, one.how.equal))
+                return best if reading.last is None or reading.tail == "zero" else best.with_tail(reading.last)
     return None
 
 

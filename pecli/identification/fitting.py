@@ -18,7 +18,8 @@ from pecli.declare.guess import Guess
 from pecli.declare.plan import Plan
 from pecli.errors import PecliError
 from pecli.identification.trial import make, pairs_of, read_rows, try_guess
-from pecli.measures.arithmetics import ROUNDED, spacing
+from pecli.measures.arithmetics import ROUNDED
+from pecli.measures.computing import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.overlaps import overlap
 from pecli.measures.samples import Floats

@@ -25,10 +25,11 @@ from pecli.identification.verdict import (
     verdict_of_arithmetic,
     worth,
 )
+from pecli.identification.windows import HEAD, grains, windows
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
-from pecli.measures.samples import Sample, grain, take
+from pecli.measures.samples import Sample, take
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.selection import InMemory
 
@@ -37,11 +38,9 @@ if TYPE_CHECKING:
 
     Part = tuple[list[str], dict[str, NDArray[np.float64]]]
 
-HEAD = 96  # rows that a rule shows in, where others follow none
 MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 2  # rows and columns of one
-LEAST_HALVED = 24  # rows that are looked at by halves
 FEW_VERDICTS = 2  # by some rows alone
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
 BESIDE = 512  # rows of further arrays that an encoding looks at, where these have
@@ -195,8 +194,8 @@ def _parts(table: Tabular) -> Iterator[Part]:
 def identify_evidence(evidence: Evidence) -> Identification:
     """Identify a table whose rows are evenly spaced; by some of its rows where all together tell nothing."""
     best = UNKNOWN
-    samples = list(_grains(evidence))
-    for window in (None, *_windows(evidence)):
+    samples = list(grains(evidence))
+    for window in (None, *windows(evidence)):
         for sample in samples:
             best = max((best, _by(replace(evidence, sample=sample, window=window))), key=_rank)
             if best.confidence != "unknown" and not _far_fetched(best):
@@ -210,31 +209,6 @@ def _far_fetched(found: Identification) -> bool:
     return not gives and found.guess is not None and "base" in found.guess.free and long(found.guess)
 
 
-def _grains(evidence: Evidence) -> Iterator[Sample]:
-    """Yield the sample with its grain, and with the coarser one of rows that may be right where others are spoiled."""
-    sample = evidence.sample
-    yield sample
-    rows = min(len(plane.values) for plane in sample.planes)
-    seen = {sample.grain}
-    for part in (slice(1, rows // 4), slice(rows // 4, rows // 2)) if rows >= HEAD // 4 else ():
-        coarser = grain([replace(plane, values=plane.values[part]) for plane in sample.planes], sample.dtype)
-        if coarser not in seen:
-            seen.add(coarser)
-            yield replace(sample, grain=coarser)
-
-
-def _windows(evidence: Evidence) -> Iterator[slice]:
-    """Yield rows that may be right where others are spoiled, or follow a rule where rounding has blurred later ones."""
-    rows = len(evidence.sample.planes[0].values)
-    if not evidence.integral and all(p.values.ndim in (2, 3) and len(p.values) == rows for p in evidence.sample.planes):
-        if rows >= 2 * HEAD:
-            yield from (slice(0, HEAD), slice(rows - HEAD, rows))
-        if rows >= HEAD // 2:
-            yield from (slice(0, HEAD // 4), slice(rows // 2, rows // 2 + HEAD // 4))
-        elif rows >= LEAST_HALVED:
-            yield from (slice(0, rows // 2), slice(rows - rows // 2, rows))
-
-
 def _by(evidence: Evidence) -> Identification:
     """Return the best verdict on what the encodings suggest, first on what accounts for arrays beside a pair."""
     guesses, most = list(guesses_of(evidence)), MOST_VERDICTS if evidence.window is None else FEW_VERDICTS
@@ -244,7 +218,8 @@ def _by(evidence: Evidence) -> Identification:
         return best_vector(vectors)
     beside = [t for t in trials if len(t.pairs) > PAIR]  # arrays that would be passed over
     found = _judged(beside, evidence, most) if beside else UNKNOWN
-    return found if found.recipe else _judged(trials, evidence, most)
+    found = found if found.recipe else _judged(trials, evidence, most)
+    return with_names(found, trials, evidence) if found.equal else found
 
 
 def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identification:
@@ -260,8 +235,7 @@ def _judged(trials: list[Trial], evidence: Evidence, most: int) -> Identificatio
             return found
         ways = (way for trial in likely(trials, most) for way in _computed(trial, evidence))
         return max((found, *ways), key=_rank)  # before numbers that happen to fit
-    best = _best_of(likely(trials, most), evidence)
-    return with_names(best, trials, evidence) if best.count else best
+    return _best_of(likely(trials, most), evidence)
 
 
 def _best_of(trials: list[Trial], evidence: Evidence) -> Identification:

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.samples import Floats, rounded
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text

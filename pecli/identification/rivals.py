@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from pecli.declare.encoding import REGISTRY
 from pecli.declare.guess import Guess
-from pecli.declare.plan import Waves
+from pecli.errors import PecliError
 from pecli.identification.fitting import room_for
-from pecli.identification.trial import Trial, make
+from pecli.identification.trial import Trial, make, pairs_of, read_rows
 from pecli.identification.verdict import Identification, holds_over_all, verdict_of_arithmetic
 from pecli.measures.evidence import Evidence
+from pecli.measures.samples import Floats
 from pecli.measures.spectra import LEVELS
 
 PAIR = 2  # arrays of cosines and sines
 LEVEL = list(LEVELS)
 NARROWEST = LEVEL.index("float16")
+ALIKE = 16  # rows by which two recipes are seen to be one
 MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
 
 
 def with_rivals(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
     """Add recipes with another shift or factor that give as many values: a base of its own makes up for it."""
     assert found.guess is not None
-    own, others = found.guess, []
+    own, others = found.guess, list[tuple[float, str]]()
     rivals = [t for t in trials if _shifted(t.guess) != _shifted(own)]
     rivals += [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own) and t not in rivals]
     for rival in rivals[:MOST_RIVALS]:
         other = verdict_of_arithmetic(rival, evidence)
-        if other.recipe and other.equal == found.equal:
-            others.append(other.recipe)
-    return replace(found, notes=(*found.notes, room_for(others))) if others else found
+        if other.recipe and other.guess is not None and other.equal == found.equal:
+            others.append((other.guess.cost, other.recipe))
+    recipes = [recipe for _, recipe in sorted(others)]
+    return replace(found, notes=(*found.notes, room_for(recipes))) if others else found
 
 
 def _shifted(guess: Guess) -> bool:
@@ -58,28 +63,30 @@ def with_aliases(found: Identification, exact: list[Trial]) -> Identification:
 
 
 def with_names(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
-    """Add the recipes of other encodings that have the same numbers in the same places, in whatever arithmetic."""
-    guess = found.guess
-    own = next((t for t in trials if guess and (t.guess.name, t.guess.keys, t.guess.table) == _named(guess)), None)
-    if own is None:
+    """Add the recipes of other encodings that have the same exact values, and so are computed alike."""
+    own = found.guess
+    if own is None or found.aliases:
         return found
-    others = {t.guess.name: t.guess for t in reversed(trials) if _same_numbers(t, own)}
-    named = (make(other, evidence.sample.grain).recipe or "" for other in others.values())
-    return replace(found, aliases=tuple(named))
+    others: dict[str, str] = {}
+    for trial in trials:
+        name = trial.guess.name
+        if name == own.name or name in others or trial.guess.listed or _shifted(trial.guess) != _shifted(own):
+            continue
+        base = {"base": own.keys["base"]} if "base" in own.keys and "base" in REGISTRY[name].parameters else {}
+        other = replace(trial.guess, keys={**trial.guess.keys, **base})
+        first, second = (_first_rows(guess, evidence) for guess in (own, other))
+        if first and len(first) == len(second) and all(map(np.array_equal, first, second)):
+            others[name] = make(other, evidence.sample.grain).recipe or ""
+    return replace(found, aliases=tuple(others.values()))
 
 
-def _named(guess: Guess) -> tuple[object, ...]:
-    return guess.name, guess.keys, guess.table
-
-
-def _same_numbers(trial: Trial, own: Trial) -> bool:
-    """Whether another encoding's recipe turns the same arrays by the same frequencies, and is off by the same."""
-    if trial.guess.name == own.guess.name or trial.guess.listed or trial.guess.exchanged != own.guess.exchanged:
-        return False
-    if (trial.equal, trial.residual, trial.arrays) != (own.equal, own.residual, own.arrays):
-        return False
-    one, two = (make(t.guess, "float64").plan for t in (trial, own))
-    return isinstance(one, Waves) and isinstance(two, Waves) and one.frequencies == two.frequencies
+def _first_rows(guess: Guess, evidence: Evidence) -> list[Floats]:
+    """Return the first rows of a guess, exactly, array by array; none where it has others than the file."""
+    try:
+        pairs = pairs_of(guess, make(guess, "float64"), evidence)
+    except PecliError:
+        return []
+    return [read_rows(mine, 0, min(ALIKE, mine.rows)) for _, mine in pairs or ()]
 
 
 def likely(trials: list[Trial], most: int) -> list[Trial]:

@@ -10,7 +10,7 @@ import numpy as np
 from pecli.declare.guess import Guess
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
 from pecli.measures.lanes import Filled, Lane, lane_of, regrouped

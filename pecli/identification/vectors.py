@@ -19,7 +19,7 @@ from pecli.identification.bases import between, exponents_of
 from pecli.identification.fitting import chosen, room_for, said, wide, with_number
 from pecli.identification.places import one_value, rows_said
 from pecli.identification.verdict import UNKNOWN, Identification
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.samples import Floats, rounded
 from pecli.measures.vectors import SPOILED, once

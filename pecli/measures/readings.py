@@ -48,6 +48,8 @@ class Reading:
         What the column beside the pairs is: "", "zero" or "sine".
     tail_at : index
         Where that column stands in the one array.
+    last : (n,) float64, optional
+        That column.
     places : tuple of (int, index)
         Where the two parts stand: array and columns; then where they stand again.
     resolution : float
@@ -65,6 +67,7 @@ class Reading:
     tail_at: Any = LAST
     places: Places = ()
     resolution: float = 2.0**-24
+    last: Floats | None = None
 
     @cached_property
     def magnitude(self) -> float:
@@ -186,7 +189,7 @@ def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
         orders = orders[1:]
     for family, layout, places, rest, column in orders:
         for reading in _checked(family, layout, [values], places, width, sample.resolution):
-            yield replace(reading, tail=rest, tail_at=column)
+            yield replace(reading, tail=rest, tail_at=column, last=values[column][reading.rows] if rest else None)
 
 
 def _checked(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.samples import Floats
 
 LEAST_ROWS = 3

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.samples import Floats
 from pecli.measures.spectra import SAFETY, Measured
 

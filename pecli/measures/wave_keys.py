@@ -27,4 +27,5 @@ def table_keys(wave: Wave) -> dict[str, str] | None:
 def rows_between(wave: Wave, step: Fraction) -> Fraction:
     """Return the first position in units of a step, whole where it is as good as whole."""
     start = Fraction(wave.start) / step
-    return Fraction(round(start)) if abs(start - round(start)) < Fraction(1, 10**6) else start
+    loose = min(Fraction(1, 10**6) * (1 + abs(start)), Fraction(1, 1000))  # of a first position of seven digits
+    return Fraction(round(start)) if abs(start - round(start)) < loose else start

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.phase_lines import Lines, phase_lines, sharpened
 from pecli.measures.placing import ROUNDINGS, position_of, whole_position
 from pecli.measures.readings import Reading
@@ -241,8 +241,8 @@ def _starts(value: float, spread: float, step: Fraction) -> list[Decimal]:
     loose = spread + WHOLE * (1 + abs(value))
     steps = Fraction(round(value / float(step))) * step
     found = [Decimal(round(value))] if _near_whole(value, spread) else []
-    if abs(value - float(steps)) <= loose and decimal_exactly(steps):
-        found.append(as_decimal(steps))
+    if abs(value - float(steps)) <= loose:
+        found.append(as_decimal(steps) if decimal_exactly(steps) else Decimal(steps.numerator) / steps.denominator)
     short = shortest(value - spread, value + spread)
     if digits(short) <= 12:
         found.append(short)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.samples import Floats
 from pecli.numbers.shortest import digits, shortest
 

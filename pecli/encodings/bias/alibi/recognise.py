@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pecli.declare.encoding import REGISTRY
 from pecli.declare.guess import Guess
 from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
-from pecli.measures.arithmetics import spacing
+from pecli.measures.computing import spacing
 from pecli.measures.evidence import Evidence
 from pecli.measures.overlaps import overlap
 from pecli.measures.profiles import LOOSE, Profile, proportional

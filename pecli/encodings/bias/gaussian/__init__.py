@@ -110,7 +110,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
     import numpy as np
 
     from pecli.encodings.shared.biases import listed
-    from pecli.measures.arithmetics import spacing
+    from pecli.measures.computing import spacing
     from pecli.measures.profiles import kernels_of
     from pecli.numbers.shortest import digits
 
