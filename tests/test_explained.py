@@ -234,3 +234,69 @@ def test_another_base_and_phases_in_float16_of_a_sinusoidal_table():
     said = texts(values, "sinusoidal:dim=64,order=sin-cos,len=300")
     assert said[0].startswith("base 500000 where 10000"), said
     assert said[1].startswith("and phases were computed in float16 (angles"), said
+
+
+SHIFTED = cached(start=1)
+SQUARE = -(2.0 ** -np.arange(1, 9))[:, None, None] * abs(DISTANCE)
+MORE = {
+    "another start, then zeros": (
+        put(SHIFTED.copy(), slice(120, None), 0),
+        CACHE,
+        ["rows 120 and up are zero", "rows 0 to 119: positions start at 1 where 0 was expected"],
+    ),
+    "a row of zeros first, another base": (
+        put(cached(base=500000.0), 0, 0),
+        CACHE,
+        ["row 0 is zero", "rows 1 and up: base 500000 where 10000 was expected"],
+    ),
+    "columns for rows": (
+        cached().T.reshape(200, 32).copy(),
+        CACHE,
+        ["the values run down the columns, as those of a transposed array read in rows"],
+    ),
+    "rows for columns": (
+        cached().reshape(32, 200).T.copy(),
+        CACHE,
+        ["the columns hold what was expected row by row, as of an array in rows read down its columns"],
+    ),
+    "heads last": (
+        SQUARE.transpose(1, 2, 0).astype("f4"),
+        "alibi:heads=8,len=30",
+        [
+            "the axes are query, key, head where head, query, key was expected",
+            "array and bias: shape 30 x 30 x 8 against 8 x 30 x 30",
+        ],
+    ),
+    "complex numbers across": (
+        (pair()["cos"] + 1j * pair()["sin"]).astype("c8").T.copy(),
+        "rope:dim=32,len=200,layout=complex",
+        ["rows and columns are exchanged", "array and cis: shape 16 x 200 against 200 x 16"],
+    ),
+    "columns without their means": (
+        (cached().astype(float) - cached().astype(float).mean(0)).astype("f4"),
+        CACHE,
+        ["the mean of every column is taken from it"],
+    ),
+    "columns of deviation 1": (
+        ((cached() - cached().astype(float).mean(0)) / cached().astype(float).std(0)).astype("f4"),
+        CACHE,
+        ["the mean of every column is taken from it, which is divided by its deviation"],
+    ),
+    "a factor in float32": (
+        (pair()["cos"] + 1j * pair()["sin"]).astype("c8") * np.float32(0.02),
+        "complex:dim=32,len=200",
+        ["every value is 0.02 times what was expected"],
+    ),
+    "two faults and not three": (
+        np.concatenate([np.zeros((1, 32), "f4"), cached(50, base=500.0)]),
+        "rope:dim=32,len=50,base=500,layout=concat",
+        ["row 0 is zero", "rows 1 and up: positions start at 0 where 1 was expected",
+         "array and cos_sin: shape 51 x 32 against 50 x 32"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_these_words_alone(case):
+    values, recipe, said = MORE[case]
+    assert [text for text in texts(values, recipe) if OFF not in text] == said

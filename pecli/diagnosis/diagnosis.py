@@ -37,7 +37,7 @@ from pecli.diagnosis.following import followings
 from pecli.diagnosis.identity import identified, otherwise
 from pecli.diagnosis.mistakes import recipe_candidates
 from pecli.diagnosis.order import reordered
-from pecli.diagnosis.part import parts_of
+from pecli.diagnosis.part import beside_blank, parts_of
 from pecli.diagnosis.places import few_rows, places
 from pecli.diagnosis.roundings import coarser, roundings
 from pecli.diagnosis.settled import settled
@@ -148,6 +148,11 @@ def _explained(case: Case | None, table: Table | None, found: Comparison) -> Exp
         if less is not None and (said is None or not less.left):
             first, *others = less.findings
             return Explained(less.left, [replace(first, text=f"{part.text}: {first.text}"), *others])
+    for blank, part in beside_blank(case, table) if said is None or said.left else ():
+        less = _faults(part.case, part.table, part.case.compared(part.case.expected))
+        if less is not None and (said is None or less.left < said.left):
+            first, *others = less.findings
+            return Explained(less.left, [blank, replace(first, text=f"{part.text}: {first.text}"), *others])
     return _stuck(case, found) if said is None else said
 
 

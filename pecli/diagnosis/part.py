@@ -7,9 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pecli.comparison.results import ArrayComparison, Comparison
+import numpy as np
+
+from pecli.comparison.results import ArrayComparison, Comparison, Finding
 from pecli.declare.changes import Change
-from pecli.diagnosis.case import Case
+from pecli.diagnosis.case import Case, read_rows
 from pecli.diagnosis.mistakes import changed
 from pecli.measures.lanes import Lane
 from pecli.records import dataclass
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 DENSE = 0.5  # of a stretch of rows, at least, differ
 NEARLY = 0.9  # of all rows: those that do not differ may be alike by nature
+LARGEST = 1 << 23  # values among which blank rows are looked for
 LEAST = 16  # values that must differ: fewer are as many faults would leave them
 ENDINGS = {1: "st", 2: "nd", 3: "rd"}  # of ordinal numbers
 
@@ -79,6 +82,39 @@ def parts_of(case: Case, table: Table | None, found: Comparison) -> Iterator[Par
             some = table if stop - first == count else _some_rows(table, here, first, step)
             exact = here.beside(some.as_type("float64")) if some is not None and case.exact else None
             yield Part(text, replace(here, exact=exact or ()), some)
+
+
+def beside_blank(case: Case, table: Table | None) -> Iterator[tuple[Finding, Part]]:
+    """Yield that the first rows, or the last, are zero or NaN where others were expected, and what is beside them."""
+    lanes = (*case.mine, *case.expected)
+    if case.part is not None or any(lane.lead != 1 for lane in lanes):
+        return
+    count, size = case.rows, sum(lane.rows * lane.row_size for lane in lanes)
+    if size > LARGEST:
+        return
+    mine, expected = (
+        np.concatenate([read_rows(lane, 0, count) for lane in side], axis=1) for side in (case.mine, case.expected)
+    )
+    zeros: NDArray[np.bool_] = (mine == 0).all(axis=1) & (expected != 0).any(axis=1)
+    for word, rows in (("zero", zeros), ("NaN", np.isnan(mine).all(axis=1))):
+        if not rows.any() or rows.all():
+            continue
+        first, last = int(np.argmin(rows)), count - int(np.argmin(rows[::-1]))
+        if bool(first) == (last < count) or np.count_nonzero(rows) != first + count - last:
+            continue
+        blank, left = (slice(0, first), slice(first, count)) if first else (slice(last, count), slice(0, last))
+        verb = "is" if blank.stop - blank.start == 1 else "are"
+        said = f"{_words(set(), (blank.start, blank.stop, 1), count, case.expected[0])} {verb} {word}"
+        here = replace(
+            case,
+            mine=[_lane(lane, left.start, left.stop, 1) for lane in case.mine],
+            expected=[_lane(lane, left.start, left.stop, 1) for lane in case.expected],
+            exact=(),
+            first=0,
+            part=(left.start, 1),
+        )
+        text = _words(set(), (left.start, left.stop, 1), count, case.expected[0])
+        yield Finding("rows", said), Part(text, here, _some_rows(table, here, left.start, 1))
 
 
 def _rows(arrays: list[ArrayComparison], count: int) -> Iterator[tuple[int, int, int]]:

@@ -13,6 +13,9 @@ from pecli.measures.samples import Floats
 
 MOST = 0.75  # of the values, at most, that dropout leaves out: beyond, hardly a model is trained
 SPREAD = 0.5  # of the rows, and of the columns, that independent draws would hit, at least, do have a zero
+LARGEST = 1 << 22  # values of all arrays whose columns' means are taken
+LEAST = 8  # rows that have a mean to speak of
+NEAR = 1e-4  # of the values' size, that means taken in float32 may be off 0 by
 EPSILONS = (1e-5, 1e-6, 1e-12)  # of layer normalisation in torch and Keras, in Flax and Llama, in BERT
 
 
@@ -56,6 +59,31 @@ def normalised(case: Case) -> Iterator[Candidate]:
         works[f"every row went through layer normalisation (epsilon {epsilon:g})"] = partial(_normal, epsilon=epsilon)
     for text, work in works.items():
         yield from changed_values(case, "norm", text, each(work))
+    yield from _columns(case)
+
+
+def _columns(case: Case) -> Iterator[Candidate]:
+    """Yield the expected values with every column brought to the mean 0, or to the deviation 1 as well."""
+    lanes = (*case.mine, *case.expected)
+    if case.part is not None or len({lane.rows for lane in lanes}) > 1:
+        return
+    if sum(lane.rows * lane.row_size for lane in lanes) > LARGEST or case.rows < LEAST:
+        return
+    whole = {lane.name: read_rows(lane, 0, lane.rows) for lane in case.expected}
+    means = {name: values.mean(axis=0) for name, values in whole.items()}
+    mine = np.concatenate([read_rows(lane, 0, lane.rows).mean(axis=0) for lane in case.mine])
+    enough = NEAR * case.size
+    if not np.abs(mine).max() <= enough or np.abs(np.concatenate([*means.values()])).max() <= enough:
+        return
+    spreads = {name: np.where(values.std(axis=0) > 0, values.std(axis=0), 1.0) for name, values in whole.items()}
+    text = "the mean of every column is taken from it"
+    yield from changed_values(case, "norm", text, lambda name, p, _start: p - means[name])
+    yield from changed_values(
+        case,
+        "norm",
+        f"{text}, which is divided by its deviation",
+        lambda name, p, _start: (p - means[name]) / spreads[name],
+    )
 
 
 def _divided(p: Floats, of: Callable[..., Floats], epsilon: float = 0.0) -> Floats:

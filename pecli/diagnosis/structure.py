@@ -13,7 +13,7 @@ from pecli.diagnosis.case import Candidate, Case
 from pecli.diagnosis.halves import alone, halves, moved, multiplied, squared
 from pecli.diagnosis.processed import dropped, normalised
 from pecli.diagnosis.reworked import Indices, backwards, candidate, changed_values, each, shifted
-from pecli.diagnosis.turned import turnable, turned, words
+from pecli.diagnosis.turned import read_across, turnable, turned, words
 from pecli.measures.lanes import Lane
 from pecli.measures.samples import Floats, rounded
 
@@ -84,6 +84,7 @@ def _orders(case: Case, widths: list[int]) -> Iterator[Candidate]:
     yield from _swaps(case, widths)
     if max(widths) > 1:
         yield candidate(case, "reversed", "the columns run backwards", each(lambda p: p[:, ::-1]))
+    yield from read_across(case)
     square = [turnable(lane) and lane.shape[-1] == lane.shape[-2] for lane in case.expected]
     if any(square):
         said = words(case.expected[square.index(True)])
@@ -118,18 +119,21 @@ def _signs(case: Case) -> Iterator[Candidate]:
 def _sizes(case: Case, magnitude: float | None) -> Iterator[Candidate]:
     """Yield one factor on all values, or on those of a part."""
     factor = _factor(case, list(zip(case.here, case.there, strict=True)))
-    if factor is not None:
-        yield from changed_values(
-            case,
-            "size",
-            _size_text(factor, magnitude, SAME_FACTOR * case.resolution),
-            each(partial(np.multiply, factor)),
-        )
+    for number in _in_types(factor, case):
+        text = _size_text(number, magnitude, SAME_FACTOR * case.resolution)
+        yield from changed_values(case, "size", text, each(partial(np.multiply, number)))
     for half in alone(case):
-        factor = _factor(case, [(half.of(case.here), half.of(case.there))])
-        if factor is not None:
-            text = f"{half.name} is {factor:.6g} times what was expected{half.where}"
-            yield from changed_values(case, "size", text, multiplied(case, half, factor))
+        for number in _in_types(_factor(case, [(half.of(case.here), half.of(case.there))]), case):
+            text = f"{half.name} is {number:.6g} times what was expected{half.where}"
+            yield from changed_values(case, "size", text, multiplied(case, half, number))
+
+
+def _in_types(factor: float | None, case: Case) -> list[float]:
+    """Return a factor as it is, and as float32 holds it, in which frameworks multiply; nothing for none."""
+    if factor is None:
+        return []
+    single = float(np.float32(factor))
+    return [factor] if single == factor or case.grain == "float64" else [factor, single]
 
 
 def _squares(case: Case) -> Iterator[Candidate]:

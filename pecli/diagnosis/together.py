@@ -38,6 +38,8 @@ def together(case: Case, table: Table) -> Iterator[Candidate]:
         small = Case(case.table, here, there, 0, known=case.known)
         if one.beside and small.off(small.there) <= enough:
             yield one
+        if one.beside:  # two are enough
+            continue
         yield from _in_arithmetic(case, one, (start, stop), values)
         for other in simple(small):
             if small.tried(other, enough) <= enough:
@@ -48,7 +50,7 @@ def together(case: Case, table: Table) -> Iterator[Candidate]:
 
 def _in_arithmetic(case: Case, one: Candidate, rows: tuple[int, int], values: Sequence[Floats]) -> Iterator[Candidate]:
     """Yield a mistake in the recipe beside phases that were computed in a narrow arithmetic."""
-    made = None if one.made is None or one.beside else one.made()
+    made = None if one.made is None else one.made()
     turning = None if made is None else turning_of(case, made)
     if made is None or turning is None:
         return
