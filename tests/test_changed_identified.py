@@ -169,3 +169,21 @@ def test_noise_is_no_change():
 def test_nothing_makes_it_crash(values):
     assert identify({"a": values}).confidence in ("sure", "likely", "unknown")
     assert identify({"cos": values, "sin": values}).confidence in ("sure", "likely", "unknown")
+
+
+def test_a_neighbour_of_a_changed_narrow_table_is_not_named():
+    """Sandwich of width 96 and base 1000 is within a unit of width 128 in most values."""
+    d = np.abs(np.arange(64) - np.arange(64)[:, None])
+    wanted = (np.cos(d[..., None] * 10000.0 ** (-np.arange(1, 65) / 64)).sum(-1) - 64) / (
+        2 * np.arange(1, 5)[:, None, None]
+    )
+    rows = wanted.astype("f2").reshape(-1, 64)
+    found = identify({"a": np.concatenate([rows[:154], rows[153:-1]]).reshape(4, 64, 64)})
+    assert found.recipe is None or "width=128,base=10000" in found.recipe
+
+
+def test_a_row_that_is_missing_where_another_one_follows():
+    p = np.arange(64)[:, None] * power(16)
+    rows = np.delete(np.concatenate([np.cos(p), np.sin(p)], 1), 25, 0).astype("f4")
+    found = identify({"cos": rows[:, :8], "sin": rows[:, 8:]})
+    assert not any("stands twice" in note for note in found.notes)

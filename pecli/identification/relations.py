@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.measures.computing import spacing
 from pecli.measures.samples import Floats, rounded
+from pecli.measures.wave import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -69,7 +70,11 @@ class Laid:
             found = chain(self._all(), self._columns(~columns), self._moved(rows))
         else:
             found = self._lacking(np.asarray(self.same(self.x, self.y[: len(self.x)]).all(axis=1)))
-        return next(found, None)
+        return next((relation for relation in found if self._tight(relation.made)), None)
+
+    def _tight(self, made: Floats) -> bool:
+        """Whether hardly any value is next to what a change makes: in narrow types other numbers make such."""
+        return self.kind not in NARROW or np.mean((self.x != made) & ~np.isnan(self.x)) <= ROUNDED
 
     @property
     def intact(self) -> float:
@@ -98,9 +103,11 @@ class Laid:
             (_chosen(*factors, roots=True), "was multiplied by", np.multiply),
             (_chosen(a - b - unit, a - b + unit), "has been raised by", np.add),
         ):
-            made = rounded(make(y, number), self.kind)
-            if said and self.same(x, made).all():
-                yield f"{{}} {verb} {said}", made
+            held = float(rounded(np.array([number]), self.kind)[0])
+            for one in dict.fromkeys((held, number) if said else ()):  # as the type holds it, or as it was meant
+                made = rounded(make(y, one), self.kind)
+                if self.same(x, made).all():
+                    yield f"{{}} {verb} {said}", made
 
     def _columns(self, bad: NDArray[np.bool_]) -> Iterator[Relation]:
         """Yield what was done to one column, or two that were exchanged, where all others are as they were."""
@@ -126,8 +133,10 @@ class Laid:
             made = np.concatenate([self.y[:q], self.y[q - 1 : -1]])
             yield Relation(f"{self._row(q - 1)} stands twice, and all rows after it one later", made)
         if q < len(good) - 2 and self.same(self.x[q:-1], self.y[q + 1 :]).all():
-            made = np.concatenate([self.y[:q], self.y[q + 1 :], self.y[-1:]])
-            yield Relation(f"{self._row(q)} is missing, and the last one stands twice", made)
+            twice = np.array_equal(self.x[-1], self.x[-2], equal_nan=True)
+            made = np.concatenate([self.y[:q], self.y[q + 1 :], self.y[-1:] if twice else self.x[-1:]])
+            last = "the last one stands twice" if twice else "the last one is one more"
+            yield Relation(f"{self._row(q)} is missing, and {last}", made)
 
     def _row(self, number: int) -> str:
         """Name a row: by its number, or by its place in several axes."""
