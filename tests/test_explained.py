@@ -300,3 +300,15 @@ MORE = {
 def test_these_words_alone(case):
     values, recipe, said = MORE[case]
     assert [text for text in texts(values, recipe) if OFF not in text] == said
+
+
+def test_an_unusual_base_is_named_whatever_phases_were_computed_in():
+    exact = pair(rows=300, dim=64, base=9999.0)
+    said = texts(exact, "rope:dim=64,len=300")
+    assert said[0] == "base 9999 where 10000 was expected"
+    assert said[1].endswith("(sure)")
+    assert len(said) == 2
+    said = texts(in_float32(300, 64, 10007.0), "rope:dim=64,len=300")
+    assert said[0] == "base 10007 where 10000 was expected"
+    assert said[2] == "and phases were computed in float32"
+    assert all(OFF in text for text in said[3:])

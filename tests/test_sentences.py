@@ -329,6 +329,7 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "squared": (ROPE, {k: v * v for k, v in arrays(ROPE).items()}, {}),
     "cos squared": (ROPE, changed(ROPE, cos=lambda p: p * p), {}),
     "exact for bfloat16": (f"{ROPE},arithmetic=bfloat16", arrays(ROPE), {}),
+    "an unusual base in float32": ("rope:dim=16,len=300", framework(300, 10007.0), {}),
     "columns for rows": (SINES, changed(SINES, pe=lambda p: p.T.reshape(p.shape)), {}),
     "rows for columns": (SINES, changed(SINES, pe=lambda p: p.reshape(p.shape[::-1]).T.copy()), {}),
     "heads last": ("alibi:heads=6,len=9", {"bias": slopes_of(alibi_slopes(6))["bias"].transpose(1, 2, 0)}, {}),
@@ -599,6 +600,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "the values run down the columns, as those of a transposed array read in rows":
         ("columns for rows", "rows for columns"),
     "{}, which is divided by its deviation": ("of deviation 1", "without means"),
+    "and phases were computed in float32": ("an unusual base in float32", "base"),
     "and rounded to {}": ("float32, then float16", "float16"),
     "{} and {} are exchanged": ("exchanged", "same"),
     "{} are NaN": ("NaN from", "zeros"),

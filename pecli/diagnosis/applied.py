@@ -23,10 +23,11 @@ NEARLY_ALL = 0.99  # of the values that a fault explains where some others are w
 
 @dataclass(frozen=True)
 class Explained:
-    """What is said of a candidate, and how many values it leaves unexplained."""
+    """What is said of a candidate, and how many values it leaves unexplained; or, `placed`, where these stand alone."""
 
     left: int
     findings: list[Finding]
+    placed: bool = False
 
 
 def least(found: Iterable[Explained | None]) -> Explained | None:
@@ -119,6 +120,19 @@ def _float32(
     if whole and left.unequal > SOME * split(case, case.expected, table, rows)[0].unequal:
         return None
     return left, off(small.unequal, small.compared, small.max_abs, case.grain)
+
+
+def remainder(case: Case | None, table: Table, left: Figures) -> list[Finding]:
+    """Say what a table for itself leaves of the values at hand, with the arithmetic that accounts for it."""
+    said = []
+    further = None if case is None else arithmetic(case, table)
+    lanes = () if further is None or not in_float32(further) else further.lanes() or ()
+    less = None if case is None or not lanes else case.compared(lanes)
+    if less is not None and less.unequal <= HALF * left.unequal:
+        said, left = [Finding("arithmetic", "and phases were computed in float32")], less
+    small = None if case is None else _float32(case, lanes or case.expected, table, (0, 1), whole=False)
+    left, beside = left if small is None else small[0], () if small is None else small[1:]
+    return [*said, *([rest(left)] if left.unequal else []), *beside]
 
 
 def in_arithmetic(case: Case, table: Table, whole: Figures) -> Explained | None:

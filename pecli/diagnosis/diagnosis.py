@@ -23,6 +23,7 @@ from pecli.diagnosis.applied import (
     HALF,
     NEAR,
     NEARLY_ALL,
+    SOME,
     Explained,
     applied,
     best,
@@ -107,7 +108,12 @@ def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 
 
 def _findings(said: Explained | None, mine: Tabular, found: Comparison, table: Table | None) -> list[Finding]:
-    return otherwise(mine, table, found) if said is None else said.findings
+    if said is not None and any(one.kind != "place" and one.kind != "arithmetic" for one in said.findings):
+        return said.findings
+    much = said is not None and said.placed and said.left > SOME * found.total.compared  # one value may be wrong alone
+    own = otherwise(mine, table, found) if said is None or much else []
+    exact = any(one.kind == "identity" for one in own) and not any(one.kind == "rest" for one in own)
+    return own if said is None or exact else said.findings
 
 
 def _undisguised(mine: Tabular, expected: Table) -> list[Finding]:
@@ -132,9 +138,9 @@ def _settled(case: Case | None, table: Table | None, found: Comparison) -> Expla
         firsts = [a.figures.first.index[0] for a in again.arrays if a.figures.first is not None]
         more = _explained(case_of(one.table, table, min(firsts), table), table, again) if firsts else Explained(0, [])
         if more is None:
-            more = Explained(again.total.unequal, places(again.arrays) if vague else [])
+            more = Explained(again.total.unequal, places(again.arrays) if vague else [], placed=True)
         if (more.left <= most if vague else more.left < most) and (one.said or more.findings):
-            return Explained(more.left, [*one.said, *more.findings, one.off])
+            return Explained(more.left, [*one.said, *more.findings, one.off], more.placed)
     return said
 
 
@@ -196,7 +202,7 @@ def _faults(case: Case, table: Table | None, whole: Figures) -> Explained | None
 
 def _two(case: Case, table: Table | None, whole: Figures) -> Explained | None:
     """Say which two faults at once explain a table whose values differ nearly everywhere."""
-    if table is None or whole.unequal < HALF * whole.compared:
+    if table is None or case.part is not None or whole.unequal < HALF * whole.compared:
         return None
     return least(applied(case, candidate, whole) for candidate in together(case, table))
 

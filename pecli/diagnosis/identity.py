@@ -9,8 +9,10 @@ from pecli.comparison.compare import compare_tables
 from pecli.comparison.results import Comparison, Finding
 from pecli.declare.changes import Change
 from pecli.declare.tabular import Tabular
+from pecli.diagnosis.applied import remainder
+from pecli.diagnosis.case import case_of
 from pecli.diagnosis.mistakes import changed
-from pecli.diagnosis.places import places, rest, stretches
+from pecli.diagnosis.places import places, stretches
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ def otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fin
         return unsaid
     sure = "likely" if left.unequal else identity.confidence
     said = [*against, Finding("identity", f"these values are {made.recipe} ({sure})")]
-    return [*said, rest(left)] if left.unequal else said
+    return [*said, *remainder(case_of(mine, made, 0, made), made, left)] if left.unequal else said
 
 
 def _kin(table: Table, other: Table) -> Table | None:
