@@ -318,6 +318,11 @@ CASES = {name: (expected, mine, {}) for name, (expected, mine, _) in FOUND.items
     "positions in float16": ("rope:dim=16", framework(4000, kind=lambda p: p.astype("f2").astype("f4")), {}),
     "not smoothed, left": (SMOOTH, arrays(SMOOTH + ",high-freq-factor=1.0000000001"), {}),
     "not smoothed, divided": (SMOOTH, arrays(SMOOTH + ",low-freq-factor=3.9999999999"), {}),
+    "distances clipped": (
+        "alibi:heads=6,len=30",
+        {"bias": -np.array(alibi_slopes(6))[:, None, None] * np.minimum(distances(30), 16)},
+        {},
+    ),
     "distance squared": ("alibi:heads=6,len=9", slopes_of(alibi_slopes(6), 2), {}),
     "around": ("shaw:dim=4,clip=3,len=24,form=index", {"index": (DISTANCES + 3) % 7}, {}),
     "around from 0": ("shaw:dim=4,clip=3,len=24,form=index", {"index": DISTANCES % 7}, {}),
@@ -540,6 +545,7 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "the frequencies between {} and {} are not smoothed but left as they are":
         ("not smoothed, left", "not smoothed, divided"),
     "{} and {} are exchanged, {}": ("not smoothed, divided", "not smoothed, left"),
+    "distances beyond {} count as {}": ("distances clipped", "distance squared"),
     "the distance is squared": ("distance squared", "around"),
     "distances go around where they should be clipped: the index is ({}) modulo {}": ("around", "two logarithms"),
     "{} of the distance is divided by {} of max-distance, where one logarithm was expected of both":

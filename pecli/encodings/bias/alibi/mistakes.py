@@ -25,11 +25,20 @@ DISTANCES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 }
 
 
+CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
+
+
+def _cut(most: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    return lambda distance: np.minimum(distance, most)
+
+
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield other functions of the distance; slopes of another power, sorted, or of more heads than a power of two."""
     if keys["bias"] == "symmetric":
         for said, function in DISTANCES.items():
             yield Change("distance", said, values=partial(_distanced, function))
+        for end in CLIPS:
+            yield Change("distance", f"distances beyond {end} count as {end}", values=partial(_distanced, _cut(end)))
         said = "the distance keeps its sign: keys after the query have a bonus for it"
         yield Change("distance", said, values=_signed)
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
