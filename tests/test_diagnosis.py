@@ -111,7 +111,8 @@ def test_positions_in_bfloat16_are_wrong_from_257_on(model, tmp_path):
     source, w, magnitude, _ = model
     cos, sin = framework(w, magnitude, positions=bf16(np.arange(600, dtype=np.float32)))
     found = reasons(tmp_path, doubled(cos, sin), source)[0]
-    assert found == "phases were computed in bfloat16 (positions rounded to bfloat16): first wrong at position 257"
+    assert found.startswith("phases were computed in bfloat16 (positions rounded to bfloat16")
+    assert found.endswith("): first wrong at position 257")
 
 
 def test_an_arithmetic_is_said_of_the_rows_that_it_was_compared_with(tmp_path):
