@@ -249,3 +249,13 @@ def test_tokens_that_are_exchanged_hide_no_sequence(tmp_path):
     table[[20, 52]] = table[[52, 20]]
     found = named(tmp_path, recipe, {"array": table})
     assert any(note.endswith("in 2 rows, the first 20 and the last 52") for note in found.notes)
+
+
+def test_a_base_costs_its_digits_so_that_the_plainest_encoding_is_named(tmp_path):
+    """The sines of both axes before the cosines are a sincos2d in timm's order, before a rotation of two axes."""
+    y, x = points(8, 12)
+    w = power(10000, 8)
+    table = np.concatenate([f(c * w) for f in (np.sin, np.cos) for c in (y, x)], 1)
+    table[26, 3] = 7.25
+    found = named(tmp_path, "sincos2d:dim=16,grid=8x12,axis-order=yx,order=sin-sin", {"array": table}, "float16")
+    assert found.recipe.startswith("sincos2d:")

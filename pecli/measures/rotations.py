@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +14,7 @@ from pecli.declare.guess import Guess
 from pecli.measures.readings import doublings, twice
 from pecli.measures.samples import Floats
 from pecli.measures.sides import UNCHANGED, Sides, alike, sides_of
-from pecli.numbers.shortest import shortest
+from pecli.numbers.shortest import price, shortest
 from pecli.numbers.text import number_text
 
 ROUND = 8.0  # roundings by which the squares of a cosine and its sine may miss 1
@@ -83,7 +84,8 @@ class Pairs:
         return (f"the {self.kind} alone of a rotary table",) if self.arrays else ()
 
     def guess(self, name: str, keys: Mapping[str, str], cost: float, free: tuple[str, ...] = ()) -> Guess:
-        """Return a recipe for the pairs as they are stored."""
+        """Return a recipe for the pairs as they are stored; a base costs what it has of digits."""
+        cost += price(Decimal(keys["base"])) - 1 if "base" in free else 0
         return Guess(name, keys, {"layout": self.layout}, cost, notes=self.notes, free=free, arrays=self.arrays)
 
     @cached_property

@@ -18,6 +18,7 @@ from pecli.encodings.shared.parameters import THETA, Dim
 from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.numbers.shortest import price
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
@@ -157,7 +158,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         if len(found.lengths) == 2 and not found.prefix and not found.suffix:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": found.text}
             for own in combinations("detr", temperature=(*evidence.side_bases(found), "20")):
-                yield Guess("detr", {**dim, **own}, {}, 4.0, free=("temperature",))
+                yield Guess("detr", {**dim, **own}, {}, 3.0 + price(Decimal(own["temperature"])), free=("temperature",))
                 for more in combinations("detr", "center", coordinate_scale=("", "1")):
                     scale = {"coordinate-scale": "1"} if more.pop("coordinate-scale") else {}
                     yield Guess("detr", {**dim, **own, "normalize": "true", **more, **scale}, {}, 5.0 + len(scale))

@@ -17,7 +17,7 @@ from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.shortest import digits, price, shortest
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             given = {"shift": ("0", "1"), "base": evidence.side_bases(sides)}
             for scaled in ({}, found) if (found := _scaled(evidence, sides)) else ({},):
                 for own in combinations("sincos2d", "axis_order", "order", **given):
-                    cost = 3.0 + SHIFTED * (own["shift"] != "0") + len(scaled)
+                    cost = 2.0 + SHIFTED * (own["shift"] != "0") + len(scaled) + price(Decimal(own["base"]))
                     yield Guess("sincos2d", {**dim, **own, **scaled}, {}, cost, free=("base",))
 
 

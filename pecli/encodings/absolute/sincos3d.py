@@ -16,6 +16,7 @@ from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
+from pecli.numbers.shortest import price
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
@@ -114,7 +115,8 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
         if len(sides.lengths) == 3 and not sides.suffix:
             dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
             for own in combinations("sincos3d", "split", shift=("0", "1"), base=evidence.side_bases(sides)):
-                yield Guess("sincos3d", {**dim, **own}, {}, 3.0 + SHIFTED * (own["shift"] != "0"), free=("base",))
+                cost = 2.0 + SHIFTED * (own["shift"] != "0") + price(Decimal(own["base"]))
+                yield Guess("sincos3d", {**dim, **own}, {}, cost, free=("base",))
 
 
 def why() -> list[Reason]:
