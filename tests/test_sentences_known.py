@@ -95,11 +95,20 @@ def tables():
     slopes = np.array(Table.parse("alibi:heads=8,len=64")["bias"])
     t5 = np.array(Table.parse("t5:heads=2,buckets=8,max-distance=16,len=16")["bias"])
     normal = rng.standard_normal(40000) * 0.02
+    g, exact = (np.array(Table.parse(f"sincos2d:dim=24,grid=12x12,dtype=float{k}")["pe"]) for k in (32, 64))
+    vector = torch_frequencies(10000.0, 64)
     angle = np.outer(np.arange(60), 10000.0 ** (-np.arange(4) / 4))
     return {
         "right": p, "turned": p.T.copy(), "one value": put(p, (7, 3), 9), "one row": put(p, 7, 9),
         "rows": put(p, slice(7, 11), 9), "rows apart": put(p, [7, 12], 9), "NaN": put(p, (slice(7, 9), 3), np.nan),
-        "between": {"cos": put(both["cos"], ([5, 9], 2), 3), "sin": put(both["sin"], ([5, 9, 13], 2), 3)},
+        "between": {"cos": put(both["cos"], ([5, 9], 2), 3), "sin": put(both["sin"], ([5, 9, 13], 1), 3)},
+        "column": {"cos": put(both["cos"], ([5, 9], 2), 3), "sin": put(both["sin"], ([5, 9, 13], 2), 3)},
+        "sign of one": {**both, "cos": put(both["cos"], (slice(None), 2), -both["cos"][:, 2])},
+        "columns exchanged": g[:, [0, 4, 2, 3, 1, *range(5, 24)]], "raised": g + np.float32(0.5), "opposite": -g,
+        "rooted": g * np.sqrt(np.float32(24)), "tenth": (exact * 0.1).astype("f4"), "lost": np.delete(g, 7, 0),
+        "twice a row": np.insert(g, 7, g[7], 0)[:-1], "lost and filled": np.delete(np.append(g, g[-1:], 0), 7, 0),
+        "in halves": {"inv_freq": np.concatenate([vector, vector])}, "in turn": {"inv_freq": np.repeat(vector, 2)},
+        "units": {"inv_freq": put(vector, [5, 20], np.nextafter(vector[[5, 20]], np.float32(2)))},
         "cos alone": {"cos": both["cos"]}, "exchanged": {"cos": both["sin"], "sin": both["cos"]},
         "a vector": {"inv_freq": (10000.0 ** (-np.arange(4) / 4)).astype("f4")},
         "two heads": put(put(slopes, (1, 40, 3), 5), (3, 5, 1), 5),
@@ -410,6 +419,21 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{} of {} values differ from the others of their bucket, {}": ("stray", "right"),
     "{} of {} values differ from what that arithmetic gives, {}": ("spoiled", "right"),
     "{} of {} values differ, {}": ("spoiled vector", "one value"),
+    "{} of {} values differ{}, in column {}": ("column", "between"),
+    "{} of {} values differ by less than a millionth, as powers in float32 do": ("units", "a vector"),
+    "they stand there twice, in two halves": ("in halves", "in turn"),
+    "each stands there twice in turn": ("in turn", "in halves"),
+    "; with that, {} values are off by at most {}": ("tenth", "opposite"),
+    "columns {} and {} are exchanged": ("columns exchanged", "sign of one"),
+    "has been raised by": ("raised", "opposite"),
+    "has the other sign": ("sign of one", "opposite"),
+    "was multiplied by": ("tenth", "raised"),
+    "was multiplied by -1": ("opposite", "sign of one"),
+    "the square root of {}": ("rooted", "tenth"),
+    "of the array '{}'": ("sign of one", "columns exchanged"),
+    "row {} is missing": ("lost", "twice a row"),
+    "{} is missing, and the last one stands twice": ("lost and filled", "lost"),
+    "{} stands twice, and all rows after it one later": ("twice a row", "lost"),
     "{} of {} values differ{}, {}": ("one row", "one value"),
     "{} rounded to {}": ("float32", "double"),
     "{} frequencies up to {} from the recipe's": ("a unit", "float32"),
@@ -435,7 +459,9 @@ ROWS = {  # a sentence, where it is printed and true, where it must not be
     "{}; {} and {} make one table": ("stacks yarn", "stacks llama"),
 }  # fmt: skip
 SOURCES = (
-    "identification/*.py", "measures/computing.py", "measures/drawn.py", "cli/inspect/*_view.py",
+    "identification/*.py", "measures/computing.py", "measures/vectors.py", "encodings/shared/vectors.py",
+    "measures/drawn.py",
+    "cli/inspect/*_view.py",
     "cli/inspect/measuring.py", "inspection/checkpoint.py", "inspection/config_report.py", "cli/compare/*s_view.py",
     "cli/compare/cost_view.py", "cli/compare/ranking_view.py", "inspection/stacks.py", "inspection/facts.py",
     "inspection/measured.py", "inspection/rows.py", "inspection/purposes.py", "extrapolation/ranking.py",

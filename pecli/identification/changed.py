@@ -235,6 +235,7 @@ def _of_waves(low: float, high: float, width: int) -> Iterator[tuple[float, floa
     middle, size = (low + high) / 2, (high - low) / 2
     if abs(size - 1) < SLIGHT:
         yield (float(shortest(middle - SPAN, middle + SPAN)) if abs(middle) > SLIGHT / 4 else 0.0), 1.0
+        yield 0.0, -1.0
     elif abs(middle) < SLIGHT * size:
         root = float(np.sqrt(width))
         yield 0.0, root if 0 <= root - size < SPAN * root else float(shortest(size, size * (1 + SPAN)))
