@@ -187,3 +187,10 @@ def test_a_row_that_is_missing_where_another_one_follows():
     rows = np.delete(np.concatenate([np.cos(p), np.sin(p)], 1), 25, 0).astype("f4")
     found = identify({"cos": rows[:, :8], "sin": rows[:, 8:]})
     assert not any("stands twice" in note for note in found.notes)
+
+
+def test_coordinates_of_a_window_may_be_changed_in_a_column():
+    y, x = np.meshgrid(np.arange(-4, 5) / 4, np.arange(-8, 9) / 8, indexing="ij")
+    table = np.stack([np.sign(a) * np.log2(1 + 8 * np.abs(a)) / 3 for a in (y, x)], -1)[None]
+    table[..., 1] *= 1.1
+    assert identify({"a": table}).confidence in ("unknown", "likely")

@@ -122,6 +122,7 @@ def _explained(trial: Trial, view: Seen, evidence: Evidence) -> Identification |
 def _laid(pair: tuple[Lane, Lane], gap: int | None) -> tuple[Floats, Floats]:
     """Return the values of a file and of a recipe as rows of the last axis; the file's without a row put in."""
     x, y = (read_rows(lane, 0, lane.rows).reshape(-1, lane.shape[-1] if len(lane.shape) > 1 else 1) for lane in pair)
+    y = y.reshape(x.shape) if y.size == x.size else y
     return (x if gap is None else np.delete(x, gap, axis=0)), y
 
 

@@ -68,6 +68,8 @@ class Laid:
             if rows.all():
                 return Relation("", self.y)
             found = chain(self._all(), self._columns(~columns), self._moved(rows))
+        elif self.y.shape != (len(self.x) + 1, *self.x.shape[1:]):
+            return None
         else:
             found = self._lacking(np.asarray(self.same(self.x, self.y[: len(self.x)]).all(axis=1)))
         return next((relation for relation in found if self._tight(relation.made)), None)

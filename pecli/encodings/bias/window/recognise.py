@@ -91,7 +91,7 @@ def _coordinates(evidence: Evidence) -> Iterator[Guess]:
         return
     if values.size != math.prod(shape):
         return
-    ends = [np.nanmedian(values.reshape(shape)[-1, :, 0]), np.nanmedian(values.reshape(shape)[:, -1, 1])]
+    ends = [_middle(values.reshape(shape)[-1, :, 0]), _middle(values.reshape(shape)[:, -1, 1])]
     window, trained = [(side + 1) // 2 for side in shape[:2]], []
     for side, end in zip(window, ends, strict=True):
         if not 0 < end < LONGEST.bit_length():
@@ -101,3 +101,9 @@ def _coordinates(evidence: Evidence) -> Iterator[Guess]:
         keys = {"grid": "x".join(map(str, window)), "version": "2"}
         given = {} if trained == window else {"pretrained": "x".join(map(str, trained))}
         yield Guess("window", keys | given, {}, 3.0, arrays=("coordinates",))
+
+
+def _middle(values: Floats) -> float:
+    """Return the median of the numbers among some values; 0 where there is none."""
+    told = values[~np.isnan(values)]
+    return float(np.median(told)) if told.size else 0.0
