@@ -252,3 +252,7 @@ def test_an_index_of_which_the_last_rows_are_zeros_is_told_by_the_others():
     found = told(values)
     assert "buckets=32,max-distance=128,bidirectional=false" in found.recipe
     assert any(note.endswith("in every row from 40 to 63") for note in found.notes)
+
+
+def test_a_decay_without_a_number_is_no_decay():
+    assert told(**cosines(40), decay=np.full((2, 40, 40), np.nan)).confidence in ("likely", "unknown")

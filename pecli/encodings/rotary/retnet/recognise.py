@@ -48,7 +48,8 @@ def _beside(decay: Floats) -> dict[str, str]:
     shape = [side for side in decay.shape[:-2] if side != 1] + [*decay.shape[-2:]]
     dense = len(shape) == 3 or (decay.ndim > 2 and shape[0] == shape[1])
     heads = 1 if dense and len(shape) == 2 else shape[0]
-    apply = "log" if np.nanmedian(decay) < 0 else "multiply"
+    told = decay[~np.isnan(decay)]
+    apply = "log" if told.size and np.median(told) < 0 else "multiply"
     return {"heads": str(heads), "decay": "dense" if dense else "distance", "max-len": str(shape[-1]), "apply": apply}
 
 
