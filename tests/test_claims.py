@@ -9,7 +9,7 @@ import pecli
 from pecli import Table, open_table
 from pecli.identification.identification import identify
 
-from . import unknown_tables
+from . import campaign_tables, unknown_tables
 from .unknown_tables import bf16
 
 
@@ -228,3 +228,29 @@ def test_the_last_sine_of_an_odd_width_has_a_frequency_of_its_own_units(tmp_path
     found = found_in(tmp_path, pe=pe)
     assert "base=1771," in found.recipe
     assert found.equal == 1.0
+
+
+def test_a_row_that_the_recipe_leaves_blank_does_not_differ(tmp_path):
+    angle = (np.arange(50, dtype=np.float32)[:, None] * unknown_tables.torch_frequencies(16.0, 128)).astype(float)
+    pe = np.stack([np.sin(angle), np.cos(angle)], -1).reshape(50, 128).astype(np.float32)
+    pe[25] = 0
+    found = found_in(tmp_path, pe=pe)
+    assert "base=16,order=interleaved," in found.recipe
+    assert "pad-row=25," in found.recipe
+    assert (found.equal, " differ" in " ".join(found.notes)) == (1.0, False)
+
+
+def test_no_invented_base_explains_rows_after_a_lost_one(tmp_path):
+    w = unknown_tables.powers(8e6, 127.5, 128)
+    cos, sin = campaign_tables.exact(w, 2 * np.arange(1106.0))
+    pe = np.stack([sin, cos], -1).reshape(1106, 256)[:, :255].astype(np.float32)
+    found = found_in(tmp_path, pe=np.delete(pe, 484, 0))
+    assert "base=8000000," in found.recipe
+    assert "row 484 is missing, and the last one is one more" in found.notes
+
+
+def test_columns_of_angles_out_of_order_are_no_slopes(tmp_path):
+    angles = np.outer(np.arange(64.0), unknown_tables.powers(10000.0, 32, 32)).astype(np.float32)
+    angles[:, [3, 20]] = angles[:, [20, 3]]
+    found = found_in(tmp_path, angles=angles)
+    assert "slope-values" not in (found.recipe or "")

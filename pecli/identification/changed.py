@@ -87,7 +87,7 @@ def _tried(view: Seen) -> list[Trial]:
         again = [g for guess in fitted_once(likely(trials, MOST)) for g in refitted(guess, evidence)]
         trials += [t for guess in again if (t := try_guess(guess, evidence)) is not None]
     found = [t for t in trials if _merit(t) > NEARLY and digits(Decimal(t.guess.keys.get("base", "1"))) <= MOST_DIGITS]
-    return sorted(found, key=lambda t: (-round(_merit(t), 2), t.guess.cost, len(t.recipe)))[:MOST]
+    return sorted(found, key=lambda t: (-round(_merit(t), 1), t.guess.cost, len(t.recipe)))[:MOST]
 
 
 def _merit(trial: Trial) -> float:

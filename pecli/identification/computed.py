@@ -42,6 +42,8 @@ class Workings:
         Frequencies of the recipe after those of the pairs: of a sine whose cosine an odd width leaves out.
     last : (k,) float64, optional
         The same as they were used, where they are others than the nearest of their type.
+    blank : int
+        The row that the recipe leaves blank; -1 for none.
     """
 
     reading: Reading
@@ -52,6 +54,7 @@ class Workings:
     share: float = 1.0
     beyond: Floats = field(default_factory=lambda: np.empty(0))
     last: Floats | None = None
+    blank: int = -1
 
     @property
     def parts(self) -> tuple[Floats, Floats]:
@@ -100,6 +103,8 @@ class Workings:
             if self.reading.tail:
                 parts.append((planes[0][self.reading.tail_at][:, None], *self._tail(positions)))
             for values, computed, exact in parts:
+                if self.blank in range(first, first + rows):
+                    computed[self.blank - first] = exact[self.blank - first] = 0.0
                 wrong += (values != computed).sum(axis=1)
                 count += values.size
                 gap = np.abs(values - exact)
@@ -200,9 +205,16 @@ def explained(guess: Guess, evidence: Evidence) -> Workings | None:
                              beyond * share)
                     for first, by, share in ways
                 ]  # fmt: skip
-                best = max(found, key=lambda one: (one.how.fits, one.how.equal))
+                best = replace(
+                    max(found, key=lambda one: (one.how.fits, one.how.equal)), blank=_blank(guess, start, step)
+                )
                 return best if reading.last is None or reading.tail == "zero" else best.with_tail(reading.last)
     return None
+
+
+def _blank(guess: Guess, start: float, step: float) -> int:
+    """Return the row that a guess leaves blank; -1 for none."""
+    return round((float(guess.keys["pad-row"]) - start) / step) if "pad-row" in guess.keys else -1
 
 
 def _held(w: Floats, level: str) -> tuple[Floats, ...]:

@@ -16,16 +16,9 @@ from pecli.identification.scattered import evenly_spaced, identify_scattered
 from pecli.identification.search import guesses_of
 from pecli.identification.trial import Trial, try_guess
 from pecli.identification.vectors import best_vector, identify_vector
-from pecli.identification.verdict import (
-    NEARLY_ALL,
-    UNKNOWN,
-    Identification,
-    long,
-    verdict,
-    verdict_of_arithmetic,
-    worth,
-)
+from pecli.identification.verdict import NEARLY_ALL, UNKNOWN, Identification, verdict, verdict_of_arithmetic
 from pecli.identification.windows import HEAD, grains, windows
+from pecli.identification.worth import long, worth
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
@@ -63,7 +56,7 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
         found, told = _identified(table, positions)
         for turned, note in _turned(table) if found.confidence == "unknown" and positions is None else ():
             other, _ = _identified(turned, None, plainly=True)
-            if other.recipe:
+            if other.recipe and other.guess is not None and not other.guess.listed:
                 return replace(other, notes=(note, *other.notes))
         if found.recipe is None and positions is None:
             found = _changed(table)

@@ -16,22 +16,18 @@ from pecli.identification.computed import Left, Workings, explained
 from pecli.identification.fitting import chosen, near_ranges, ranges_of, said, wide, with_number
 from pecli.identification.places import differences
 from pecli.identification.trial import SPOILED, Trial, make, try_guess
+from pecli.identification.worth import NEARLY, long, worth
 from pecli.measures.evidence import Evidence
 from pecli.measures.groups import strays
 from pecli.measures.lanes import Strip, lane_of
-from pecli.measures.spectra import SHORT
 from pecli.measures.wave import NARROW
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.types import real_type
 
 INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others are spoiled
 FEW = 0.01  # share of the values that may be next to the recipe's where others are spoiled
-NEARLY = 0.9  # share of equal values that rounded parameters leave
-DIGIT = 5e-4  # share of the values that a digit must explain, where a library's own roundings leave some open
-ROUGH_DIGIT = 5e-3  # the same where few values are equal, and chance moves many
 MOST_WHOLE = 2  # explanations that are compared with all values
-LATER = 0.98  # share of the values that other positions must leave open, to be named
-SETTLING = 2  # values for a digit, where another choice explains all
+LATER = 0.98  # share of the wrong values that other positions must leave at most, to be named
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
 
 
@@ -134,7 +130,10 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         again = try_guess(trial.guess, everything)
         return verdict(again, everything, ranged=ranged) if again is not None else UNKNOWN
     arrays, shapes = compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
-    but = f", but {differences(arrays, shapes)}" if sum(arrays, Figures()).beyond else ""
+    figures = sum(arrays, Figures())
+    if figures.beyond > (1 - NEARLY) * figures.compared and "base" in trial.guess.free and long(trial.guess):
+        return UNKNOWN  # numbers that happen to fit the rows that were looked at
+    but = f", but {differences(arrays, shapes)}" if figures.beyond else ""
     return _likely(trial, trial.residual, trial.equal, sample.grain, WAYS[sample.grain] + but, near())
 
 
@@ -264,7 +263,7 @@ def _by_later_rows(found: Workings, evidence: Evidence) -> tuple[Workings, Left]
         for kind in {"float32", *NARROW} - {found.how.positions}:
             other = replace(found, how=replace(found.how, positions=kind))
             again = other.over_all(evidence)
-            if again.wrong < told.wrong * LATER:
+            if again.wrong < min(told.wrong * LATER, INTACT * again.count):
                 best, told = other, again
     return best, told
 
@@ -283,18 +282,3 @@ def _merit(found: Explanation) -> tuple[float, float]:
     equal = workings.how.equal
     share = worth(equal, workings.shown, sure=equal == 1 and not ("base" in guess.free and long(guess)))
     return equal - share * guess.cost, -guess.cost
-
-
-def worth(equal: float, count: int, *, sure: bool) -> float:
-    """Return the share of so many values that a digit must explain where a share is equal: none where all is settled.
-
-    What explains all leaves none to a library's roundings: a few values then settle what a digit would.
-    """
-    if sure:
-        return 0.0
-    return min(DIGIT, SETTLING / count) if equal == 1 and count else DIGIT if equal > NEARLY else ROUGH_DIGIT
-
-
-def long(guess: Guess) -> bool:
-    """Whether a base has more digits than somebody would choose."""
-    return digits(Decimal(chosen(guess, "base"))) > SHORT
