@@ -254,3 +254,11 @@ def test_columns_of_angles_out_of_order_are_no_slopes(tmp_path):
     angles[:, [3, 20]] = angles[:, [20, 3]]
     found = found_in(tmp_path, angles=angles)
     assert "slope-values" not in (found.recipe or "")
+
+
+def test_a_shorter_base_that_gives_less_does_not_stand_for_the_right_one(tmp_path):
+    w = np.concatenate([unknown_tables.powers(123456.7, 32, 32)[:8], np.zeros(24)])
+    cos, sin = campaign_tables.exact(w, np.arange(128.0))
+    cos, sin = (np.nextafter(part, 2) for part in (cos, sin))  # as another library's cosine
+    found = found_in(tmp_path, cos=np.concatenate([cos, cos], 1), sin=np.concatenate([sin, sin], 1))
+    assert "dim=64,partial=0.25,base=123456.7,scaling=proportional" in found.recipe

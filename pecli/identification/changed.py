@@ -77,11 +77,11 @@ def identify_changed(table: Tabular, names: list[str], beside: Arrays) -> Identi
 def _tried(view: Seen) -> list[Trial]:
     """Return the trials that give most values of a view, with numbers as the values have them."""
     evidence = view.evidence
-    guesses: dict[str, list[Guess]] = {}
-    for guess in guesses_of(evidence):
-        if not (guess.vector or guess.listed or guess.partition) and view.whole(guess):
-            guesses.setdefault(guess.name, []).append(guess)
-    cheapest = [g for of_one in guesses.values() for g in sorted(of_one, key=lambda g: g.cost)[:MOST_OF_ONE]]
+    cheapest = [
+        guess
+        for guess in guesses_of(evidence, MOST_OF_ONE)
+        if not (guess.vector or guess.listed or guess.partition) and view.whole(guess)
+    ]
     trials = [t for guess in cheapest if (t := try_guess(guess, evidence)) is not None]
     if not any(_merit(t) > 1 - SLIGHT for t in trials):
         again = [g for guess in fitted_once(likely(trials, MOST)) for g in refitted(guess, evidence)]

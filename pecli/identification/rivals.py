@@ -19,6 +19,7 @@ from pecli.measures.spectra import LEVELS
 PAIR = 2  # arrays of cosines and sines
 LEVEL = list(LEVELS)
 NARROWEST = LEVEL.index("float16")
+SLIGHTLY = 0.05  # share of the values by which a shorter base may be worse
 ALIKE = 16  # rows by which two recipes are seen to be one
 MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
 
@@ -122,7 +123,8 @@ def _different(trials: list[Trial]) -> list[Trial]:
         rows = table.get("start"), table.get("step"), len(trial.pairs)
         own = (near, *numbers, fitted, *rows, "shift" in keys or "decay" in keys)
         first = found.setdefault(own, trial)
-        if first.guess.cost > trial.guess.cost and _but_for_base(first) == _but_for_base(trial):
+        as_good = trial.near >= first.near - SLIGHTLY
+        if first.guess.cost > trial.guess.cost and as_good and _but_for_base(first) == _but_for_base(trial):
             found[own] = trial  # in the place of the first
     return list(found.values())
 
