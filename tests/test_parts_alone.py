@@ -82,3 +82,19 @@ def test_frequencies_of_rows_that_go_backward_tell_a_base_too(tmp_path):
     np.savez(tmp_path / "t.npz", sincos=np.ascontiguousarray(table.T))
     with open_table(tmp_path / "t.npz") as opened:
         assert "base=190000," in identify(opened).recipe
+
+
+def test_columns_that_stand_still_are_pairs_that_rest(tmp_path):
+    w = np.concatenate([PAIRS(100.0, 64, 64)[:16], np.zeros(48)])
+    found = found_in(tmp_path, 0, w, np.arange(1000.0, 1700.0))
+    assert found.recipe.startswith("rope:dim=128,partial=0.25,base=100,scaling=proportional,len=700,start=1000,")
+    assert (found.confidence, found.equal) == ("sure", 1.0)
+
+
+def test_a_position_before_0_is_no_0_where_steps_are_small(tmp_path):
+    w = (unknown_tables.torch_frequencies(10007.0, 16) / np.float32(10)).astype(np.float32)
+    angle = (np.arange(-1, 128, dtype=np.float32)[:, None] * w).astype(np.float64)
+    np.savez(tmp_path / "t.npz", cos=np.cos(angle).astype(np.float32))
+    with open_table(tmp_path / "t.npz") as table:
+        found = identify(table)
+    assert "base=10007,scaling=linear,factor=10,len=129,start=-1," in found.recipe

@@ -21,7 +21,9 @@ LEVEL = list(LEVELS)
 NARROWEST = LEVEL.index("float16")
 SLIGHTLY = 0.05  # share of the values by which a shorter base may be worse
 ALIKE = 16  # rows by which two recipes are seen to be one
-MOST_RIVALS = 2  # recipes with another factor or shift that are compared with all values
+SOME = 0.99  # share of the values that are equal, below which others are spoiled
+BESIDE_SPOILED = 5e-3
+MOST_RIVALS = 3  # recipes with another factor or shift that are compared with all values
 
 
 def with_rivals(found: Identification, trials: list[Trial], evidence: Evidence) -> Identification:
@@ -30,12 +32,19 @@ def with_rivals(found: Identification, trials: list[Trial], evidence: Evidence) 
     own, others = found.guess, list[tuple[float, str]]()
     rivals = [t for t in trials if _shifted(t.guess) != _shifted(own)]
     rivals += [t for t in trials if t.guess.name == own.name and _apart(t.guess) != _apart(own) and t not in rivals]
-    for rival in rivals[:MOST_RIVALS]:
+    for rival in sorted(rivals, key=lambda t: t.guess.cost)[:MOST_RIVALS]:
         other = verdict_of_arithmetic(rival, evidence)
-        if other.recipe and other.guess is not None and other.equal == found.equal:
+        if other.recipe and other.guess is not None and _as_good(other, found):
             others.append((other.guess.cost, other.recipe))
     recipes = [recipe for _, recipe in sorted(others)]
     return replace(found, notes=(*found.notes, room_for(recipes))) if others else found
+
+
+def _as_good(other: Identification, found: Identification) -> bool:
+    """Whether one gives as many values; beside spoiled ones, which hide the best, nearly as many."""
+    assert found.equal is not None
+    loose = BESIDE_SPOILED if found.equal < SOME else 0.0
+    return other.equal is not None and abs(other.equal - found.equal) <= loose
 
 
 def _shifted(guess: Guess) -> bool:

@@ -26,7 +26,7 @@ SURE = 0.05  # radians a row above which a column's step can be told from its cu
 BEFORE = 4  # times the rows that position 0 may lie before them, for slow columns not to have gone around since
 AROUND = 8  # turns of the distance by which a column's step was told, whose rows give its first angle
 QUARTER = np.pi / 2
-NEAR = 0.25  # by which a position may be off the whole number that it is
+NEAR = 0.25  # by which a position may be off the whole number, or number of steps, that it is
 LEAST_ROWS = 16  # by which steps are fitted
 FOLLOWED = 0.5  # radians that a column may be off by at the last of some rows to be fitted to them
 
@@ -64,8 +64,9 @@ class Lone:
             return -int(self.reading.rows.start) * step
         found = _position(w * float(step), self.measured.errors, self.phases, self.blurs, float(step))
         units = (Fraction(1), step) if found is not None else ()
-        counts = ((unit, (found or 0.0) / float(unit)) for unit in units)
-        whole = (Fraction(round(count)) * unit for unit, count in counts if abs(count - round(count)) <= NEAR)
+        nearest = (Fraction(round((found or 0.0) / float(unit))) * unit for unit in units)
+        loose = NEAR * min(1.0, float(step))
+        whole = (place for place in nearest if abs((found or 0.0) - float(place)) <= loose)
         first: Fraction | None = next(whole, None)
         return None if first is None else first - int(self.reading.rows.start) * step
 

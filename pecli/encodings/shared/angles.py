@@ -46,6 +46,7 @@ def angles(name: str, evidence: Evidence, rule: Rule, more: dict[str, str], cost
             (width, spectrum)
             for width in widths(name, pairs)
             for spectrum in rule(Measured(rises.steps, rises.errors, width / 2).at(level))
+            if width % 2 == 0 or digits(Decimal(spectrum.keys.get("base", "1"))) <= SHORT
         ]
         for width, spectrum in sorted(found, key=lambda one: one[1].cost + one[0] % 2)[:MOST]:
             placed = _placed(rises, spectrum, evidence)

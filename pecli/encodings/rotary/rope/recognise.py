@@ -13,12 +13,12 @@ from pecli.declare.guess import Guess
 from pecli.declare.hooks import load
 from pecli.encodings.rotary.rope.ramps import NICE, PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
-from pecli.encodings.shared.angles import angles
+from pecli.encodings.shared.angles import angles, resting_keys
 from pecli.encodings.shared.vectors import of_level, vectors
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
 from pecli.measures.parts import Lone
-from pecli.measures.spectra import Measured, Spectrum, geometric
+from pecli.measures.spectra import LEVELS, Measured, Spectrum, geometric
 from pecli.measures.wave import NARROW, Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
 from pecli.numbers.positions import fraction_text
@@ -55,7 +55,11 @@ def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
     """Yield what one part of rotations may be a part of."""
     notes = (f"the {part.part} alone of a rotary table",)
     loose = max(2.0**-20, part.reading.resolution)
-    for spectrum in of_level(part.measured, _even_more, MOST) or list(_listed(part.measured)):
+    spectra = of_level(part.measured, _even_more, MOST)
+    if part.reading.resolution > LEVELS["float64"]:  # whose powers may be off, in which fewer digits are as good
+        spectra += of_level(part.measured, _even_more, MOST, ("float32",))
+    unlike = {f"{one.step}{one.keys}": one for one in spectra}.values()
+    for spectrum in unlike or list(_listed(part.measured)):
         start, inverse = part.start(spectrum.frequencies, spectrum.step), 1 / spectrum.step
         if start is None:
             continue
@@ -71,12 +75,22 @@ def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
         table |= {"start": fraction_text(start)} if start else {}
         size = shortest(part.size * (1 - loose), part.size * (1 + loose))
         for more, cost in _sized(keys, PairSize(size, part.size, loose, spectrum.factor)):
-            own = {**keys, **more}
-            free = ("base", *(key for key in FITTED if key in own))
-            alone = Guess("rope", own, table, spectrum.cost + cost, notes=notes, free=free, arrays=(part.part,),
-                          listed=spectrum.listed)  # fmt: skip
-            yield alone
-            yield replace(alone, table={**table, "arithmetic": "float32"}, cost=alone.cost + 1)
+            for rest in _resting(part, keys):
+                own = {**keys, **more, **rest}
+                free = ("base", *(key for key in FITTED if key in own))
+                alone = Guess("rope", own, table, spectrum.cost + cost, notes=notes, free=free, arrays=(part.part,),
+                              listed=spectrum.listed)  # fmt: skip
+                yield alone
+                yield replace(alone, table={**table, "arithmetic": "float32"}, cost=alone.cost + 1)
+
+
+def _resting(part: Lone, keys: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the parameters of pairs that all turn, then of those of which some do not, where columns stand still."""
+    yield {}
+    columns, turning = part.reading.first, len(part.measured.steps)
+    still = columns[:, turning:] == (part.size if part.part == "cos" else 0.0)
+    if still.size and still.all() and "scaling" not in keys:
+        yield resting_keys(turning, columns.shape[1])
 
 
 def _scaled(measured: Measured) -> Iterator[Spectrum]:
