@@ -102,6 +102,7 @@ def test_a_row_that_is_missing_is_found(at):
     found = identify({"cos": np.delete(rotary()["cos"], at, 0)})
     assert found.recipe.startswith(PAIR)
     assert f"row {at} is missing" in found.notes
+    assert (found.equal, found.residual) == (None, None)  # nothing is counted where a row is missing
 
 
 def test_a_row_that_is_missing_is_found_in_lines_and_by_distance():

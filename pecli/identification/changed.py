@@ -154,17 +154,17 @@ def _words(names: list[str], laid: list[Laid], related: list[Relation]) -> Itera
 def _said(trial: Trial, laid: list[Laid], related: list[Relation], grain: str, *, counted: bool) -> Identification:
     """Return what was found: how many values differ, and where; then what was done to them."""
     notes, loose = list(trial.guess.notes), max(values.loose for values in laid)
-    equal, residual = 0.0, np.inf
+    shares: tuple[float | None, float | None] = None, None  # of a file that lacks rows nothing is counted
     if counted:
         arrays, shapes = compared(trial, Tolerance(atol=loose, rtol=loose))
         figures = sum(arrays, Figures())
-        equal, residual = 1 - figures.unequal / max(1, figures.compared), figures.max_abs
+        shares = figures.max_abs, 1 - figures.unequal / max(1, figures.compared)
         near = f"{WAYS[grain]}, but " if loose and figures.unequal > figures.beyond and grain in WAYS else ""
         notes.append(near + differences(arrays, shapes))
     notes += _words(list(trial.arrays), laid, related)
     arithmetic = "exact" if trial.equal > NEARLY else trial.guess.level
     return Identification(
-        trial.recipe, "likely", residual, equal, arithmetic, tuple(notes), guess=trial.guess, arrays=trial.arrays
+        trial.recipe, "likely", *shares, arithmetic, tuple(notes), guess=trial.guess, arrays=trial.arrays
     )
 
 

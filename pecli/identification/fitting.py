@@ -32,6 +32,7 @@ PLACES = 8  # where rows are read
 MOST = 1 << 16  # values of them that tell what to try
 NUDGE = 2.0**-20  # relative change of a number whose effect is measured
 STEPS = 8  # of Newton's method: it starts where angles are right to a fraction of a turn
+PATIENCE = 3  # of them after which they must become smaller
 FAR = 0.25  # share of the largest value: what is farther off is spoiled, or not yet placed
 OUTLYING = 6.0  # half units, or usual differences, beyond which a value is spoiled
 SETTLED = 1e-15
@@ -117,7 +118,7 @@ def fit_number(
     """
     given = number_of(guess, name)
     assert given is not None
-    value = float(given)
+    value, before = float(given), np.inf
     for step in range(STEPS):
         try:
             told = _told(guess, name, value, evidence, most)
@@ -135,6 +136,9 @@ def fit_number(
             return None
         if abs(mean) <= max(error, SETTLED) or step == STEPS - 1:
             break  # what was told is of this value
+        if step >= PATIENCE and abs(mean) > before / 2:
+            return None  # these are no values of it: each step would be halved at least
+        before = abs(mean)
         value *= float(np.exp(np.clip(mean, -1, 1)))
     half = half + rounded.get(evidence.sample.grain, 0.0) * size
     away = np.abs(rest - slope * mean)
