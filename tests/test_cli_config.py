@@ -177,4 +177,4 @@ def test_the_arithmetic_of_a_framework_differs_from_the_real_values_by_what_it_m
 
 def test_arithmetic_is_refused_where_only_the_exact_is_known(refuses):
     refuses("generate", "rope", "--dim", 4, "--len", 4, "--arithmetic", "float8", says="unknown arithmetic")
-    refuses("generate", "rope", "--dim", 4, "--len", 4, "--arithmetic", "float32", "--layout", "angles", says="angles")
+    refuses("generate", "sinusoidal", "--dim", 4, "--len", 4, "--arithmetic", "float32", says="for rotary tables")

@@ -169,10 +169,11 @@ def _parts(table: Tabular) -> Iterator[Part]:
     """Yield the arrays that belong together, and what stands beside them: cosines and sines, else one by one."""
     arrays = {array.name: array for array in table.arrays if array.bytes}
     pair = cosines_and_sines(list(arrays))
-    shapes = [array.shape for array in arrays.values() if not array.dtype.startswith(("int", "uint", "bool"))]
+    whole = [array.name for array in arrays.values() if array.dtype.startswith(("int", "uint", "bool"))]
+    shapes = [array.shape for array in arrays.values() if array.name not in whole]
     if not pair and len(shapes) == len(arrays) == PAIR and len(shapes[0]) > 1 and shapes[0] == shapes[1]:
         yield list(arrays), {}  # whatever their names
-    largest = sorted(arrays, key=lambda name: -arrays[name].bytes)
+    largest = sorted(arrays, key=lambda name: (name in whole, -arrays[name].bytes))  # indices and positions last
     alone = [name for name in largest if name not in ("position", *pair)]
     if pair:
         beside = {}
