@@ -262,3 +262,14 @@ def test_a_shorter_base_that_gives_less_does_not_stand_for_the_right_one(tmp_pat
     cos, sin = (np.nextafter(part, 2) for part in (cos, sin))  # as another library's cosine
     found = found_in(tmp_path, cos=np.concatenate([cos, cos], 1), sin=np.concatenate([sin, sin], 1))
     assert "dim=64,partial=0.25,base=123456.7,scaling=proportional" in found.recipe
+
+
+def test_a_base_that_many_units_make_fit_is_not_sure(tmp_path):
+    w = unknown_tables.powers(77777.0, 63, 64).astype(np.float32)
+    angle = (np.arange(0, 960, 10, dtype=np.float32)[:, None] * w).astype(np.float64)
+    pe = np.float32(128**0.5) * np.concatenate([np.sin(angle), np.cos(angle)], 1).astype(np.float32)
+    np.save(tmp_path / "pe.npy", bf16(pe))
+    found = pecli.identify(tmp_path / "pe.npy")
+    said = (found.recipe, *found.notes)
+    assert found.confidence == "likely" or "base=77777,order=sin-cos,shift=1" in found.recipe
+    assert "base=77777,order=sin-cos,shift=1" in " ".join(said)

@@ -26,6 +26,7 @@ from pecli.numbers.types import real_type
 
 INTACT = 0.5  # share of the rows that are the recipe's to the bit, where others are spoiled
 FEW = 0.01  # share of the values that may be next to the recipe's where others are spoiled
+FEW_UNITS = 2  # by which frequencies of narrow values may be off: more are as free as a base's digits
 MOST_WHOLE = 2  # explanations that are compared with all values
 LATER = 0.98  # share of the wrong values that other positions must leave at most, to be named
 NEARLY_ALL = 0.99  # share of equal values of a narrow type, where no library's cosine shows
@@ -242,7 +243,8 @@ def verdict_of_arithmetic(trial: Trial, evidence: Evidence) -> Identification:
     ranges = {"base": ends} if ends else {}
     notes = (*notes, *said(ranges, "gives these values" if verified and not wrong else "is as near"))
     open_ = wide(chosen(guess, "base"), ends) if ends else "base" in guess.free and long(guess)
-    confidence = "likely" if wrong or open_ else "sure"
+    hidden = narrow and best.how.off > FEW_UNITS  # another base may need fewer
+    confidence = "likely" if wrong or open_ or hidden else "sure"
     shares = left.residual, 1 - wrong / max(count, 1)
     return Identification(recipe, confidence, *shares, name, notes, (), ranges, guess, count, trial.arrays)
 
