@@ -49,10 +49,7 @@ def vectors(
         rest = resting_keys(len(measured.steps), pairs)
         for width in widths(name, pairs):
             given = Measured(measured.steps, measured.errors, width / 2)
-            spectra = of_level(given, rule, MOST)
-            if evidence.sample.grain == "float32":  # whose powers may be off, in which fewer digits are as good
-                spectra += of_level(given, rule, MOST, ("float32",))
-            for spectrum in {f"{one.step}{one.keys}": one for one in spectra}.values():
+            for spectrum in rules_of(given, rule, MOST, single=evidence.sample.grain == "float32"):
                 factor = 1 / spectrum.step
                 linear = {} if factor == 1 else {"scaling": "linear", "factor": fraction_text(factor)}
                 scaled = [one for one in (linear, rest, spectrum.keys) if "scaling" in one]
@@ -73,3 +70,11 @@ def of_level(measured: Measured, rule: Rule, most: int, levels: Iterable[str] = 
         if spectra:
             return spectra[:most]
     return []
+
+
+def rules_of(measured: Measured, rule: Rule, most: int, *, single: bool) -> list[Spectrum]:
+    """Return the same; of `single` values, whose powers may be off, those of fewer digits too, which are as good."""
+    spectra = of_level(measured, rule, most)
+    if single:
+        spectra += of_level(measured, rule, most, ("float32",))
+    return list({f"{one.step}{one.keys}": one for one in spectra}.values())

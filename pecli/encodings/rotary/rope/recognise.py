@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,7 @@ from pecli.declare.hooks import load
 from pecli.encodings.rotary.rope.ramps import NICE, PairSize, suspected
 from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
 from pecli.encodings.shared.angles import angles, resting_keys
-from pecli.encodings.shared.vectors import of_level, vectors
+from pecli.encodings.shared.vectors import rules_of, vectors
 from pecli.encodings.shared.waves import rotary_layout
 from pecli.measures.evidence import Evidence
 from pecli.measures.parts import Lone
@@ -23,7 +22,7 @@ from pecli.measures.wave import NARROW, Wave, underflowed
 from pecli.measures.wave_keys import rows_between, table_keys
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import as_decimal, decimal_exactly, digits, shortest  # fmt: skip
-from pecli.numbers.text import join_list, number_text
+from pecli.numbers.text import join_list
 
 FITTED = ("attention-factor", "factor", "original-max")  # numbers of scalings that the values may leave a range
 MOST = 4  # rules for a part of rotations
@@ -55,11 +54,8 @@ def _alone(part: Lone, length: dict[str, str]) -> Iterator[Guess]:
     """Yield what one part of rotations may be a part of."""
     notes = (f"the {part.part} alone of a rotary table",)
     loose = max(2.0**-20, part.reading.resolution)
-    spectra = of_level(part.measured, _even_more, MOST)
-    if part.reading.resolution > LEVELS["float64"]:  # whose powers may be off, in which fewer digits are as good
-        spectra += of_level(part.measured, _even_more, MOST, ("float32",))
-    unlike = {f"{one.step}{one.keys}": one for one in spectra}.values()
-    for spectrum in unlike or list(_listed(part.measured)):
+    single = part.reading.resolution > LEVELS["float64"]
+    for spectrum in rules_of(part.measured, _even_more, MOST, single=single) or list(_listed(part.measured)):
         start, inverse = part.start(spectrum.frequencies, spectrum.step), 1 / spectrum.step
         if start is None:
             continue
@@ -124,8 +120,7 @@ def _rotary(wave: Wave, length: dict[str, str]) -> Iterator[Guess]:
     if turning < m and not underflowed(wave):
         if "scaling" in keys:
             return
-        share = Decimal(turning) / Decimal(m)
-        keys |= {"scaling": "proportional", "partial": number_text(share)}
+        keys |= resting_keys(turning, m)
     table = table_keys(wave)
     more_table = {**length, **({} if layout == "split" else {"layout": layout})}
     exchanged = wave.lines.swapped and layout not in ("concat", "sin-cos")
