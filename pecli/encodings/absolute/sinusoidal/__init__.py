@@ -70,6 +70,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     place=1,
     hooks={
         "recognise": ".recognise:recognise",
+        "identify_waves": ".identify:identify",
         "lesson": ".lesson:steps",
         "scale": ".scale:scale",
         "extend": reaches.phases,

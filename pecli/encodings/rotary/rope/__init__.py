@@ -42,6 +42,7 @@ _COMPUTED = ("frequencies", (None,))
     place=1,
     hooks={
         "recognise": ".recognise:recognise",
+        "identify_waves": ".identify:identify",
         "mistakes": ".mistakes:mistakes",
         "lesson": ".lesson:steps",
         "emulate": ".arithmetic:emulate",

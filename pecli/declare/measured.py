@@ -1,0 +1,177 @@
+"""What a judge measured of a table of waves, and what a rule of an encoding makes of it.
+
+Rules (``identify.py`` beside an encoding) turn frequencies into parameters: published values first, then the shortest
+decimal in the interval that the measurement allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.numbers.shortest import digits, shortest
+
+Floats = NDArray[np.float64]
+
+PUBLISHED_BASES = (
+    "10000", "500000", "1000000", "100000", "10000000", "5000000", "8000000", "150000", "160000", "50000", "100",
+    "1000", "40000", "4000000", "25000000", "1000000000", "20", "25000", "2000000", "11158840", "30000", "75000000",
+)  # fmt: skip
+"""Bases that published models use, the commonest first."""
+PUBLISHED_FACTORS = ("2", "4", "8", "16", "32", "40", "64", "10", "20", "128", "2.5", "1.5", "3", "5", "6", "12")
+LENGTHS = (
+    4096, 8192, 32768, 2048, 131072, 16384, 65536, 1024, 512, 262144, 1048576, 256, 128, 10240, 6144, 12288, 3072,
+    24576, 49152, 40960, 20480, 5120, 2560, 1536, 768, 32000, 100000, 8000, 4000, 2000, 1000, 64,
+)  # fmt: skip
+"""Lengths that models are trained on, the commonest first."""
+MAX_BASE = 1e30
+MAX_BASES = 4
+"""Bases that are tried for one series."""
+MAX_DIGITS = 10
+"""Significant digits of a parameter that somebody may have chosen; a longer one is a rounding's and names nothing."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Measured pairs of one axis.
+
+    Attributes
+    ----------
+    steps, errors : (m,) float64
+        Radians a row, positive, and their absolute uncertainty.
+    still : (m,) bool
+        Pairs that do not rotate.
+    magnitude, magnitude_error : float
+        Length of the pairs.
+    single : bool
+        Whether sines and cosines are the columns of one array, as in sinusoids.
+    sine_first : bool
+        Whether the sine of a pair stands first.
+    layout : str
+        As `pecli.judge.structure` calls it.
+    width : int
+        Columns of a row, each value counted once.
+    level : float
+        Relative error that each frequency may have: of the type it was computed in.
+    """
+
+    steps: Floats
+    errors: Floats
+    still: NDArray[np.bool_]
+    magnitude: float = 1.0
+    magnitude_error: float = 2.0**-20
+    single: bool = False
+    sine_first: bool = False
+    layout: str = "split"
+    width: int = 0
+    level: float = 2.0**-22
+
+    @property
+    def count(self) -> int:
+        """How many pairs."""
+        return len(self.steps)
+
+    def at(self, level: float) -> Pairs:
+        """Return the same with another relative error of the frequencies."""
+        return replace(self, level=level)
+
+    def slack(self, expected: Floats) -> Floats:
+        """Return by how much each step may differ from an expected one."""
+        found: Floats = self.errors + self.level * np.abs(expected)
+        return found
+
+    def gaps(self, expected: Floats) -> Floats:
+        """Return how far steps are from expected ones, whole turns left out."""
+        gap = self.steps - expected
+        found: Floats = np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi)))
+        return found
+
+    def fits(self, frequencies: Floats, step: float = 1.0, share: float = 1.0) -> bool:
+        """Whether frequencies in radians a position, times positions a row, are the measured ones."""
+        expected = frequencies * step
+        good = self.gaps(expected) <= self.slack(expected)
+        good &= (expected == 0) == self.still
+        return bool(good.mean() >= share) if len(good) else False
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Pairs that move by less than half a turn a row, as a falling series shows."""
+        clear = ~self.still & (self.steps > 2 * self.errors)
+        folded = np.zeros(len(clear), bool)
+        rising = np.flatnonzero(np.diff(self.steps) > self.slack(self.steps)[1:])
+        folded[: rising[-1] + 1 if len(rising) else 0] = True  # a series falls; what lies before a rise went around
+        return clear & ~folded
+
+    def bases(self, exponents: Floats, step: float = 1.0, *, some: NDArray[np.bool_] | None = None) -> Iterator[Decimal]:
+        """Yield bases b of step * b^-exponent within the errors: published ones, then the shortest decimal."""
+        if np.isinf(self.errors).all() or len(exponents) == 1:  # one row, or one pair, whose exponent is 0
+            yield from map(Decimal, PUBLISHED_BASES[: MAX_BASES if len(exponents) > 1 else 1])
+            return
+        use = (self.usable if some is None else some & self.usable) & (exponents > 0)
+        if not use.any():
+            return
+        e = exponents[use]
+        ratio = self.steps[use] / step
+        loose = self.slack(self.steps)[use] / self.steps[use]
+        with np.errstate(all="ignore"):
+            logs = -np.log(ratio) / e
+            wide = loose / e
+            low, high = (logs - wide).max(), (logs + wide).min()
+        if not np.isfinite(low) or not np.isfinite(high) or low > high + 1e-12:
+            return
+        if abs(low) > math.log(MAX_BASE) or abs(high) > math.log(MAX_BASE):
+            return
+        found = []
+        for text in PUBLISHED_BASES:
+            if low <= math.log(float(text)) <= high:
+                found.append(Decimal(text))
+        first = math.exp(low), math.exp(max(low, high))
+        short = shortest(*first)
+        if digits(short) <= MAX_DIGITS and short > 0 and short not in found:
+            found.append(short)
+        yield from found[:MAX_BASES]
+
+
+@dataclass(frozen=True)
+class Named:
+    """Parameters that give measured frequencies.
+
+    Attributes
+    ----------
+    keys : mapping of str to str
+        Parameters of the encoding, beside its width.
+    frequencies : (m,) float64
+        Radians a position, exact to double precision.
+    step : Fraction
+        Positions a row.
+    fitted : float
+        Significant digits that were fitted to the values; 0 for defaults.
+    series : (base, exponents, factor), optional
+        What float32 code computes the frequencies from, where they are one series.
+    magnitude : float
+        What the parameters multiply cosines and sines by.
+    table : mapping of str to str
+        The table's own keys: layout.
+    """
+
+    keys: Mapping[str, str]
+    frequencies: Floats = field(repr=False)
+    step: Fraction = Fraction(1)
+    fitted: float = 0.0
+    series: tuple[float, Floats, float] | None = field(default=None, repr=False)
+    magnitude: float = 1.0
+    table: Mapping[str, str] = field(default_factory=dict)
+
+
+def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:
+    """Return what a number counts for: nothing much if published, else its digits."""
+    if isinstance(value, Fraction):
+        value = Decimal(value.numerator) / Decimal(value.denominator)
+    texts = {format(Decimal(text), "f") for text in published}
+    return 0.5 if format(value.normalize(), "f") in texts else float(digits(value))

@@ -1,0 +1,67 @@
+"""The sinusoid's parameters from measured frequencies: base, spacing, scale of the position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from pecli.declare.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
+
+MAX_SCALE_DIGITS = 4
+"""Digits of a scale or an amplitude that somebody chose."""
+COSINE_FIRST = 2.0
+"""Digits that cosines before sines in one array count against a sinusoid: a server's rotary cache is written so."""
+
+
+def identify(pairs: Pairs) -> Iterator[Named]:
+    """Yield parameters of sinusoidal, the paper's spacing first."""
+    m = pairs.count
+    if pairs.still.any() or not pairs.single or pairs.layout not in ("alternate", "concat"):
+        return
+    order, doubt = {}, 0.0
+    if pairs.layout == "concat":
+        order, doubt = {"order": "sin-cos" if pairs.sine_first else "cos-sin"}, 0.0 if pairs.sine_first else COSINE_FIRST
+    elif not pairs.sine_first:
+        return
+    size = pairs.magnitude * (1 - 2 * pairs.magnitude_error), pairs.magnitude * (1 + 2 * pairs.magnitude_error)
+    amplitude = Decimal(1) if size[0] <= 1 <= size[1] else shortest(*size)
+    if digits(amplitude) > MAX_SCALE_DIGITS:
+        amplitude = Decimal(1)
+    own = {"dim": str(pairs.width), **order} | ({} if amplitude == 1 else {"amplitude": number_text(amplitude)})
+    doubt += 0.0 if amplitude == 1 else 0.5 + digits(amplitude)
+    first = pairs.steps[0]
+    loose = pairs.slack(pairs.steps)[0] / max(first, 1e-300)
+    scales = [Fraction(1)]
+    low, high = first * (1 - loose), first * (1 + loose)
+    if not low <= 1 <= high and first > 0:
+        number = shortest(low, high)
+        scales = [Fraction(number)] if digits(number) <= MAX_SCALE_DIGITS else []
+        if low <= 2 * math.pi <= high:
+            scales.append(Fraction(0))  # turns
+    for scale in scales:
+        times = float(scale) if scale else 2 * math.pi
+        for shift in (0, 1):
+            if m - shift <= 0:
+                continue
+            exponents = np.arange(m) / (m - shift)
+            for base in pairs.bases(exponents, times) if m > 1 else [Decimal(10000)]:
+                frequencies = np.exp(-exponents * math.log(float(base)))
+                if not pairs.fits(frequencies * times):
+                    continue
+                keys = {} if base == 10000 else {"base": number_text(base)}
+                keys |= {"shift": str(shift)} if shift else {}
+                cost = plain_digits(base, PUBLISHED_BASES) + 0.25 * shift + doubt
+                step = Fraction(1)
+                if scale == 0:
+                    keys["turns"] = "true"
+                    frequencies = frequencies * times
+                elif scale != 1:
+                    step = scale
+                    cost += plain_digits(scale) + 0.5
+                yield Named(own | keys, frequencies, step, cost, (float(base), exponents, 1.0), float(amplitude))

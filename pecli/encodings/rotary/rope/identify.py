@@ -1,0 +1,269 @@
+"""RoPE's parameters from measured frequencies: a plain series, a step or linear factor, NTK's base, and the ramps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from pecli.declare.measured import (
+    LENGTHS,
+    PUBLISHED_BASES,
+    PUBLISHED_FACTORS,
+    Floats,
+    Named,
+    Pairs,
+    plain_digits,
+)
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
+
+MAX_FACTOR_DIGITS = 4
+"""Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""
+RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
+"""low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
+SINE_FIRST = 2.0
+"""Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too."""
+
+
+def identify(pairs: Pairs) -> Iterator[Named]:
+    """Yield parameters of rope, the plainest first."""
+    layout, doubt = pairs.layout, 0.0
+    if pairs.single:
+        if layout == "alternate" and pairs.sine_first:
+            return
+        layout = {"alternate": "pairs", "concat": "sin-cos" if pairs.sine_first else "concat"}.get(layout, layout)
+        doubt = SINE_FIRST if pairs.sine_first else 0.0
+    table = {} if layout == "split" else {"layout": layout}
+    for named in _named(pairs):
+        keys = {"dim": str(2 * pairs.count), **named.keys}
+        yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt)
+
+
+def _named(pairs: Pairs) -> Iterator[Named]:
+    m = pairs.count
+    exponents = np.arange(m) / max(1, m)
+    tail = _unrotated(pairs)
+    if tail is None:
+        return
+    for base in pairs.bases(exponents):
+        named = _series(pairs, base, exponents, tail)
+        if named is not None:
+            yield named
+            yield from _ntk(pairs, base, exponents, tail)
+    yield from _stepped(pairs, exponents, tail)
+    if not tail and m >= 4 and np.isfinite(pairs.errors).all():
+        yield from _ramps(pairs, exponents)
+
+
+def _unrotated(pairs: Pairs) -> dict[str, str] | None:
+    """Return the parameters of pairs at the slow end that do not rotate; None where others do not."""
+    moving = int(np.count_nonzero(~pairs.still))
+    if not pairs.still.any():
+        return {}
+    if moving == 0 or pairs.still[:moving].any():
+        return None
+    share = Decimal(moving) / Decimal(pairs.count)
+    return {"scaling": "proportional", "partial": number_text(share)}
+
+
+def _base_key(base: Decimal) -> dict[str, str]:
+    return {} if base == 10000 else {"base": number_text(base)}
+
+
+def _series(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str], step: Fraction = Fraction(1),
+            factor: Decimal | None = None) -> Named | None:  # fmt: skip
+    plain = np.exp(-exponents * math.log(float(base)))
+    plain = np.where(pairs.still, 0.0, plain)
+    times = 1.0 if factor is None else float(factor)
+    if not pairs.fits(plain / times, float(step)):
+        return None
+    keys = {**_base_key(base), **tail}
+    cost = plain_digits(base, PUBLISHED_BASES)
+    if factor is not None:
+        keys |= {"factor": number_text(factor)} if tail else {"scaling": "linear", "factor": number_text(factor)}
+        cost += plain_digits(factor, PUBLISHED_FACTORS) + 0.5
+    if step != 1:
+        cost += plain_digits(step) + 0.5
+    return Named(keys, plain / times, step, cost, (float(base), exponents, times))
+
+
+def _ntk(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
+    """Yield a published base with an NTK factor where the measured base is no short number."""
+    d = 2 * pairs.count
+    if digits(base) <= 3 or d <= 2 or tail:
+        return
+    for text in PUBLISHED_BASES[:8]:
+        ratio = (float(base) / float(text)) ** ((d - 2) / d)
+        if not 1.01 < ratio < 1025:
+            continue
+        loose = (pairs.slack(pairs.steps)[-1] / max(pairs.steps[-1], 1e-300)) + 1e-9
+        factor = shortest(ratio * (1 - 2 * loose), ratio * (1 + 2 * loose))
+        if digits(factor) > 3:
+            continue
+        grown = float(text) * float(factor) ** (d / (d - 2))
+        frequencies = np.exp(-exponents * math.log(grown))
+        if pairs.fits(frequencies):
+            keys = {**_base_key(Decimal(text)), "scaling": "ntk", "factor": number_text(factor)}
+            cost = 1.0 + plain_digits(Decimal(text), PUBLISHED_BASES) + plain_digits(factor, PUBLISHED_FACTORS)
+            yield Named(keys, frequencies, Fraction(1), cost, (grown, exponents, 1.0))
+
+
+def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
+    """Yield a series whose first frequency is no 1: positions a row, or a linear factor."""
+    use = np.flatnonzero(pairs.usable)
+    if not len(use):
+        return
+    size = pairs.slack(pairs.steps)
+    if len(use) == 1:
+        first, loose = pairs.steps[use[0]], size[use[0]] / pairs.steps[use[0]]
+        scales = [(first, loose)] if use[0] == 0 else []
+    else:
+        logs, weights = np.log(pairs.steps[use]), pairs.steps[use] / size[use]
+        slope, start = np.polyfit(exponents[use], logs, 1, w=weights)
+        fit = start + slope * exponents[use]
+        loose = float(np.abs(logs - fit).max() + (size[use] / pairs.steps[use]).max())
+        scales = [(math.exp(start), loose)]
+        if use[0] == 0:
+            scales.insert(0, (pairs.steps[0], size[0] / pairs.steps[0]))
+    seen = set()
+    for scale, loose in scales:
+        low, high = scale * (1 - loose), scale * (1 + loose)
+        if low <= 1 <= high or low <= 0:
+            continue
+        options: list[tuple[Fraction, Decimal | None]] = []
+        inverse = shortest(1 / high, 1 / low)
+        if inverse > 1 and digits(inverse) <= MAX_FACTOR_DIGITS:
+            options.append((Fraction(1), inverse))
+        number = shortest(low, high)
+        if digits(number) <= MAX_FACTOR_DIGITS and number > 0:
+            options.append((Fraction(number), None))
+        whole = round(scale)
+        if whole > 1 and low <= whole <= high:
+            options.append((Fraction(whole), None))
+        for step, factor in options:
+            if (step, factor) in seen:
+                continue
+            seen.add((step, factor))
+            scaled = float(step) / (1.0 if factor is None else float(factor))
+            for base in pairs.bases(exponents, scaled):
+                named = _series(pairs, base, exponents, tail, step, factor)
+                if named is not None:
+                    yield named
+
+
+def _ramps(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
+    """Yield scalings with a ramp between fast pairs as they are and slow ones over the factor."""
+    m = pairs.count
+    for few in (max(2, m // 4), max(2, m // 8), 2):
+        head = np.arange(m) < few + 1
+        for base in pairs.bases(exponents, some=head):
+            plain = np.exp(-exponents * math.log(float(base)))
+            with np.errstate(all="ignore"):
+                ratio = pairs.steps / plain
+            loose = pairs.slack(plain) / plain
+            if not (np.abs(ratio[: few + 1] - 1) <= loose[: few + 1]).all() or ratio[-1] > 1 - 3 * loose[-1]:
+                continue
+            yield from _of_ratio(pairs, base, plain, ratio, loose)
+
+
+def _of_ratio(pairs: Pairs, base: Decimal, plain: Floats, ratio: Floats, loose: Floats) -> Iterator[Named]:
+    cost = plain_digits(base, PUBLISHED_BASES)
+    for factor in _factors(ratio, loose):
+        f = float(factor)
+        share = (ratio - 1 / f) / (1 - 1 / f)
+        doubt = loose * np.maximum(ratio, 1 / f) / (1 - 1 / f)
+        if (share < -doubt).any() or (share > 1 + doubt).any():
+            continue
+        price = cost + plain_digits(factor, PUBLISHED_FACTORS)
+        for keys, shares, more in (*_by_rotations(plain, share, doubt), *_by_index(pairs, base, share, doubt)):
+            frequencies = plain * ((1 - shares) / f + shares)
+            if not pairs.fits(frequencies):
+                continue
+            given = {**_base_key(base), **keys, "factor": number_text(factor)}
+            if given["scaling"] == "llama3":
+                yield Named(given, frequencies, Fraction(1), price + more)
+            else:
+                yield from _with_magnitude(pairs, given, frequencies, price + more)
+
+
+def _factors(ratio: Floats, loose: Floats) -> Iterator[Decimal]:
+    """Yield factors that the slowest pairs show."""
+    last = ratio[-1]
+    flat = np.abs(ratio / last - 1) <= np.maximum(2 * loose, 1e-12)
+    count = len(ratio) - int(np.flatnonzero(~flat)[-1]) - 1 if (~flat).any() else len(ratio)
+    tail = slice(len(ratio) - max(1, count), len(ratio))
+    low, high = (1 / (ratio[tail] * (1 + loose[tail]))).max(), (1 / (ratio[tail] * (1 - loose[tail]))).min()
+    if low > high:
+        low, high = 1 / (last * (1 + loose[-1])), 1 / (last * (1 - loose[-1]))
+    found = [Decimal(text) for text in PUBLISHED_FACTORS if low <= float(text) <= high]
+    short = shortest(low, high)
+    if short not in found and short > 1 and digits(short) <= MAX_FACTOR_DIGITS + 2:
+        found.append(short)
+    yield from found[:3]
+
+
+def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple[dict[str, str], Floats, float]]:
+    """Yield Llama 3's ramp, linear in the rotations within the original length: share = (L w/2 pi - low)/(high - low)."""
+    rotations = plain / (2 * math.pi)
+    for low, high in RAMP_ENDS:
+        inside = (share > doubt) & (share < 1 - doubt)
+        most = np.where(share > 1 - doubt, np.inf, ((share + doubt) * (high - low) + low) / rotations)
+        least = np.where(share < doubt, 0.0, ((share - doubt) * (high - low) + low) / rotations)
+        least, most = least.max(), most.min()
+        if not least <= most or not np.isfinite(most):
+            continue
+        length = next((n for n in LENGTHS if least <= n <= most), None)
+        if length is None:
+            if not inside.any():
+                continue
+            short = shortest(least, most)
+            if short != short.to_integral_value() or digits(short) > 6:
+                continue
+            length = int(short)
+        keys = {"scaling": "llama3", "original-max": str(length)}
+        keys |= {} if low == 1 else {"low-freq-factor": f"{low:g}"}
+        keys |= {} if high == 4 else {"high-freq-factor": f"{high:g}"}
+        shares = np.clip((length * rotations - low) / (high - low), 0, 1)
+        yield keys, shares, (0.0 if length in LENGTHS else digits(Decimal(length))) + 2.0 * (high != 4)
+        if (low, high) == (1.0, 32.0):
+            yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
+
+
+def _by_index(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iterator[tuple[dict[str, str], Floats, float]]:
+    """Yield YaRN's ramp, linear in the index between two correction dimensions, rounded to whole ones or not."""
+    d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
+    if logb <= 0:
+        return
+    for truncate in (True, False):
+        for order, length in enumerate(LENGTHS):
+            ends = [d * math.log(length / (2 * math.pi * beta)) / (2 * logb) for beta in (32, 1)]
+            low, high = (math.floor(ends[0]), math.ceil(ends[1])) if truncate else ends
+            low, high = max(low, 0), min(high, d - 1)
+            high += 0.001 if low == high else 0
+            if high < low:
+                continue
+            shares = 1 - np.clip((k - low) / (high - low), 0, 1)
+            if (np.abs(shares - share) <= doubt + 1e-9).all():
+                keys = {"scaling": "yarn", "original-max": str(length)} | ({} if truncate else {"truncate": "false"})
+                yield keys, shares, 0.05 * order + (0 if truncate else 0.5)
+
+
+def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cost: float) -> Iterator[Named]:
+    """Yield yarn with the magnitude that was measured: its own, another attention factor, or none."""
+    f = float(keys["factor"])
+    own = 0.1 * math.log(f) + 1 if f > 1 else 1.0
+    near = 2 * pairs.magnitude_error
+    if abs(pairs.magnitude / own - 1) <= near:
+        yield Named({**keys, "scaling": "yarn"}, frequencies, Fraction(1), cost, magnitude=own)
+    elif abs(pairs.magnitude - 1) <= near:
+        yield Named({**keys, "scaling": "ntk-by-parts"}, frequencies, Fraction(1), cost + 0.5)
+    else:
+        size = shortest(pairs.magnitude * (1 - near), pairs.magnitude * (1 + near))
+        if digits(size) <= 7:
+            given = {**keys, "scaling": "yarn", "attention-factor": number_text(size)}
+            yield Named(given, frequencies, Fraction(1), cost + digits(size), magnitude=float(size))

@@ -1,0 +1,285 @@
+"""Arithmetic of a table of waves: the types in which frequencies, positions, angles and values were computed.
+
+The named table is computed exactly and as float64, float32, bfloat16 and float16 code computes it; values are compared
+with the nearest of these in units in the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pecli.judge.planes import Floats, rounded, unit
+
+CLOSE = 1.01
+"""Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
+MIN_CLOSE = 0.98
+"""Share of sampled values within `CLOSE` for an arithmetic to be named; 0.9 would pass frequencies one ulp off."""
+NEIGHBOURS = 2
+"""Units by which one frequency may differ from a simulated one: library powers are off by one, odd bases by two."""
+LOW_TYPES = ("bfloat16", "float16")
+FLOAT64_UNITS = 3.0
+"""Rounding errors of a double-precision angle beside that of its logarithm: power, product, reduction."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to compute cosines and sines.
+
+    Attributes
+    ----------
+    name : {"exact", "float64", "float32", "bfloat16", "float16"}
+        The narrowest type in which a step was computed.
+    frequencies : (m,) float64
+        As rounded.
+    positions, angles : str
+        Types of positions and angles; "float64" stands for exact.
+    method : str
+        How float32 frequencies came about.
+    running : bool
+        Whether each angle is the one before times a constant, rounded each time.
+    late : bool
+        Whether values were rounded to the narrow type before they were multiplied by the magnitude.
+    cast : str
+        How values came to their type: "" rounded, "cut", or the type they were rounded to before.
+    off : int
+        Units in the last place by which a frequency differs from the simulated one.
+    """
+
+    name: str
+    frequencies: Floats = field(repr=False)
+    positions: str = "float64"
+    angles: str = "float64"
+    method: str = ""
+    running: bool = False
+    late: bool = False
+    cast: str = ""
+    off: int = 0
+
+    def angles_at(self, positions: Floats) -> Floats:
+        """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
+        p = rounded(positions, self.positions)
+        p = p[:, None] if p.ndim == 1 else p
+        if not self.running:
+            return rounded(p * self.frequencies, self.angles)
+        ratio = rounded(self.frequencies[1:2], "float32") if len(self.frequencies) > 1 else np.ones(1)
+        found = np.empty((len(p), len(self.frequencies)))
+        current = rounded(p[:, 0], "float32")
+        for k in range(len(self.frequencies)):
+            found[:, k] = current
+            current = rounded(current * ratio, "float32")
+        return found
+
+    def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
+        """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
+        if self.name == "exact":
+            return rounded(values * magnitude, dtype)
+        if self.name == "float64":
+            return rounded(values * magnitude, dtype)
+        single, factor = rounded(values, "float32"), rounded(np.asarray(magnitude, float), "float32")
+        if self.late:
+            return rounded(rounded(single, dtype) * rounded(factor, dtype), dtype)
+        product = rounded(single * factor, "float32")
+        if self.cast == "cut":
+            bits = np.ascontiguousarray(product, np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+            return bits.view(np.float32).astype(np.float64)
+        return rounded(rounded(product, self.cast or "float32"), dtype)
+
+    def compute(self, positions: Floats, magnitude: Floats | float, dtype: str) -> tuple[Floats, Floats]:
+        """Return cosines and sines (n, m) in a type, as float64."""
+        angles = self.angles_at(positions)
+        return self.valued(np.cos(angles), magnitude, dtype), self.valued(np.sin(angles), magnitude, dtype)
+
+    def words(self) -> str:
+        """Say which steps were rounded."""
+        if self.name == "exact":
+            return "exact values, rounded once"
+        if self.name == "float64":
+            return "float64 arithmetic"
+        steps = {"frequencies": self.frequency_type, "positions": self.positions, "angles": self.angles}
+        coarse = [step for step, kind in steps.items() if kind == self.name]
+        said = f"{self.name} {' and '.join(coarse)}" if self.name in LOW_TYPES else f"{self.name} phases"
+        if self.cast == "cut":
+            said += ", values cut instead of rounded"
+        return said
+
+    @property
+    def frequency_type(self) -> str:
+        """Type of the frequencies."""
+        for kind in ("bfloat16", "float16", "float32"):
+            if np.array_equal(rounded(self.frequencies, kind), self.frequencies):
+                return kind
+        return "float64"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a way gives sampled values: shares equal and within one unit, and the largest departure in units."""
+
+    way: Way
+    equal: float
+    close: float
+    worst: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the way explains the sample."""
+        return self.close >= MIN_CLOSE
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Sampled cosines and sines with their positions; one of both may be missing."""
+
+    positions: Floats
+    cos: Floats | None
+    sin: Floats | None
+    dtype: str
+
+    def few(self, most: int = 192) -> Shown:
+        """Return at most so many of the rows, spread over them."""
+        n = len(self.positions)
+        if n <= most:
+            return self
+        rows = np.unique(np.concatenate([np.arange(32), np.linspace(32, n - 1, most - 32).astype(np.int64)]))
+        cut = [None if part is None else part[rows] for part in (self.cos, self.sin)]
+        return Shown(self.positions[rows], cut[0], cut[1], self.dtype)
+
+
+def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Iterator[tuple[str, Floats]]:
+    """Yield float32 frequencies of base^-e / factor by each way in which libraries compute them.
+
+    Parameters
+    ----------
+    base : float
+    exponents : (m,) float64
+        e of each pair, ascending from 0.
+    factor : float
+        What divides the frequencies.
+    """
+    f32 = np.float32
+    with np.errstate(all="ignore"):
+        exact = np.exp(-exponents * np.log(base)) / factor
+        yield "power in float64", exact.astype(f32).astype(np.float64)
+        single = exponents.astype(f32)
+        power = np.exp(single.astype(np.float64) * np.log(np.float64(f32(base)))).astype(f32)
+        inverse = f32(1) / power
+        yield "reciprocal of a float32 power", (inverse / f32(factor)).astype(np.float64)
+        direct = np.exp(-single.astype(np.float64) * np.log(np.float64(f32(base)))).astype(f32)
+        yield "float32 power", (direct / f32(factor)).astype(np.float64)
+        if len(exponents) > 1:
+            count = np.arange(len(exponents))
+            for said, scale in (("2i", 2), ("i", 1)):
+                slope = f32(-np.log(base) * exponents[1] / scale)
+                argument = ((count * scale).astype(f32) * slope).astype(f32)
+                logs = np.exp(argument.astype(np.float64)).astype(f32)
+                yield f"exponential of {said} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
+            for argument in ((f32(np.log(base)) * -single).astype(f32), (-single * f32(np.log(base))).astype(f32)):
+                yield "exponential of a float32 product", (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64)
+
+
+def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude: bool, running: bool) -> Iterator[Way]:
+    """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
+    yield Way("exact", exact)
+    if dtype == "float64":
+        yield Way("float64", exact)
+    singles = dict(singles) or {"rounded": rounded(exact, "float32")}
+    for method, frequencies in singles.items():
+        yield Way("float32", frequencies, "float32", "float32", method)
+    first = next(iter(singles.values()))
+    for method, frequencies in singles.items():
+        yield Way("float32", frequencies, "float64", "float64", method)
+    if running:
+        yield Way("float32", exact, "float32", "float32", "running product", running=True)
+    for low in LOW_TYPES:
+        for f in (low, "float32"):
+            for p in (low, "float32"):
+                for a in (low, "float32"):
+                    if low in (f, p, a):
+                        yield Way(low, rounded(first, f), p, a, "rounded")
+    if dtype in LOW_TYPES:
+        if magnitude:
+            yield Way("float32", first, "float32", "float32", "rounded", late=True)
+        yield Way("float32", first, "float32", "float32", "rounded", cast="cut")
+        yield Way("float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16")
+
+
+def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
+    """Return how well a way gives sampled values."""
+    with np.errstate(all="ignore"):
+        made = way.compute(shown.positions, magnitude, shown.dtype)
+        equal, close, count, worst = 0, 0, 0, 0.0
+        bound = None
+        if way.name == "float64":
+            angles = np.abs(way.angles_at(shown.positions))
+            logs = np.abs(np.log(np.maximum(np.abs(way.frequencies), 1e-300)))
+            bound = 2.0**-53 * (2 + angles * (FLOAT64_UNITS + logs)) * np.maximum(1.0, np.max(magnitude))
+        for real, values in zip(made, (shown.cos, shown.sin), strict=True):
+            if values is None:
+                continue
+            gap = np.abs(real - values)
+            allowed = CLOSE * unit(values, shown.dtype) if bound is None else np.maximum(bound, unit(values, "float64"))
+            inside = gap <= allowed
+            equal += int(np.count_nonzero(gap == 0))
+            close += int(np.count_nonzero(inside))
+            count += values.size
+            if inside.any():
+                worst = max(worst, float((gap / unit(values, shown.dtype))[inside].max()))
+        return Score(way, equal / max(1, count), close / max(1, count), worst)
+
+
+def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, magnitude: Floats | float, *,
+             running: bool = False) -> Score:  # fmt: skip
+    """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
+    some = shown.few()
+    glance = some.few(40) if len(some.positions) > 80 else some
+    magnified = bool(np.any(np.asarray(magnitude) != 1))
+    best: Score | None = None
+    candidates = list(ways(exact, singles, shown.dtype, magnitude=magnified, running=running))
+    looked = []
+    for way in candidates:
+        quick = score(way, glance, magnitude)
+        looked.append((quick, way))
+        if quick.close == 1.0 and quick.equal > 0.9:
+            full = score(way, some, magnitude)
+            if full.close == 1.0 and full.equal > 0.9:
+                return full
+    looked.sort(key=lambda item: (-round(item[0].close, 2), -round(item[0].equal, 2)))
+    for _, way in looked[:6]:
+        full = score(way, some, magnitude)
+        if best is None or (round(full.close, 3), round(full.equal, 2)) > (round(best.close, 3), round(best.equal, 2)):
+            best = full
+    assert best is not None
+    if not best.fits or best.close < 1.0:
+        for _, way in looked[:4]:
+            if way.name not in ("exact", "float64") and not way.running:
+                near = _neighbours(way, some, magnitude)
+                if near.close > best.close + 0.002:
+                    best = near
+    return best
+
+
+def _neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
+    """Return a way with each frequency the number of its type, near the simulated one, that gives most values."""
+    kind = way.frequency_type
+    kind = "float32" if kind == "float64" else kind
+    step = unit(way.frequencies, kind)
+    good = np.full(len(way.frequencies), -1.0)
+    chosen = way.frequencies.copy()
+    for k in sorted(range(-NEIGHBOURS, NEIGHBOURS + 1), key=abs):
+        other = replace(way, frequencies=way.frequencies + k * step)
+        made = other.compute(shown.positions, magnitude, shown.dtype)
+        share = np.zeros(len(good))
+        parts = 0
+        for real, values in zip(made, (shown.cos, shown.sin), strict=True):
+            if values is not None:
+                gap = np.abs(real - values)
+                share += (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
+                parts += 1
+        better = share / max(1, parts) > good + 1e-9
+        good = np.where(better, share / max(1, parts), good)
+        chosen = np.where(better, other.frequencies, chosen)
+    off = int(np.rint(np.abs(chosen - way.frequencies) / step).max(initial=0))
+    return score(replace(way, frequencies=chosen, off=off), shown, magnitude)

@@ -1,0 +1,163 @@
+"""Arrays of a table as planes: two-dimensional views (rows, columns), read in blocks as float64.
+
+Whatever axes of length 1, stacks ``(2, n, m)``, batch copies ``(b, n, m)`` or pairs ``(n, m, 2)`` a file has, its
+values lie in C order, so that each is a contiguous run of rows of one width.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.numbers.rounding import nearest, widen
+
+Floats = NDArray[np.float64]
+
+HEAD_ROWS = 1024
+"""Rows read from the beginning; more give slower pairs more digits and cost time (the slowest pair of 128 at base 1e6
+is told from its neighbours by 512)."""
+WINDOW_ROWS = 64
+WINDOWS = 16
+"""Blocks of consecutive rows read from the rest of the table: restarts and clamped positions show in them."""
+SAMPLE_VALUES = 1 << 21
+"""Values sampled of one plane; more make wide tables slower (2048 x 1024 takes 0.1 s)."""
+EPSILON = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Largest relative rounding error of each type."""
+TYPES = ("bfloat16", "float16", "float32", "float64")
+MIN_TELLING = 12
+"""Values that are no powers of 2 needed to say that a narrower type holds all; with 4, one row of float64 passes as float16."""
+WHOLE_BYTES = 1 << 26
+"""Bytes of an array that is transposed in memory to try its axes exchanged."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Rows `offset` and following of an array, as rows of `width` values.
+
+    Attributes
+    ----------
+    table : Tabular
+    array : Array
+    name : str
+        What to call it: the array's name.
+    rows, width : int
+    offset : int
+        First value, counted in the array's values in C order.
+    part : {"", "real", "imag"}
+        Of complex values.
+    values : (rows, width) float64 ndarray, optional
+        In memory, of an array whose axes were exchanged.
+    """
+
+    table: Tabular
+    array: Array
+    name: str
+    rows: int
+    width: int
+    offset: int = 0
+    part: str = ""
+    values: Floats | None = field(default=None, repr=False, compare=False)
+
+    def read(self, start: int, stop: int) -> Floats:
+        """Return rows `start` to `stop`, (stop - start, width) float64."""
+        if self.values is not None:
+            return self.values[start:stop]
+        size = max(1, math.prod(self.array.row_shape))
+        first, last = self.offset + start * self.width, self.offset + stop * self.width
+        low, high = first // size, -(-last // size)
+        raw = self.table.read_rows([self.array.name], low, high)[self.array.name]
+        flat = raw.reshape(-1)[first - low * size : last - low * size]
+        return numbers(flat, self.array.dtype, self.part).reshape(stop - start, self.width)
+
+    def at(self, rows: NDArray[np.int64]) -> Floats:
+        """Return the rows of these ascending numbers, read in runs of neighbours."""
+        breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+        runs = [self.read(int(run[0]), int(run[-1]) + 1) for run in np.split(rows, breaks)] if len(rows) else []
+        return np.concatenate(runs) if runs else np.empty((0, self.width))
+
+
+def numbers(values: NDArray[Any], dtype: str, part: str = "") -> Floats:
+    """Return stored values as float64: bfloat16 from its bits, one part of complex ones."""
+    if dtype == "bfloat16":
+        values = widen(values, dtype)
+    if part:
+        values = values.real if part == "real" else values.imag
+    return values.astype(np.float64)
+
+
+def planes_of(table: Tabular, array: Array) -> list[Plane]:
+    """Return an array's planes: one, or those of a stack; complex values as two planes, real and imaginary parts."""
+    shape = [side for side in array.shape if side != 1]
+    if len(array.shape) == 1:
+        sizes = (array.shape[0], 1)
+    elif len(shape) < 2:  # one row, or one column: the last axis is the columns
+        sizes = (math.prod(array.shape[:-1]), array.shape[-1])
+    else:
+        sizes = (math.prod(shape[:-1]), shape[-1])
+        if shape[-1] == 2 and len(shape) > 2:
+            shape = [*shape[:-2], 2 * shape[-2]]
+            sizes = (math.prod(shape[:-1]), shape[-1])
+    rows, width = sizes
+    blocks = math.prod(shape[:-2]) if len(shape) > 2 else 1
+    rows //= blocks
+    parts = ("real", "imag") if array.dtype.startswith("complex") else ("",)
+    return [
+        Plane(table, array, array.name, rows, width, block * rows * width, part)
+        for block in range(blocks)
+        for part in parts
+    ]
+
+
+def exchanged(plane: Plane) -> Plane | None:
+    """Return a plane with rows and columns exchanged, in memory; None where it is too large for that."""
+    if plane.rows * plane.width * 8 > WHOLE_BYTES or min(plane.rows, plane.width) < 2:
+        return None
+    values = np.ascontiguousarray(plane.read(0, plane.rows).T)
+    return Plane(plane.table, plane.array, plane.name, plane.width, plane.rows, 0, plane.part, values)
+
+
+def sample_rows(rows: int, width: int) -> NDArray[np.int64]:
+    """Return the rows to measure by: the first ones, blocks spread over the rest, the last ones."""
+    most = max(4 * WINDOW_ROWS, min(HEAD_ROWS + WINDOWS * WINDOW_ROWS, SAMPLE_VALUES // max(1, width)))
+    if rows <= most:
+        return np.arange(rows)
+    head = most // 2
+    starts = np.linspace(head, rows - WINDOW_ROWS, (most - head) // WINDOW_ROWS).astype(np.int64)
+    return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW_ROWS)).ravel()]))
+
+
+def effective_dtype(values: Floats, stored: str) -> str:
+    """Return the narrowest type that holds every value, no wider than the one they are stored in."""
+    own = {"complex64": "float32", "complex128": "float64"}.get(stored, stored)
+    finite = values[np.isfinite(values)]
+    telling = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
+    if np.count_nonzero(telling) < MIN_TELLING:
+        return own if own in TYPES else "float64"
+    for kind in TYPES[: TYPES.index(own)] if own in TYPES else ():
+        if np.array_equal(nearest(finite, kind), finite):
+            return kind
+    return own if own in TYPES else "float64"
+
+
+def rounded(values: Floats, kind: str) -> Floats:
+    """Return values rounded to a type, as float64."""
+    if kind == "float64":
+        return values
+    if kind == "float32":
+        return values.astype(np.float32).astype(np.float64)
+    if kind == "float16":
+        return values.astype(np.float16).astype(np.float64)
+    return nearest(values, kind)
+
+
+def unit(values: Floats, kind: str) -> Floats:
+    """Return one unit in the last place of each value in a type."""
+    bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}[kind]
+    smallest = 2.0**-14 if kind == "float16" else 2.0**-126
+    found: Floats = np.ldexp(1.0, np.frexp(np.maximum(np.abs(values), smallest))[1] - 1 - bits)
+    return found

@@ -1,0 +1,284 @@
+"""Description of a table of waves on one axis: structure, signal, name and arithmetic put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from pecli.declare.plan import Waves
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe
+from pecli.errors import PecliError
+from pecli.declare.measured import Floats, Named, Pairs
+from pecli.judge.arithmetic import Score, Shown, best_way, float32_series
+from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
+from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
+from pecli.judge.structure import Reading, readings
+from pecli.numbers.positions import fraction_text
+from pecli.numbers.shortest import decimal_exactly, shortest
+from pecli.tables.layouts import cosines_and_sines
+
+LEVELS = {"exact": 2.0**-40, "float32": 2.0**-22, "float16": 2.0**-10, "bfloat16": 2.0**-7.5}
+"""Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product."""
+MAX_TRIED = 6
+"""Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
+PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
+"""Phase that every pair has at position 0, and what it says of the values, after cosine and sine were put in order."""
+PLAIN = 3.0
+"""Fitted digits below which a name that explains every sampled value needs no rival."""
+MIN_REGULAR = 0.5
+"""Share of the sampled rows that must be evenly spaced for a start and a step to describe them."""
+MAX_PLACE = 0.02
+"""Steps by which a row may be off its place and count as standing there; bfloat16 values allow 0.01."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One reading of a table with what was measured of it, cosines and sines in order."""
+
+    planes: tuple[Plane, ...]
+    reading: Reading
+    signal: Signal
+    pairs: Pairs
+    dtype: str
+    rows: np.ndarray
+    swapped: bool
+    stated: Floats | None = None
+
+
+@dataclass(frozen=True)
+class WaveName:
+    """A named table of waves: what its values are computed from.
+
+    Attributes
+    ----------
+    encoding : str
+    named : Named
+    start : Fraction
+        Position of row 0.
+    step : Fraction
+    phase : str
+        A key of `PHASES`.
+    score : Score
+        Of the arithmetic that gives most sampled values.
+    reversed : bool
+        Whether positions fall from row to row.
+    regular : float
+        Share of the sampled rows that stand where start and step put them.
+    """
+
+    encoding: str
+    named: Named
+    start: Fraction
+    step: Fraction
+    phase: str
+    score: Score
+    regular: float
+    measured: Measured = field(repr=False)
+
+    @property
+    def cost(self) -> float:
+        """Digits that were fitted, and what else makes a description less plain."""
+        plain = {"": 0.0, "negated": 1.0}.get(self.phase, 1.5)
+        own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
+        return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
+
+
+def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
+    """Yield planes that may belong together: cosines and sines, real and imaginary parts, a stack, then each alone."""
+    names = list(dict.fromkeys(plane.array.name for plane in planes))
+    by_name = {name: [plane for plane in planes if plane.array.name == name] for name in names}
+    pair = cosines_and_sines(names)
+    used: set[str] = set()
+    if pair and _alike(by_name[pair[0]][:1] + by_name[pair[1]][:1]):
+        used |= set(pair)
+        yield by_name[pair[0]][0], by_name[pair[1]][0]
+    rest = [name for name in names if name not in used]
+    if not pair and len(rest) == 2 and _alike([by_name[rest[0]][0], by_name[rest[1]][0]]):
+        yield by_name[rest[0]][0], by_name[rest[1]][0]
+    for name in rest:
+        own = by_name[name]
+        if len(own) == 2 and _alike(own):
+            yield tuple(own)
+        yield (own[0],)
+
+
+def _alike(planes: Sequence[Plane]) -> bool:
+    a, b = planes
+    return (a.rows, a.width) == (b.rows, b.width)
+
+
+def measured_readings(planes: tuple[Plane, ...], stated: Floats | None = None) -> Iterator[Measured]:
+    """Yield the readings of planes that hold cosines and sines, put in order and measured, the best first."""
+    rows = sample_rows(planes[0].rows, planes[0].width)
+    values = [plane.at(rows) for plane in planes]
+    dtype = effective_dtype(np.concatenate([v.ravel() for v in values]), planes[0].array.dtype)
+    for reading in readings(planes, values):
+        if reading.sin is None:
+            continue
+        signal = measure(reading, rows, dtype)
+        if signal is None:
+            continue
+        swapped = signal.backward
+        if swapped:
+            reading = reading.swapped()
+            signal = measure(reading, rows, dtype) or signal
+        yield Measured(planes, reading, signal, _pairs(reading, signal, dtype, swapped, planes), dtype, rows, swapped,
+                       stated)  # fmt: skip
+
+
+def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:
+    noise = EPSILON[dtype]
+    steps = np.where(signal.still, 0.0, signal.steps)
+    steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))  # past half a turn a row
+    layout = {"sin-cos": "concat"}.get(reading.layout, reading.layout)
+    width = sum(plane.width for plane in planes) if layout not in ("half", "interleaved") else planes[0].width
+    if planes[0].part:
+        layout = "complex"
+    loose = max(2.0**-20, 4 * noise / np.sqrt(max(1, len(signal.rows))))
+    return Pairs(steps, signal.errors, signal.still, signal.magnitude, loose, len(planes) == 1, swapped,
+                 layout, width)  # fmt: skip
+
+
+def names_of(measured: Measured) -> list[WaveName]:
+    """Return names that the encodings' rules give the measured pairs, the best first."""
+    found: list[WaveName] = []
+    rules = [e for e in CATALOGUE.values() if e.declares("identify_waves")]
+    for level, error in LEVELS.items():
+        if level in ("float16", "bfloat16") and any(n.score.close == 1.0 for n in found):
+            break
+        pairs = measured.pairs.at(error)
+        for encoding in rules:
+            tried = 0
+            for named in encoding.hook("identify_waves")(pairs):
+                if any(n.encoding == encoding.name and n.named.keys == named.keys and n.named.step == named.step for n in found):
+                    continue
+                name = fitted(measured, encoding.name, named)
+                tried += name is not None
+                if name is not None:
+                    found.append(name)
+                    if name.score.close == 1.0 and name.cost < PLAIN:
+                        return sorted(found, key=merit)
+                if tried >= MAX_TRIED:
+                    break
+        found.sort(key=merit)
+        if found and found[0].score.close == 1.0 and found[0].cost < PLAIN:
+            break
+    return found
+
+
+def merit(name: WaveName) -> tuple[float, float, float]:
+    """Return what orders names: the share of values explained, then the fewest fitted digits, then equal values."""
+    return (-round(name.score.close, 2), name.cost, -name.score.equal)
+
+
+def fitted(measured: Measured, encoding: str, named: Named) -> WaveName | None:
+    """Return a name with the positions of its rows and its arithmetic; None where no origin fits its phases."""
+    exact = exactly(encoding, named)
+    if exact is None:
+        return None
+    named, best = exact, None
+    for phase, angle in PHASES.items():
+        for backward in (False, True) if phase in ("", "negated") else (False,):
+            one = _placed(measured, encoding, named, phase, angle, backward=backward)
+            if one is not None and (best is None or merit(one) < merit(best)):
+                best = one
+            if best is not None and best.score.close == 1.0:
+                return best
+    return best
+
+
+def exactly(encoding: str, named: Named) -> Named | None:
+    """Return a name with the frequencies and the magnitude that its recipe declares, to double precision."""
+    try:
+        plan = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()}).plan
+    except PecliError:
+        return None
+    if not isinstance(plan, Waves) or len(plan.bands) != 1 and len({band.axis for band in plan.bands}) > 1:
+        return None
+    w = np.array([float(frequency) for frequency in plan.frequencies])
+    if len(w) < len(named.frequencies):
+        return None
+    return replace(named, frequencies=w[: len(named.frequencies)], magnitude=float(plan.magnitude))
+
+
+def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: float, *, backward: bool) -> WaveName | None:
+    signal, w = measured.signal, named.frequencies
+    if backward and not measured.swapped:
+        return None
+    step = -named.step if backward else named.step
+    unit = signal.unit
+    if backward:  # cosines and sines as they were: rotation against the rows
+        unit = 1j * np.conj(unit)
+    origin = origin_of(signal, w, angle, unit)
+    if origin is None:
+        return None
+    start = origin - float(step) * signal.reference
+    number = _number(start, signal, w)
+    if number is None:
+        return None
+    rows = signal.rows.astype(float)
+    positions = float(number) + float(step) * rows
+    seen = replace(signal, unit=unit)
+    places = positions_in_steps(seen, w, np.full(len(w), angle), positions)
+    off = np.abs(places - positions)
+    regular = float((off <= MAX_PLACE * abs(float(step)) + _doubt(signal, w)).mean())
+    if regular < MIN_REGULAR:
+        return None
+    score = arithmetic_of(measured, named, positions, angle, backward=backward)
+    return WaveName(encoding, named, number, step, phase, score, regular, measured)
+
+
+def _doubt(signal: Signal, w: Floats) -> float:
+    """Return by how much a place may be off, by the pair that tells it best."""
+    moving = w != 0
+    return float((4 * signal.noise[moving] / np.abs(w[moving])).min(initial=np.inf))
+
+
+def origin_of(signal: Signal, w: Floats, angle: float, unit: np.ndarray) -> float | None:
+    """Return the position of the reference row, from slow pairs to fast; None where the phases do not agree."""
+    at = int(np.flatnonzero(signal.rows == signal.reference)[0])
+    phases = np.angle(unit[at : at + 1] * np.exp(-1j * angle))
+    one = replace(signal, unit=np.exp(1j * phases), rows=signal.rows[at : at + 1])
+    (place,) = positions_in_steps(one, w, np.zeros(len(w)))
+    rest = np.abs(wrapped(phases[0] - w * place))
+    allowed = 0.05 + 6 * signal.noise + np.abs(w * place) * 2.0**-8
+    agree = rest <= np.minimum(allowed, 0.7)
+    return float(place) if agree.mean() > 0.8 else None
+
+
+def _number(start: float, signal: Signal, w: Floats) -> Fraction | None:
+    """Return a start as a whole number, or the shortest decimal that the measurement allows."""
+    doubt = max(_doubt(signal, w), 1e-9 * abs(start), 1e-9)
+    whole = round(start)
+    if abs(start - whole) <= max(doubt, 1e-3):
+        return Fraction(whole)
+    found = Fraction(shortest(start - doubt, start + doubt))
+    return found if decimal_exactly(found) else None
+
+
+def arithmetic_of(measured: Measured, named: Named, positions: Floats, angle: float, *, backward: bool = False) -> Score:
+    """Return the arithmetic that gives most of the sampled values of a named table."""
+    reading, signal = measured.reading, measured.signal
+    index = np.searchsorted(measured.rows, signal.rows)
+    cos, sin = reading.cos[index], reading.sin[index]
+    if backward:
+        cos, sin = sin, cos
+    turned = np.round(angle / (np.pi / 2)) % 4
+    if turned == 2:
+        cos, sin = -cos, -sin
+    elif turned == 1:  # the values are i times what is named: -sin, cos
+        cos, sin = sin, -cos
+    elif turned == 3:
+        cos, sin = -sin, cos
+    singles = {}
+    if named.series is not None:
+        base, exponents, factor = named.series
+        singles = {said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)}
+    shown = Shown(positions, cos, sin, measured.dtype)
+    size = named.magnitude if abs(signal.magnitude / named.magnitude - 1) < 0.01 else signal.magnitude
+    return best_way(named.frequencies, singles, shown, size, running=named.series is not None)
