@@ -29,6 +29,8 @@ SAMPLE_VALUES = 1 << 21
 EPSILON = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Largest relative rounding error of each type."""
 TYPES = ("bfloat16", "float16", "float32", "float64")
+TYPE_VALUES = 1 << 16
+"""Values that tell the type; the verification of all values would show one that does not hold the rest."""
 MIN_TELLING = 12
 """Values that are no powers of 2 needed to say that a narrower type holds all; with 4, one row of float64 passes as float16."""
 WHOLE_BYTES = 1 << 26
@@ -134,6 +136,8 @@ def sample_rows(rows: int, width: int) -> NDArray[np.int64]:
 def effective_dtype(values: Floats, stored: str) -> str:
     """Return the narrowest type that holds every value, no wider than the one they are stored in."""
     own = {"complex64": "float32", "complex128": "float64"}.get(stored, stored)
+    values = values.ravel()
+    values = values[:: max(1, values.size // TYPE_VALUES)]
     finite = values[np.isfinite(values)]
     telling = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
     if np.count_nonzero(telling) < MIN_TELLING:

@@ -7,7 +7,7 @@ shows clamped, missing, repeated, reversed and rounded positions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ MAX_SPREAD = 0.35
 make fast pairs jump by half a turn."""
 LAG_ROWS = 96
 """Rows whose angle differences are taken for one lag; more add digits with their square root only."""
+MIN_GAIN = 0.6
+"""A pair must place rows this much sharper than the last one; with 1, wide tables ask hundreds of pairs for nothing."""
 NOISE = 1.5
 """Roundings of a value that an angle may be off by."""
 
@@ -64,6 +66,10 @@ class Signal:
     unit: NDArray[np.complex128]
     noise: Floats
     blank: NDArray[np.int64]
+
+    def exchanged(self) -> Signal:
+        """Return the signal with cosines and sines exchanged, which turn the other way."""
+        return replace(self, steps=-self.steps, phases=wrapped(np.pi / 2 - self.phases), unit=1j * np.conj(self.unit))
 
     @property
     def magnitude(self) -> float:
@@ -183,7 +189,7 @@ def positions_in_steps(signal: Signal, frequencies: Floats, phases: Floats, gues
     with np.errstate(all="ignore"):
         angles = np.angle(signal.unit * np.exp(-1j * phases))
         speed = np.abs(frequencies)
-        order = [k for k in np.argsort(speed, kind="stable") if speed[k] > 0 and not signal.still[k]]
+        order = [k for k in np.argsort(speed, kind="stable") if speed[k] > 0 and not signal.still[k] and np.isfinite(signal.noise[k])]
         places: Floats | None = guess
         doubt = np.inf if guess is None else np.pi / (4 * speed[order[0]]) if order else np.inf
         for k in order:
@@ -192,8 +198,8 @@ def positions_in_steps(signal: Signal, frequencies: Floats, phases: Floats, gues
                 continue
             if doubt * speed[k] > np.pi / 2:
                 continue
-            rest = wrapped(angles[:, k] - frequencies[k] * places)
             own = 2 * signal.noise[k] / speed[k]
-            if own < doubt:
+            if own < MIN_GAIN * doubt:
+                rest = wrapped(angles[:, k] - frequencies[k] * places)
                 places, doubt = places + rest / frequencies[k], own
         return np.zeros(len(signal.rows)) if places is None else places

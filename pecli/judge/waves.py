@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -28,7 +29,9 @@ MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
 """Phase that every pair has at position 0, and what it says of the values, after cosine and sine were put in order."""
-PLAIN = 3.0
+LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
+"""The same of one component alone, A cos(p w + phase)."""
+PLAIN = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
 MIN_REGULAR = 0.5
 """Share of the sampled rows that must be evenly spaced for a start and a step to describe them."""
@@ -85,6 +88,8 @@ class WaveName:
         """Digits that were fitted, and what else makes a description less plain."""
         plain = {"": 0.0, "negated": 1.0}.get(self.phase, 1.5)
         own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
+        last = self.start + self.step * (self.measured.planes[0].rows - 1)
+        own += 2.0 * (min(self.start, last) < 0)
         return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
 
 
@@ -123,12 +128,11 @@ def measured_readings(planes: tuple[Plane, ...], stated: Floats | None = None) -
         signal = measure(reading, rows, dtype)
         if signal is None:
             continue
-        swapped = signal.backward
-        if swapped:
-            reading = reading.swapped()
-            signal = measure(reading, rows, dtype) or signal
-        yield Measured(planes, reading, signal, _pairs(reading, signal, dtype, swapped, planes), dtype, rows, swapped,
-                       stated)  # fmt: skip
+        for swapped in (False, True) if len(signal.rows) == 1 else (signal.backward,):
+            oriented = reading.swapped() if swapped else reading
+            own = signal.exchanged() if swapped else signal
+            yield Measured(planes, oriented, own, _pairs(oriented, own, dtype, swapped, planes), dtype, rows, swapped,
+                           stated)  # fmt: skip
 
 
 def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:
@@ -147,6 +151,8 @@ def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: 
 def names_of(measured: Measured) -> list[WaveName]:
     """Return names that the encodings' rules give the measured pairs, the best first."""
     found: list[WaveName] = []
+    if not np.isfinite(measured.pairs.steps).all() or not np.isfinite(measured.pairs.magnitude):
+        return found
     rules = [e for e in CATALOGUE.values() if e.declares("identify_waves")]
     for level, error in LEVELS.items():
         if level in ("float16", "bfloat16") and any(n.score.close == 1.0 for n in found):
@@ -182,12 +188,13 @@ def fitted(measured: Measured, encoding: str, named: Named) -> WaveName | None:
     if exact is None:
         return None
     named, best = exact, None
-    for phase, angle in PHASES.items():
+    phases = LONE_PHASES if measured.reading.is_alone else {"": 0.0} if measured.reading.is_angles else PHASES
+    for phase, angle in phases.items():
         for backward in (False, True) if phase in ("", "negated") else (False,):
             one = _placed(measured, encoding, named, phase, angle, backward=backward)
             if one is not None and (best is None or merit(one) < merit(best)):
                 best = one
-            if best is not None and best.score.close == 1.0:
+            if best is not None and best.score.close == 1.0 and best.cost <= PLAIN + named.fitted:
                 return best
     return best
 
@@ -214,7 +221,7 @@ def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: 
     unit = signal.unit
     if backward:  # cosines and sines as they were: rotation against the rows
         unit = 1j * np.conj(unit)
-    origin = origin_of(signal, w, angle, unit)
+    origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, unit)
     if origin is None:
         return None
     start = origin - float(step) * signal.reference
@@ -223,13 +230,13 @@ def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: 
         return None
     rows = signal.rows.astype(float)
     positions = float(number) + float(step) * rows
-    seen = replace(signal, unit=unit)
-    places = positions_in_steps(seen, w, np.full(len(w), angle), positions)
-    off = np.abs(places - positions)
-    regular = float((off <= MAX_PLACE * abs(float(step)) + _doubt(signal, w)).mean())
+    regular = 1.0
+    if measured.reading.sin is not None:
+        places = positions_in_steps(replace(signal, unit=unit), w, np.full(len(w), angle), positions)
+        regular = float((np.abs(places - positions) <= MAX_PLACE * abs(float(step)) + _doubt(signal, w)).mean())
     if regular < MIN_REGULAR:
         return None
-    score = arithmetic_of(measured, named, positions, angle, backward=backward)
+    score = arithmetic_of(measured, encoding, named, positions, angle, backward=backward)
     return WaveName(encoding, named, number, step, phase, score, regular, measured)
 
 
@@ -237,6 +244,12 @@ def _doubt(signal: Signal, w: Floats) -> float:
     """Return by how much a place may be off, by the pair that tells it best."""
     moving = w != 0
     return float((4 * signal.noise[moving] / np.abs(w[moving])).min(initial=np.inf))
+
+
+def _first_angle(signal: Signal, w: Floats) -> float | None:
+    """Return the position of the reference row by its angles, which were not reduced."""
+    moving = w > 0
+    return float(np.median(signal.phases[moving] / w[moving])) if moving.any() else None
 
 
 def origin_of(signal: Signal, w: Floats, angle: float, unit: np.ndarray) -> float | None:
@@ -247,7 +260,7 @@ def origin_of(signal: Signal, w: Floats, angle: float, unit: np.ndarray) -> floa
     (place,) = positions_in_steps(one, w, np.zeros(len(w)))
     rest = np.abs(wrapped(phases[0] - w * place))
     allowed = 0.05 + 6 * signal.noise + np.abs(w * place) * 2.0**-8
-    agree = rest <= np.minimum(allowed, 0.7)
+    agree = (rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)
     return float(place) if agree.mean() > 0.8 else None
 
 
@@ -261,24 +274,61 @@ def _number(start: float, signal: Signal, w: Floats) -> Fraction | None:
     return found if decimal_exactly(found) else None
 
 
-def arithmetic_of(measured: Measured, named: Named, positions: Floats, angle: float, *, backward: bool = False) -> Score:
+def magnitude_of(measured: Measured, named: Named) -> float:
+    """Return the recipe's magnitude where the values have it, else the shortest number within the measured one."""
+    size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
+    if measured.reading.is_angles or abs(size / named.magnitude - 1) <= loose:
+        return named.magnitude
+    return float(shortest(size * (1 - loose), size * (1 + loose)))
+
+
+def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Floats, angle: float, *, backward: bool = False) -> Score:
     """Return the arithmetic that gives most of the sampled values of a named table."""
     reading, signal = measured.reading, measured.signal
     index = np.searchsorted(measured.rows, signal.rows)
-    cos, sin = reading.cos[index], reading.sin[index]
-    if backward:
-        cos, sin = sin, cos
-    turned = np.round(angle / (np.pi / 2)) % 4
-    if turned == 2:
-        cos, sin = -cos, -sin
-    elif turned == 1:  # the values are i times what is named: -sin, cos
-        cos, sin = sin, -cos
-    elif turned == 3:
-        cos, sin = -sin, cos
+    values, quarter = reading.cos[index], int(np.round(angle / (np.pi / 2))) % 4
+    if reading.is_angles:
+        shown = Shown(positions, None, None, measured.dtype, values)
+    elif reading.sin is None:
+        sign = -1 if quarter in (1, 2) else 1
+        part = sign * values
+        shown = Shown(positions, *((part, None) if quarter in (0, 2) else (None, part)), measured.dtype)
+    else:
+        cos, sin = (reading.sin[index], values) if backward else (values, reading.sin[index])
+        # the values are i^quarter times what is named
+        cos, sin = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
+        shown = Shown(positions, cos, sin, measured.dtype)
     singles = {}
     if named.series is not None:
         base, exponents, factor = named.series
         singles = {said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)}
-    shown = Shown(positions, cos, sin, measured.dtype)
-    size = named.magnitude if abs(signal.magnitude / named.magnitude - 1) < 0.01 else signal.magnitude
+    if CATALOGUE[encoding].declares("emulate"):
+        recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
+        with contextlib.suppress(PecliError, KeyError):
+            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
+            singles = {"framework's float32 steps": steps.frequencies.astype(np.float64)} | singles
+    size = magnitude_of(measured, named)
     return best_way(named.frequencies, singles, shown, size, running=named.series is not None)
+
+
+MAX_DOUBTFUL_ROWS = 128
+"""Rows by which another arithmetic is looked for; they cost as much as a first look."""
+
+
+def by_rows(name: WaveName, rows: np.ndarray) -> WaveName | None:
+    """Return a name with the arithmetic that gives most values of some rows and of the sample's."""
+    measured = name.measured
+    if not len(rows):
+        return None
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MAX_DOUBTFUL_ROWS)).astype(np.int64))]
+    values = tuple(plane.at(rows) for plane in measured.planes)
+    reading = measured.reading
+    cos = values[reading.cos_at[0].plane][:, reading.cos_at[0].index]
+    sin = values[reading.sin_at[0].plane][:, reading.sin_at[0].index] if reading.sin_at else None
+    seen = replace(measured, rows=rows, reading=replace(reading, cos=cos, sin=sin),
+                   signal=replace(measured.signal, rows=rows))  # fmt: skip
+    phases = LONE_PHASES if reading.is_alone else PHASES
+    positions = float(name.start) + float(name.step) * rows
+    backward = name.step < 0 and measured.swapped
+    score = arithmetic_of(seen, name.encoding, name.named, positions, phases.get(name.phase, 0.0), backward=backward)
+    return replace(name, score=score)

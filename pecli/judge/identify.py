@@ -1,0 +1,204 @@
+"""What an unknown table is: the recipe that gives its values, how sure that is, or what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pecli.declare.tabular import Tabular
+from pecli.judge.alone import lone_readings
+from pecli.judge.description import Identification
+from pecli.judge.planes import Floats, Plane, exchanged, planes_of
+from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
+from pecli.judge.whole import Tally, places, recipe_of, tally
+
+MIN_EXPLAINED = 0.99
+"""Share of all values that a likely recipe must explain."""
+MIN_REFIT = 0.9
+"""Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
+MAX_FITTED = 9.0
+"""Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too."""
+MIN_SURE_ROWS, MIN_SURE_PAIRS = 8, 4
+"""Below either, only published parameters from position 0 are sure."""
+NONE = Identification(None, "unknown")
+PHASE_WORDS = {
+    "negated": "every value has the other sign",
+    "sine negated": "the sines have the other sign",
+    "cosine negated": "the cosines have the other sign",
+    "cos": "cosines alone",
+    "sin": "sines alone",
+    "cos negated": "cosines alone, with the other sign",
+    "sin negated": "sines alone, with the other sign",
+}
+
+
+def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
+    """Return what a table of waves on one axis is; None where no reading of it shows waves."""
+    with np.errstate(all="ignore"):  # a file may hold any number
+        return _identified(table, stated)
+
+
+def _identified(table: Tabular, stated: Floats | None) -> Identification | None:
+    planes = [plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)]
+    unknown: Identification | None = None
+    for group in wave_groups(planes):
+        found = _of_group(group, stated)
+        if found is None:
+            continue
+        if found.recipe is not None:
+            return _others(found, table, group)
+        unknown = unknown or found
+    for group in wave_groups(planes):
+        if len(group) == 1 and (turned := exchanged(group[0])) is not None and turned.rows > 1:
+            found = _of_group((turned,), stated)
+            if found is not None and found.recipe is not None:
+                note = "rows and columns are exchanged"
+                return _others(_with_notes(found, (note,)), table, group)
+    return unknown
+
+
+def _numbers(dtype: str) -> bool:
+    return not dtype.startswith(("int", "uint", "bool"))
+
+
+def _with_notes(found: Identification, notes: Sequence[str]) -> Identification:
+    from dataclasses import replace
+
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _readings(group: tuple[Plane, ...], stated: Floats | None) -> Iterator[Measured]:
+    yield from measured_readings(group, stated)
+    if len(group) == 1:
+        yield from lone_readings(group, stated)
+
+
+def _of_group(group: tuple[Plane, ...], stated: Floats | None) -> Identification | None:
+    unknown: Identification | None = None
+    waiting: list[WaveName] = []
+    for measured in _readings(group, stated):
+        names = names_of(measured)
+        if names and len(measured.signal.rows) == 1:  # one row shows no direction: all readings are weighed together
+            waiting += names
+            continue
+        found = _judged(names, measured) if names else _measured_only(measured, None)
+        if found.recipe is not None:
+            return found
+        unknown = unknown or found
+    if waiting:
+        waiting.sort(key=merit)
+        return _judged(waiting, waiting[0].measured)
+    return unknown
+
+
+def _judged(names: list[WaveName], measured: Measured) -> Identification:
+    """Return the verdict on the best name, after all values of the file were compared with it."""
+    best = names[0]
+    found = tally(best)
+    if found.unexplained and found.explained > MIN_REFIT:
+        best, found = refitted(best, found)
+    if found.explained < MIN_EXPLAINED:
+        return _measured_only(measured, best)
+    return described(best, found, names)
+
+
+def refitted(name: WaveName, found: Tally) -> tuple[WaveName, Tally]:
+    """Return a name with the arithmetic that the rows which do not fit show, if it explains more of all values."""
+    again = by_rows(name, np.flatnonzero(found.rows))
+    if again is None:
+        return name, found
+    other = tally(again)
+    return (again, other) if other.unexplained < found.unexplained else (name, found)
+
+
+def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> Identification:
+    """Return the identification of a name whose values were compared."""
+    measured, way = name.measured, name.score.way
+    notes = list(structure_notes(name))
+    determined = name.cost <= MAX_FITTED
+    rows, pairs = measured.planes[0].rows, measured.pairs.count
+    if (rows < MIN_SURE_ROWS or pairs < MIN_SURE_PAIRS) and name.cost > 1.0 + measured.pairs.count:
+        determined = False
+    confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
+    notes.append(arithmetic_note(name, found))
+    if found.unexplained:
+        notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places(found, measured.planes)}")
+    aliases = tuple(recipe_of(other) for other in names[1:]
+                    if other.score.close == 1.0 and other.score.equal >= name.score.equal and other.cost <= name.cost + 1
+                    and other.encoding == name.encoding)  # fmt: skip
+    arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
+    return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
+                          tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip
+
+
+def arithmetic_note(name: WaveName, found: Tally) -> str:
+    """Say how close the values are to what the arithmetic gives."""
+    way, total = name.score.way, max(1, found.count)
+    if found.equal == found.count:
+        return f"all {found.count:,} values are equal to {'the exact ones' if way.name == 'exact' else way.words()}"
+    share = f"{100 * found.equal / total:.4g} % equal"
+    if way.name == "float64":
+        return f"float64 rounding: the values are within {found.residual:.2g} of the exact ones"
+    every = "every value" if not found.unexplained else f"{found.count - found.unexplained:,} values"
+    ulps = max(1, round(found.worst))
+    if way.name == "exact":
+        return f"{every} within {ulps} ulp of the exact one, {share}"
+    return (
+        f"{every} within {ulps} ulp of what {way.words()} give, {share}; up to {found.residual:.2g} from the exact values"
+    )
+
+
+def structure_notes(name: WaveName) -> Iterator[str]:
+    """Yield what the recipe does not say: parts exchanged, signs, blank rows, the other factor."""
+    measured = name.measured
+    if measured.reading.is_angles and measured.reading.layout != "angles":
+        yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
+    if measured.reading.is_alone:
+        yield PHASE_WORDS[name.phase]
+    elif name.phase:
+        yield PHASE_WORDS[name.phase]
+    if len(measured.planes) == 2 and measured.swapped and name.step > 0 and not name.phase:
+        yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
+    ratio = magnitude_of(measured, name.named) / name.named.magnitude
+    if ratio != 1:
+        yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
+
+
+def _measured_only(measured: Measured, nearest: WaveName | None) -> Identification:
+    """Return an honest unknown with what was measured."""
+    reading, pairs = measured.reading, measured.pairs
+    kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else "cos and sin of p w"
+    said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
+    if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
+        said += f", magnitude {pairs.magnitude:.4g}"
+    if nearest is None:
+        said += "; the frequencies follow no known rule"
+    else:
+        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * nearest.score.close:.3g} % of the values"
+    arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
+    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays)
+
+
+LAYOUT_WORDS = {
+    "half": "half-split, each stands twice",
+    "interleaved": "interleaved, each stands twice",
+    "split": "in two arrays",
+    "concat": "in two halves",
+    "sin-cos": "in two halves, sines first",
+    "alternate": "in neighbouring columns",
+    "pairs": "in pairs",
+    "complex": "complex",
+}
+
+
+def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> Identification:
+    """Return an answer that names the arrays it does not speak of."""
+    from dataclasses import replace
+
+    left = [a.name for a in table.arrays if a.name not in found.arrays and a.name != "position"]
+    if not left:
+        return found
+    listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+    return replace(found, confidence="likely" if found.confidence == "sure" else found.confidence,
+                   notes=(*found.notes, f"not compared: {listed}"))  # fmt: skip
