@@ -158,6 +158,8 @@ class Named:
         What the parameters multiply cosines and sines by.
     table : mapping of str to str
         The table's own keys: layout.
+    by_engine : bool
+        Whether the recipe's own table has these values; a mistake's frequencies, or another order of columns, has not.
     """
 
     keys: Mapping[str, str]
@@ -167,6 +169,7 @@ class Named:
     series: tuple[float, Floats, float] | None = field(default=None, repr=False)
     magnitude: float = 1.0
     table: Mapping[str, str] = field(default_factory=dict)
+    by_engine: bool = True
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:

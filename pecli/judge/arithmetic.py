@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -230,11 +231,9 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
     if running:
         yield Way("float32", exact, "float32", "float32", "running product", running=True)
     for low in LOW_TYPES:
-        for f in (low, "float32"):
-            for p in (low, "float32"):
-                for a in (low, "float32"):
-                    if low in (f, p, a):
-                        yield Way(low, rounded(first, f), p, a, "rounded")
+        for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
+            if low in (f, p, a):
+                yield Way(low, rounded(first, f), p, a, "rounded")
     if dtype in LOW_TYPES:
         if magnitude:
             yield Way("float32", first, "float32", "float32", "rounded", late=True)

@@ -182,12 +182,15 @@ def merit(name: WaveName) -> tuple[float, float, float]:
     return (-round(name.score.close, 2), name.cost, -name.score.equal)
 
 
-def fitted(measured: Measured, encoding: str, named: Named) -> WaveName | None:
-    """Return a name with the positions of its rows and its arithmetic; None where no origin fits its phases."""
-    exact = exactly(encoding, named)
-    if exact is None:
+def fitted(measured: Measured, encoding: str, named: Named, *, exact: bool = True) -> WaveName | None:
+    """Return a name with the positions of its rows and its arithmetic; None where no origin fits its phases.
+
+    With `exact`, frequencies and magnitude are taken anew from the recipe, to double precision.
+    """
+    found = exactly(encoding, named) if exact else named
+    if found is None:
         return None
-    named, best = exact, None
+    named, best = found, None
     phases = LONE_PHASES if measured.reading.is_alone else {"": 0.0} if measured.reading.is_angles else PHASES
     for phase, angle in phases.items():
         for backward in (False, True) if phase in ("", "negated") else (False,):
@@ -233,7 +236,8 @@ def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: 
     regular = 1.0
     if measured.reading.sin is not None:
         places = positions_in_steps(replace(signal, unit=unit), w, np.full(len(w), angle), positions)
-        regular = float((np.abs(places - positions) <= MAX_PLACE * abs(float(step)) + _doubt(signal, w)).mean())
+        regular = float((np.abs(places - positions) 
+                         <= MAX_PLACE * abs(float(step)) + _doubt(signal, w) + 2.0**-8 * np.abs(positions)).mean())
     if regular < MIN_REGULAR:
         return None
     score = arithmetic_of(measured, encoding, named, positions, angle, backward=backward)
@@ -302,7 +306,7 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
     if named.series is not None:
         base, exponents, factor = named.series
         singles = {said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)}
-    if CATALOGUE[encoding].declares("emulate"):
+    if named.by_engine and CATALOGUE[encoding].declares("emulate"):
         recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
         with contextlib.suppress(PecliError, KeyError):
             steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)

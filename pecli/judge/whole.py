@@ -93,7 +93,7 @@ def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
     """Return the rows that the engine computes, plane by plane; None where a phase keeps the recipe from holding."""
     measured = name.measured
     swapped = measured.swapped and len(measured.planes) == 2 and name.step > 0
-    if name.phase or magnitude_of(measured, name.named) != name.named.magnitude:
+    if name.phase or not name.named.by_engine or magnitude_of(measured, name.named) != name.named.magnitude:
         return None
     try:
         table = Table.parse(recipe_of(name))
@@ -159,7 +159,8 @@ def tally(name: WaveName) -> Tally:
     starts = range(0, planes[0].rows, step)
     expected = expected_of(name)
     bound = _float64_bound(name) if name.score.way.name == "float64" else None
-    allowed = allowance(magnitude_of(measured, name.named))
+    size = magnitude_of(measured, name.named)
+    allowed = allowance(size if size == name.named.magnitude else np.array(2.0))
     spare = partial(_slack, name) if bound is None and name.score.way.name != "exact" else None
     work = partial(_block, planes, expected, dtype, step, allowed, bound, spare)
     found = Tally(rows=np.zeros(planes[0].rows, np.int64), columns=[np.zeros(p.width, np.int64) for p in planes])

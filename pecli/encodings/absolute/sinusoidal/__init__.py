@@ -71,6 +71,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "recognise": ".recognise:recognise",
         "identify_waves": ".identify:identify",
+        "layout": ".identify:layout",
         "lesson": ".lesson:steps",
         "scale": ".scale:scale",
         "extend": reaches.phases,

@@ -22,13 +22,11 @@ COSINE_FIRST = 2.0
 def identify(pairs: Pairs) -> Iterator[Named]:
     """Yield parameters of sinusoidal, the paper's spacing first."""
     m = pairs.count
-    if pairs.still.any() or not pairs.single or pairs.layout not in ("alternate", "concat"):
+    found = layout(pairs)
+    if pairs.still.any() or found is None:
         return
-    order, doubt = {}, 0.0
-    if pairs.layout == "concat":
-        order, doubt = {"order": "sin-cos" if pairs.sine_first else "cos-sin"}, 0.0 if pairs.sine_first else COSINE_FIRST
-    elif not pairs.sine_first:
-        return
+    order = {} if found[0]["order"] == "interleaved" else found[0]
+    doubt = COSINE_FIRST if order and not pairs.sine_first else 0.0
     size = pairs.magnitude * (1 - 2 * pairs.magnitude_error), pairs.magnitude * (1 + 2 * pairs.magnitude_error)
     amplitude = Decimal(1) if size[0] <= 1 <= size[1] else shortest(*size)
     if digits(amplitude) > MAX_SCALE_DIGITS:
@@ -65,3 +63,12 @@ def identify(pairs: Pairs) -> Iterator[Named]:
                     step = scale
                     cost += plain_digits(scale) + 0.5
                 yield Named(own | keys, frequencies, step, cost, (float(base), exponents, 1.0), float(amplitude))
+
+
+def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
+    """Return the order of columns; None where a sinusoid has no such one."""
+    if not pairs.single or pairs.layout not in ("alternate", "concat"):
+        return None
+    if pairs.layout == "concat":
+        return {"order": "sin-cos" if pairs.sine_first else "cos-sin"}, {}
+    return ({"order": "interleaved"}, {}) if pairs.sine_first else None

@@ -43,6 +43,8 @@ _COMPUTED = ("frequencies", (None,))
     hooks={
         "recognise": ".recognise:recognise",
         "identify_waves": ".identify:identify",
+        "layout": ".identify:layout",
+        "differences": ".identify:differences",
         "mistakes": ".mistakes:mistakes",
         "lesson": ".lesson:steps",
         "emulate": ".arithmetic:emulate",

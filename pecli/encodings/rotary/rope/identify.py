@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -32,16 +32,24 @@ SINE_FIRST = 2.0
 
 def identify(pairs: Pairs) -> Iterator[Named]:
     """Yield parameters of rope, the plainest first."""
-    layout, doubt = pairs.layout, 0.0
-    if pairs.single:
-        if layout == "alternate" and pairs.sine_first:
-            return
-        layout = {"alternate": "pairs", "concat": "sin-cos" if pairs.sine_first else "concat"}.get(layout, layout)
-        doubt = SINE_FIRST if pairs.sine_first else 0.0
-    table = {} if layout == "split" else {"layout": layout}
+    found = layout(pairs)
+    if found is None:
+        return
+    _, table = found
+    doubt = SINE_FIRST if pairs.single and pairs.sine_first else 0.0
     for named in _named(pairs):
         keys = {"dim": str(2 * pairs.count), **named.keys}
         yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt)
+
+
+def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
+    """Return the parameters and the table's keys of the layout that columns have; None where rope has no such one."""
+    found = pairs.layout
+    if pairs.single:
+        if found == "alternate" and pairs.sine_first:
+            return None
+        found = {"alternate": "pairs", "concat": "sin-cos" if pairs.sine_first else "concat"}.get(found, found)
+    return {}, {} if found == "split" else {"layout": found}
 
 
 def _named(pairs: Pairs) -> Iterator[Named]:
@@ -267,3 +275,47 @@ def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cos
         if digits(size) <= 7:
             given = {**keys, "scaling": "yarn", "attention-factor": number_text(size)}
             yield Named(given, frequencies, Fraction(1), cost + digits(size), magnitude=float(size))
+
+
+def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
+    """Say which parameters differ: the base, the scaling with its numbers, or single numbers of one scaling."""
+    scalings = have.get("scaling", "none"), want.get("scaling", "none")
+    bases = have.get("base"), want.get("base")
+    found = []
+    own = {k: v for k, v in have.items() if k not in COMMON}
+    other = {k: v for k, v in want.items() if k not in COMMON}
+    if scalings[0] != scalings[1] and bases[0] != bases[1]:
+        found.append(f"{_phrase(scalings[0], bases[0], own)} where {_phrase(scalings[1], bases[1], other)} was expected")
+    elif scalings[0] != scalings[1]:
+        if scalings[0] == "none":
+            found.append(f"scaling {scalings[1]} is missing ({_numbers(other)}): the frequencies are unscaled")
+        elif scalings[1] == "none":
+            found.append(f"{scalings[0]} scaling ({_numbers(own)}) where none was expected")
+        else:
+            found.append(f"{scalings[0]} scaling ({_numbers(own)}) where {scalings[1]} ({_numbers(other)}) was expected")
+    else:
+        if bases[0] != bases[1]:
+            found.append(f"base {bases[0]} where {bases[1]} was expected")
+        for key in dict.fromkeys((*other, *own)):
+            if own.get(key) != other.get(key):
+                one = f"{key} {own[key]}" if key in own else f"no {key}"
+                found.append(f"{one} where {other.get(key, 'none')} was expected")
+    for key in ("dim", "rotary-dim", "partial"):
+        if have.get(key) != want.get(key):
+            found.append(f"{key} {have.get(key, 'of the whole head')} where {want.get(key, 'none')} was expected")
+    return found
+
+
+COMMON = ("dim", "rotary-dim", "partial", "base", "scaling")
+
+
+def _numbers(keys: Mapping[str, str]) -> str:
+    usual = {"beta-fast": "32", "beta-slow": "1", "low-freq-factor": "1", "high-freq-factor": "4", "ramp": "index",
+             "truncate": "true", "coefficient": "0.1"}  # fmt: skip
+    return ", ".join(f"{key} {value}" for key, value in keys.items() if usual.get(key) != value)
+
+
+def _phrase(scaling: str, base: str | None, keys: Mapping[str, str]) -> str:
+    if scaling == "none":
+        return f"plain base {base}"
+    return f"base {base} with {scaling} scaling ({_numbers(keys)})"
