@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-<<<<<<< HEAD
-HookName = Literal["lesson", "recognise", "identify_waves", "layout", "differences", "mistakes", "emulate", "scale", "extend", "apply", "why", "code"]
-=======
-HookName = Literal["lesson", "recognise", "identify", "mistakes", "emulate", "scale", "extend", "apply", "why", "code"]
->>>>>>> 469e584e863f8d662f52d33a6eda78769ef0acd8
+HookName = Literal[
+    "lesson", "recognise", "identify", "identify_waves", "identify_axes", "layout", "differences", "mistakes", "emulate", "scale",
+    "extend", "apply", "why", "code",
+]  # fmt: skip
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]
 

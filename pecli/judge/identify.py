@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pecli.declare.tabular import Tabular
 from pecli.judge.alone import lone_readings
+from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
+from pecli.judge.grids import identify_grid
 from pecli.judge.planes import Floats, Plane, exchanged, planes_of
 from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
 from pecli.judge.whole import Tally, places, recipe_of, tally
@@ -33,13 +36,28 @@ PHASE_WORDS = {
 }
 
 
+def identify(table: Tabular, positions: Floats | None = None) -> Identification:
+    """Return the recipe that reproduces a table, or what was measured of it.
+
+    Parameters
+    ----------
+    table : Tabular
+        Its values alone are used, and its positions if it has any.
+    positions : (n,) ndarray, optional
+        Those of its rows, where the table does not say and they are not evenly spaced.
+    """
+    with np.errstate(all="ignore"):  # a file may hold any number
+        unknown: Identification | None = None
+        for rule in (identify_waves, identify_grid, identify_bias):
+            found = rule(table, positions) if rule is identify_waves else rule(table)
+            if found is not None and found.recipe is not None:
+                return found
+            unknown = found if unknown is None or not unknown.measured else unknown
+        return unknown or NONE
+
+
 def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
     """Return what a table of waves on one axis is; None where no reading of it shows waves."""
-    with np.errstate(all="ignore"):  # a file may hold any number
-        return _identified(table, stated)
-
-
-def _identified(table: Tabular, stated: Floats | None) -> Identification | None:
     planes = [plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)]
     unknown: Identification | None = None
     for group in wave_groups(planes):
@@ -63,8 +81,6 @@ def _numbers(dtype: str) -> bool:
 
 
 def _with_notes(found: Identification, notes: Sequence[str]) -> Identification:
-    from dataclasses import replace
-
     return replace(found, notes=(*notes, *found.notes))
 
 
@@ -194,8 +210,6 @@ LAYOUT_WORDS = {
 
 def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> Identification:
     """Return an answer that names the arrays it does not speak of."""
-    from dataclasses import replace
-
     left = [a.name for a in table.arrays if a.name not in found.arrays and a.name != "position"]
     if not left:
         return found

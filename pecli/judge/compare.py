@@ -1,0 +1,114 @@
+"""Why two tables differ: the difference of their descriptions, or the place and the kind of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from pecli.comparison.compare import Progress, compare_tables
+from pecli.comparison.results import Comparison, Finding, Tolerance
+from pecli.declare.tabular import Tabular
+from pecli.errors import PecliError
+from pecli.judge.biases import bias_differences
+from pecli.judge.difference import wave_differences
+from pecli.judge.grids import grid_differences
+from pecli.judge.identify import identify
+from pecli.judge.located import located
+from pecli.tables.guise import Guise
+from pecli.tables.selection import Renamed
+from pecli.tables.table import Table
+
+DESCRIBERS: tuple[Callable[[Tabular, Table, Comparison], list[Finding] | None], ...] = (
+    wave_differences, grid_differences, bias_differences,
+)  # fmt: skip
+
+
+def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
+    """Compare all values of two tables; the result knows why they differ.
+
+    Parameters
+    ----------
+    a, b : Tabular
+        A computed one, or else the second, is what was expected.
+    tolerance : Tolerance, optional
+        What counts as the same; left out, only equal values do.
+    progress : callable, optional
+        Is told of the bytes read, block by block.
+
+    Returns
+    -------
+    Comparison
+        Its `findings` are looked for when they are first asked for, while both tables are open.
+    """
+    found = compare_tables(a, b, tolerance, progress)
+    computed = isinstance(a, Table) and not isinstance(b, Table)
+    found.explain = (lambda seen: explain(b, a, seen.reversed)) if computed else partial(explain, a, b)
+    return found
+
+
+def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
+    """Return why a table differs from the expected one, the cause first."""
+    if found.arrays and found.complete and not found.total.beyond:
+        return []
+    with np.errstate(all="ignore"):  # a file may hold any number
+        if isinstance(expected, Table) and expected.request.guise != Guise():
+            return _renamed(actual, expected)
+        table = _computed(expected)
+        said = _described(actual, table, found) if table is not None else None
+        if said is None and table is None:
+            named = identify(expected)
+            if named.recipe is not None and named.confidence == "sure":
+                table = _parsed(named.recipe)
+                said = _described(actual, table, found) if table is not None else None
+                if said:
+                    said = [*said, Finding("expected", f"the expected values are those of {named.recipe}")]
+        if said is not None:
+            return said
+        return _located(actual, expected)
+
+
+def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
+    for describe in DESCRIBERS:
+        said = describe(actual, table, found)
+        if said:
+            return said
+    return None
+
+
+def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return where and how values differ; where only the place is known, what the file holds is said as well."""
+    said = located(actual, expected)
+    if any(finding.kind != "place" for finding in said):
+        return said
+    own = identify(actual)
+    if own.recipe is None or own.confidence == "unknown":
+        return said
+    sure = "" if own.confidence == "sure" else "likely "
+    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *said]
+
+
+def _computed(expected: Tabular) -> Table | None:
+    """Return the computed table behind what was expected: itself, or that of the recipe in its file."""
+    if isinstance(expected, Table):
+        return expected
+    return None if expected.recipe is None else _parsed(expected.recipe)
+
+
+def _parsed(recipe: str) -> Table | None:
+    try:
+        return Table.parse(recipe)
+    except PecliError:
+        return None
+
+
+def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return why a table with other names of arrays differs, compared under pecli's own names."""
+    own = expected.plain()
+    called = {theirs.name: array.name for theirs, array in zip(expected.arrays, own.arrays, strict=False)}
+    seen = Renamed(actual, called)
+    said = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
+    return said or [Finding("extra", "an array that accompanies the table differs; the table's own values are equal")]
+
+
