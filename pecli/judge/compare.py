@@ -16,6 +16,7 @@ from pecli.judge.difference import wave_differences
 from pecli.judge.grids import grid_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
+from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
@@ -79,7 +80,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return where and how values differ; where only the place is known, what the file holds is said as well."""
-    said = located(actual, expected)
+    pairs = [same_layout(*pair) for pair in pair_lanes(actual, expected)[0]]
+    said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
     own = identify(actual)

@@ -24,10 +24,13 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.identify import refitted
+from pecli.judge.located import located
 from pecli.judge.planes import planes_of
 from pecli.judge.waves import LEVELS, Measured, WaveName, exactly, fitted, magnitude_of, measured_readings, names_of, wave_groups
 from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
+from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.numbers.positions import fraction_text
+from pecli.numbers.shortest import decimal_exactly, digits, shortest
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97
@@ -36,8 +39,12 @@ MIN_EXPLAINED = 0.5
 """Share of all values from which a description is told, with the rest located; below it, the place is all we know."""
 MAX_MISTAKES = 60
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
+MAX_STEP_DIGITS = 6
+"""Digits of a factor on every position that somebody chose, such as a length."""
 MAX_PLACED = 8
 """Descriptions whose values are computed; more cost time."""
+MAX_PAIRS = 4
+"""Pairs of another frequency that are named one by one; more follow a rule, or none."""
 STEP_UNITS = 4.0
 """Units of position that a first fault is told by: below, rounding of values hides it."""
 
@@ -147,6 +154,9 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         return
     base = _structured(want, pairs)
     yield base, [], "same"
+    step = _other_step(pairs, base)
+    if step is not None:
+        yield replace(base, step=want.step * step, by_engine=base.by_engine), [], "same"
     placed = 0
     for change in _mistakes(want)[:MAX_MISTAKES]:
         named = _changed(want, base, change)
@@ -158,6 +168,22 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             plain = change.waves is None and change.step == 1 and not change.shift and "scaling" in change.keys
             lines = _key_lines(want, named.keys) if plain else [change.text]
             yield named, lines or [change.text], change.kind
+
+
+def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
+    """Return what every frequency is multiplied by, where all are by the same number and somebody chose it."""
+    w = base.frequencies
+    use = pairs.usable & (w > 0)
+    if not use.any() or not np.isfinite(pairs.errors).all():
+        return None
+    ratios = pairs.steps[use] / w[use]
+    loose = (pairs.slack(pairs.steps)[use] / pairs.steps[use] + 2.0**-22)
+    low, high = (ratios * (1 - loose)).max(), (ratios * (1 + loose)).min()
+    if not 0 < low <= high or low <= 1 <= high:
+        return None
+    number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
+    best = Fraction(number) if digits(number) <= digits(inverse) else 1 / Fraction(inverse)
+    return best if min(digits(number), digits(inverse)) <= MAX_STEP_DIGITS else None
 
 
 def _structured(want: Expected, pairs: Pairs) -> Named:
@@ -257,8 +283,43 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         yield harmless(name, total, found)
     elif way.name == "float32" and differs:
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
-    if rest:
+    if rest and not differs and way.name not in ("bfloat16", "float16"):
+        yield from _located(name, want, total, actual)
+    elif rest:
         yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {places(total, measured.planes)}")
+
+
+def _located(name: WaveName, want: Expected, total: Tally, actual: Tabular) -> Iterator[Finding]:
+    """Yield what is known of the values that differ in a table of the expected recipe."""
+    said = list(_pairs_off(name, total))
+    if not said:
+        pairs = [same_layout(*pair) for pair in pair_lanes(actual, want.table)[0]]
+        said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
+    if not any(finding.kind != "place" for finding in said):
+        text = f"{total.unexplained:,} of {total.count:,} values differ: {places(total, name.measured.planes)}"
+        said = said or [Finding("place", text)]
+    yield from said
+
+
+def _pairs_off(name: WaveName, total: Tally) -> Iterator[Finding]:
+    """Yield pairs of another frequency, where all unexplained values lie in them."""
+    measured, w = name.measured, name.named.frequencies
+    if measured.reading.sin is None or not len(w):
+        return
+    wrong = np.zeros(len(w), np.int64)
+    inside = 0
+    for place in (*measured.reading.cos_at, *measured.reading.sin_at):
+        counts = total.columns[place.plane][place.index]
+        wrong += counts
+        inside += int(counts.sum())
+    bad = np.flatnonzero(wrong > measured.planes[0].rows / 4)
+    if not len(bad) or len(bad) > MAX_PAIRS or wrong[bad].sum() < 0.99 * total.unexplained or inside != total.unexplained:
+        return
+    for k in bad:
+        ratio = measured.pairs.steps[k] / (w[k] * float(name.step))
+        loose = measured.pairs.slack(measured.pairs.steps)[k] / measured.pairs.steps[k] + 2.0**-22
+        if abs(ratio - 1) > 2 * loose and np.isfinite(ratio):
+            yield Finding("frequency", f"pair {k} turns {shortest(ratio * (1 - loose), ratio * (1 + loose)):f} times as fast")
 
 
 def harmless(name: WaveName, total: Tally, found: Comparison) -> Finding:
@@ -337,23 +398,16 @@ def _positions(name: WaveName, want: Expected) -> list[Finding]:
         ratio = name.step / want.step
         if ratio == -1:
             found.append(Finding("step", "positions count backward"))
-        elif ratio.denominator == 1:
-            found.append(Finding("step", f"every position is multiplied by {ratio}: step {ratio} where 1 was expected"))
+        elif ratio.numerator == 1 or not decimal_exactly(ratio):
+            by = 1 / ratio
+            length = " (the number of rows)" if by == count else " (the last row's number)" if by == count - 1 else ""
+            found.append(Finding("step", f"every position is divided by {fraction_text(by)}{length}"))
         else:
-            found.append(Finding("step", f"every position is divided by {fraction_text(1 / ratio)}" if decimal(1 / ratio) else
-                                 f"positions advance by {fraction_text(name.step)} where {fraction_text(want.step)} was expected"))  # fmt: skip
+            found.append(Finding("step", f"every position is multiplied by {fraction_text(ratio)}: step "
+                                 f"{fraction_text(name.step)} where {fraction_text(want.step)} was expected"))  # fmt: skip
     if name.start != want.start and (count == want.rows or name.start < want.start or len(found)):
         found.append(Finding("start", f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"))
     return found
-
-
-def decimal(value: Fraction) -> bool:
-    """Whether a fraction has a finite decimal text."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1
 
 
 def _signs(name: WaveName, want: Expected) -> list[Finding]:
