@@ -13,6 +13,7 @@ from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
 from pecli.judge.grids import identify_grid
 from pecli.judge.planes import Floats, Plane, exchanged, planes_of
+from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
 from pecli.judge.whole import Tally, places, recipe_of, tally
 
@@ -48,7 +49,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     """
     with np.errstate(all="ignore"):  # a file may hold any number
         unknown: Identification | None = None
-        for rule in (identify_waves, identify_grid, identify_bias):
+        for rule in (identify_vector, identify_waves, identify_grid, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
                 return found

@@ -14,16 +14,16 @@ from pecli.declare.plan import Waves
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.declare.measured import Floats, Named, Pairs
+from pecli.declare.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
 from pecli.judge.arithmetic import Score, Shown, best_way, float32_series
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
 from pecli.judge.structure import Reading, readings
 from pecli.numbers.positions import fraction_text
-from pecli.numbers.shortest import decimal_exactly, shortest
+from pecli.numbers.shortest import decimal_exactly, digits, shortest
 from pecli.tables.layouts import cosines_and_sines
 
-LEVELS = {"exact": 2.0**-40, "float32": 2.0**-22, "float16": 2.0**-10, "bfloat16": 2.0**-7.5}
+LEVELS = {"exact": 2.0**-40, "float32": 2.0**-21.5, "float16": 2.0**-10, "bfloat16": 2.0**-7.5}
 """Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product."""
 MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
@@ -31,6 +31,8 @@ PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated"
 """Phase that every pair has at position 0, and what it says of the values, after cosine and sine were put in order."""
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
 """The same of one component alone, A cos(p w + phase)."""
+MAX_SIZE_DIGITS = 5
+"""Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
 PLAIN = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
 MIN_REGULAR = 0.5
@@ -283,7 +285,12 @@ def magnitude_of(measured: Measured, named: Named) -> float:
     size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles or abs(size / named.magnitude - 1) <= loose:
         return named.magnitude
-    return float(shortest(size * (1 - loose), size * (1 + loose)))
+    for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which may stand over other frequencies
+        own = 0.1 * np.log(float(factor)) + 1
+        if abs(size / own - 1) <= loose:
+            return float(own)
+    short = shortest(size * (1 - loose), size * (1 + loose))
+    return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
 
 
 def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Floats, angle: float, *, backward: bool = False) -> Score:

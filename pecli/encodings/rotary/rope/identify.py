@@ -22,6 +22,14 @@ from pecli.declare.measured import (
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
+LIST_LEVEL = 2.0**-20
+"""Relative error of frequencies beyond which a list of short decimals fits any of them."""
+LIST_DIGITS = 4
+"""Significant digits of the factors that models publish: 1.08, 64.11."""
+MIN_LISTED = 0.9
+"""Share of the list that must be so short; of arbitrary ratios 1 in 100 is."""
+LIST_COST = 8.0
+"""Digits that a list counts for: any single parameter is tried before."""
 MAX_FACTOR_DIGITS = 4
 """Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""
 RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
@@ -65,7 +73,54 @@ def _named(pairs: Pairs) -> Iterator[Named]:
             yield from _ntk(pairs, base, exponents, tail)
     yield from _stepped(pairs, exponents, tail)
     if not tail and m >= 4 and np.isfinite(pairs.errors).all():
+        yield from _odd_width(pairs)
         yield from _ramps(pairs, exponents)
+        yield from _list(pairs, exponents)
+
+
+def _odd_width(pairs: Pairs) -> Iterator[Named]:
+    """Yield a series over an odd rotary width, which gives one pair more than half of it."""
+    width = 2 * pairs.count - 1
+    exponents = 2 * np.arange(pairs.count) / width
+    for base in pairs.bases(exponents):
+        named = _series(pairs, base, exponents, {"rotary-dim": str(width)})
+        if named is not None:
+            yield replace(named, fitted=named.fitted + 1.0)
+
+
+def _list(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
+    """Yield LongRoPE's list of what divides each frequency, where nearly all of it are short decimals."""
+    if pairs.level > LIST_LEVEL:
+        return
+    for text in PUBLISHED_BASES[:3]:
+        plain = np.exp(-exponents * math.log(float(text)))
+        with np.errstate(all="ignore"):
+            ratios, loose = plain / pairs.steps, pairs.slack(plain) / plain
+        if not np.isfinite(ratios).all() or (ratios < 0.9).any():
+            continue
+        listed = [shortest(r * (1 - e), r * (1 + e)) for r, e in zip(ratios, loose, strict=True)]
+        if np.mean([digits(number) <= LIST_DIGITS for number in listed]) < MIN_LISTED:
+            continue
+        items = "+".join(map(number_text, listed))
+        size, own = _longrope_magnitude(pairs)
+        keys = {"scaling": "longrope", **_base_key(Decimal(text)), "short-factor": items, "long-factor": items, **own}
+        frequencies = plain / np.array([float(number) for number in listed])
+        yield Named(keys, frequencies, Fraction(1), LIST_COST, magnitude=size)
+        return
+
+
+def _longrope_magnitude(pairs: Pairs) -> tuple[float, dict[str, str]]:
+    """Return the magnitude sqrt(1 + ln f / ln L) with its factor and original length, else as an attention factor."""
+    size, near = pairs.magnitude, 2 * pairs.magnitude_error
+    if abs(size - 1) <= near:
+        return 1.0, {"original-max": "4096", "attention-factor": "1"}
+    for length in LENGTHS:
+        for factor in PUBLISHED_FACTORS:
+            own = math.sqrt(1 + math.log(float(factor)) / math.log(length))
+            if abs(size / own - 1) <= near:
+                return own, {"original-max": str(length), "factor": factor}
+    text = number_text(shortest(size * (1 - near), size * (1 + near)))
+    return float(text), {"original-max": "4096", "attention-factor": text}
 
 
 def _unrotated(pairs: Pairs) -> dict[str, str] | None:
@@ -167,7 +222,7 @@ def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[
 def _ramps(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
     """Yield scalings with a ramp between fast pairs as they are and slow ones over the factor."""
     m = pairs.count
-    for few in (max(2, m // 4), max(2, m // 8), 2):
+    for few in sorted({max(2, m // 4), max(2, m // 8), 1}, reverse=True):
         head = np.arange(m) < few + 1
         for base in pairs.bases(exponents, some=head):
             plain = np.exp(-exponents * math.log(float(base)))

@@ -1,0 +1,93 @@
+"""Vectors of frequencies, as modules keep them (``inv_freq``): radians a position of each pair."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from pecli.declare.measured import Floats, Named, Pairs
+from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe, join_recipe
+from pecli.errors import PecliError
+from pecli.judge.arithmetic import float32_series
+from pecli.judge.description import Identification
+from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, unit
+from pecli.judge.waves import LEVELS, exactly
+
+MAX_ULP = 4
+"""Units in the last place by which a library's frequencies differ from the simulated ones: a scaling takes some steps."""
+MIN_PAIRS = 3
+"""Frequencies that a rule is read from; two numbers follow many."""
+
+
+def identify_vector(table: Tabular) -> Identification | None:
+    """Return the recipe whose frequencies a vector holds; None where no array is a falling vector of real numbers."""
+    for array in table.arrays:
+        if array.dtype.startswith(("int", "uint", "bool", "complex")) or not array.bytes:
+            continue
+        (plane, *more) = planes_of(table, array)
+        if more or min(plane.rows, plane.width) != 1 or max(plane.rows, plane.width) < MIN_PAIRS:
+            continue
+        values = plane.read(0, plane.rows).ravel()
+        falling = np.isfinite(values).all() and (values >= 0).all() and values[0] > 0 and (np.diff(values) <= 0).all()
+        if falling and (np.diff(values)[values[1:] > 0] < 0).all():
+            dtype = effective_dtype(values, array.dtype)
+            found = _named(values, dtype, array.name)
+            if found is not None:
+                return found
+    return None
+
+
+def _named(values: Floats, dtype: str, array: str) -> Identification | None:
+    best: tuple[float, float, str, str] | None = None
+    pairs = Pairs(values, EPSILON[dtype] * values, values == 0)
+    for error in LEVELS.values():
+        for encoding in CATALOGUE.values():
+            if not encoding.declares("identify_waves"):
+                continue
+            for named in encoding.hook("identify_waves")(pairs.at(error)):
+                exact = exactly(encoding.name, named) if named.step == 1 else None
+                if exact is None:
+                    continue
+                kind, worst = _arithmetic(values, encoding.name, exact, dtype)
+                if worst <= MAX_ULP:
+                    found = (named.fitted, worst, join_recipe(encoding.name, exact.keys), kind)
+                    best = min(best, found) if best is not None else found
+        if best is not None:
+            break
+    if best is None:
+        return None
+    _, worst, recipe, kind = best
+    notes = ("the frequencies of its pairs (inv_freq), not a table",
+             "all are equal to the exact ones" if not worst else f"each within {worst:g} ulp of {kind} arithmetic's")  # fmt: skip
+    return Identification(recipe, "sure", None, None, kind, notes, (), len(values), (array,))
+
+
+def _arithmetic(values: Floats, encoding: str, named: Named, dtype: str) -> tuple[str, float]:
+    """Return the arithmetic that gives the frequencies, and by how many units at most they differ from it."""
+    best = ("exact", np.inf)
+    for kind, made in _ways(encoding, named, dtype):
+        worst = float((np.abs(made - values) / unit(np.maximum(values, 2.0**-100), dtype)).max())
+        if worst < best[1]:
+            best = kind, worst
+    return best
+
+
+def _ways(encoding: str, named: Named, dtype: str) -> Iterator[tuple[str, Floats]]:
+    w = named.frequencies
+    yield "exact", rounded(w, dtype)
+    if dtype == "float64":
+        return
+    yield "float32", rounded(rounded(w, "float32"), dtype)
+    if CATALOGUE[encoding].declares("emulate"):
+        recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
+        with contextlib.suppress(PecliError, KeyError):
+            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
+            yield "float32", rounded(steps.frequencies.astype(np.float64), dtype)
+    if named.series is not None:
+        base, exponents, factor = named.series
+        for _, single in float32_series(base, exponents, factor):
+            yield "float32", rounded(np.where(w == 0, 0.0, single), dtype)
