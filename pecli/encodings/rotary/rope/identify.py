@@ -103,7 +103,8 @@ def _list(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
             continue
         items = "+".join(map(number_text, listed))
         size, own = _longrope_magnitude(pairs)
-        keys = {"scaling": "longrope", **_base_key(Decimal(text)), "short-factor": items, "long-factor": items, **own}
+        keys = {"scaling": "longrope", **_base_key(Decimal(text)), "seq-len": "1",
+                "short-factor": items, "long-factor": items, **own}  # fmt: skip
         frequencies = plain / np.array([float(number) for number in listed])
         yield Named(keys, frequencies, Fraction(1), LIST_COST, magnitude=size)
         return
