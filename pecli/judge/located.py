@@ -88,7 +88,7 @@ class Array2:
 
 
 def arrays_of(given: Any) -> list[Array2]:
-    """Return arrays as :class:`Array2`: a mapping of names to ndarrays, ndarrays, or anything with `read(start, stop)`."""
+    """Return a mapping of names to ndarrays, ndarrays, or anything with `read(start, stop)` as :class:`Array2`."""
     if isinstance(given, Mapping):
         return [_held(name, values) for name, values in given.items()]
     found = list[Array2]()

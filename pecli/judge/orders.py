@@ -270,7 +270,7 @@ def _listed(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             if one.places == 1:
                 return f"{unit}s {one.first} and {other.first} are exchanged", found
             return f"{_span(*one[:2], unit)} are exchanged with {_span(*other[:2], unit)}", found
-    if n == count and len(off) == 2 and off[0].count + off[1].count == n and all(run.step == 1 for run in off):
+    if n == count and len(off) == 2 and off[0].places + off[1].places == n and all(run.step == 1 for run in off):
         one, other = off
         if other.target == 0 and one.target == other.places:
             by = one.places if one.places <= n // 2 else one.places - n
