@@ -1,0 +1,252 @@
+"""Where and how two tables differ, where no parameter explains it: arrays in, findings out."""
+
+import numpy as np
+import pytest
+
+from pecli.judge.located import located
+from pecli.judge.rounding import effective_dtype, rounding, units
+
+ROWS, DIM = 256, 32
+PLACES = np.arange(ROWS)
+ANGLES = PLACES[:, None] / 10000.0 ** (np.arange(0, DIM, 2) / DIM)
+TABLE = np.stack([np.sin(ANGLES), np.cos(ANGLES)], 2).reshape(ROWS, DIM).astype(np.float32)
+PAIR = {"cos": np.cos(ANGLES).astype(np.float32), "sin": np.sin(ANGLES).astype(np.float32)}
+BIAS = -np.abs(np.arange(24)[:, None] - np.arange(24)) * (2.0 ** -np.arange(1, 9))[:, None, None].astype(np.float32)
+MASK = np.triu(np.full((8, 8), -np.inf), 1)
+RNG = np.random.default_rng(11)
+
+
+def put(values, index, value):
+    changed = values.copy()
+    changed[index] = value
+    return changed
+
+
+def moved(first, other, count):
+    order = PLACES.copy()
+    order[first : first + count], order[other : other + count] = (
+        PLACES[other : other + count],
+        PLACES[first : first + count],
+    )
+    return order
+
+
+def said(actual, expected):
+    return [finding.text for finding in located(actual, expected)]
+
+
+ORDERS = {
+    "rows 43 to 86 are missing, later rows have moved up": np.delete(PLACES, range(43, 87)),
+    "row 17 is missing, later rows have moved up": np.delete(PLACES, 17),
+    "rows 200 to 255 are missing": PLACES[:200],
+    "rows 5 to 9 repeat row 4": np.where((PLACES >= 5) & (PLACES <= 9), 4, PLACES),
+    "rows 100 to 255 repeat row 99": np.minimum(PLACES, 99),
+    "the rows are reversed": PLACES[::-1],
+    "rows 20 to 40 are reversed": np.r_[0:20, 40:19:-1, 41:ROWS],
+    "rows 10 to 19 are exchanged with rows 30 to 39": moved(10, 30, 10),
+    "rows 7 and 90 are exchanged": moved(7, 90, 1),
+    "only every second row is there: row 1 holds what was expected at row 2": PLACES[::2],
+    "only every 3rd row is there: row 1 holds what was expected at row 3": PLACES[::3],
+    "every row is there 2 times: row 2 holds what was expected at row 1": PLACES // 2,
+    "rows from 64 on repeat the first 64: row 64 is row 0 again": PLACES % 64,
+    "row 17 is there twice, later rows have moved down, row 255 is missing": np.insert(PLACES, 17, 17)[:ROWS],
+    "the rows are shifted cyclically by -3: row 0 holds row 3": np.roll(PLACES, -3),
+    "the rows are those of a grid of 16 x 16 whose axes are exchanged": PLACES.reshape(16, 16).T.ravel(),
+    "the first row is what was expected at row 3": PLACES[3:],
+    "rows 5 to 9 hold what was expected at rows 105 to 109": np.where(
+        (PLACES >= 5) & (PLACES < 10), PLACES + 100, PLACES
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_an_order_of_the_rows_is_named(text):
+    order = ORDERS[text]
+    assert said({name: values[order] for name, values in PAIR.items()}, PAIR) == [text]
+
+
+def test_rows_without_any_rule_are_in_another_order():
+    order = RNG.permutation(ROWS)
+    (text,) = said([TABLE[order]], [TABLE])
+    assert text.startswith("the rows are in another order: row ")
+
+
+def test_a_table_that_starts_later_is_longer_than_the_expected_one_knows():
+    later = (3 + PLACES[:, None]) / 10000.0 ** (np.arange(0, DIM, 2) / DIM)
+    actual = np.stack([np.sin(later), np.cos(later)], 2).reshape(ROWS, DIM).astype(np.float32)
+    text = "the first row is what was expected at row 3, rows 253 to 255 are not among the expected ones"
+    assert said([actual], [TABLE]) == [text]
+
+
+SWAPPED = np.arange(DIM)
+SWAPPED[[3, 20]] = 20, 3
+CHANGES = {
+    "rows 100 to 255 are zero": put(TABLE, slice(100, None), 0),
+    "rows 100 to 255 are NaN": put(TABLE, slice(100, None), np.nan),
+    "the columns are half-split where interleaved ones were expected": np.concatenate(
+        [TABLE[:, 0::2], TABLE[:, 1::2]], 1
+    ),
+    "the two halves of the columns are exchanged": np.roll(TABLE, DIM // 2, 1),
+    "neighbouring columns are exchanged": TABLE.reshape(ROWS, -1, 2)[:, :, ::-1].reshape(TABLE.shape),
+    "the columns are reversed": TABLE[:, ::-1],
+    "the columns are shifted cyclically by 3: column 3 holds column 0": np.roll(TABLE, 3, 1),
+    "columns 3 and 20 are exchanged": TABLE[:, SWAPPED],
+    "column 7 is zero": put(TABLE, (slice(None), 7), 0),
+    "columns 30 to 31 are missing": TABLE[:, :30],
+    "0.5 is added to all values": TABLE + np.float32(0.5),
+    "all values are 2 times the expected ones": 2 * TABLE,
+    "the sign of all values is changed": -TABLE,
+    "the sign of the even columns is changed": np.where(np.arange(DIM) % 2, TABLE, -TABLE),
+    "the values of rows 50 to 99 are 2 times the expected ones": put(TABLE, slice(50, 100), 2 * TABLE[50:100]),
+    "the values of column 5 are 4 times the expected ones": put(TABLE, (slice(None), 5), 4 * TABLE[:, 5]),
+    "all values are the absolute values of the expected ones": np.abs(TABLE),
+    "all values are clipped from below at -0.5 and from above at 0.5": np.clip(TABLE, -0.5, 0.5),
+    "all values are rounded to float16": TABLE.astype(np.float16).astype(np.float32),
+    "all values are cut to bfloat16 instead of rounded": (TABLE.view(np.uint32) & 0xFFFF0000).view(np.float32),
+    "all values are cut to integers": np.trunc(TABLE).astype(np.int8),
+    "transposed": TABLE.T,
+    "all values are 1": np.ones_like(TABLE),
+    "the bytes of all values are swapped: the file has the other byte order (float32)": TABLE.byteswap(),
+    "NaN at [30, 7], expected 0.583026826": put(TABLE, (30, 7), np.nan),
+    "-infinity at [3, 5], expected 0.582753599": put(TABLE, (3, 5), -np.inf),
+    "one value differs: [3, 5] is 0.1, expected 0.582754": put(TABLE, (3, 5), 0.1),
+    "the values of every second row from row 1 on are zero": put(TABLE, slice(1, None, 2), 0),
+}
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_a_change_of_a_table_is_named(text):
+    assert said([CHANGES[text]], [TABLE]) == [text]
+
+
+HEADS = {
+    "the values of head 3 are 3 times the expected ones": put(BIAS, 3, 3 * BIAS[3]),
+    "the heads are reversed": BIAS[::-1],
+    "heads 2 and 5 are exchanged": BIAS[[0, 1, 5, 3, 4, 2, 6, 7]],
+    "head 2 is zero": put(BIAS, 2, 0),
+    "every head has a factor of its own, 1 to 8": BIAS * np.arange(1, 9, dtype=np.float32)[:, None, None],
+    "the shape is (8, 12, 12) where (8, 24, 24) was expected: it is a part of it": BIAS[:, :12, :12],
+    "the shape is (8, 12, 24) where (8, 24, 24) was expected: it is a part of it, from [0, 12, 0] on": BIAS[:, 12:],
+}
+
+
+@pytest.mark.parametrize("text", HEADS)
+def test_a_change_of_heads_is_named(text):
+    assert said([HEADS[text]], [BIAS]) == [text]
+
+
+def test_arrays_that_do_not_differ_are_left_out():
+    cos, sin = PAIR["cos"], PAIR["sin"]
+    assert said({"cos": sin, "sin": cos}, PAIR) == ["cos and sin are exchanged"]
+    assert said({"cos": cos, "sin": cos}, PAIR) == ["sin holds the values of cos"]
+    assert said({"cos": cos, "sin": -sin}, PAIR) == ["sin: the sign of all values is changed"]
+    text = "one value differs: cos[3, 5] is 0.1, expected 0.985803"
+    assert said({"cos": put(cos, (3, 5), 0.1), "sin": sin}, PAIR) == [text]
+
+
+def test_a_reshape_in_the_place_of_a_transposition_is_named():
+    values = TABLE.reshape(64, 4, DIM)
+    (text,) = said([values.reshape(4, 64, DIM)], [values.transpose(1, 0, 2).copy()])
+    assert text == "reshaped instead of transposed: the expected values stand in the order of the axes (1, 0, 2)"
+
+
+def test_what_a_finding_leaves_is_counted():
+    actual = {name: np.delete(values, 17, 0) for name, values in PAIR.items()}
+    actual["cos"].ravel()[1000:1012] = np.nextafter(actual["cos"].ravel()[1000:1012], np.float32(0))
+    cause = "row 17 is missing, later rows have moved up"
+    assert said(actual, PAIR) == [cause, "cos: the other 12 values differ by at most 1 ulp"]
+    actual["sin"][50, 2] = 0.25
+    assert said(actual, PAIR)[::2] == [
+        cause,
+        f"one value differs: sin[50, 2] is 0.25, expected {PAIR['sin'][51, 2]:.6g}",
+    ]
+
+
+def test_a_place_is_said_of_what_is_not_recognised():
+    actual = TABLE.copy()
+    actual[70:112, :4] += RNG.uniform(0.001, 0.02, (42, 4)).astype(np.float32)
+    (text,) = said([actual], [TABLE])
+    assert text.startswith("differs in rows 70 to 111, columns 0 to 3, by at most 0.0")
+    assert text.endswith("(168 values)")
+
+
+def test_equal_tables_have_no_finding():
+    assert said([TABLE], [TABLE]) == []
+    assert said([put(TABLE, (1, 1), np.nan)], [put(TABLE, (1, 1), np.nan)]) == []
+    assert said([], []) == []
+
+
+def test_a_mask_that_is_transposed_is_not_a_rounding():
+    assert said([MASK.T], [MASK]) == ["transposed"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_small_arrays_of_any_kind_end_in_a_finding(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 6, rng.integers(1, 4)))
+    makers = [
+        lambda: rng.integers(0, 2, shape),
+        lambda: rng.integers(0, 2, shape).astype(bool),
+        lambda: rng.normal(size=shape),
+        lambda: np.where(rng.random(shape) < 0.3, np.nan, 1.0),
+        lambda: np.where(rng.random(shape) < 0.3, -np.inf, 0.0),
+        lambda: np.zeros(shape, np.float16),
+        lambda: rng.normal(size=shape) + 1j,
+    ]
+    one, other = (makers[k]() for k in rng.integers(0, len(makers), 2))
+    findings = located([one], [other])
+    assert bool(findings) or one.dtype.kind == "c" or np.array_equal(one, other, equal_nan=True)
+
+
+EXACT = np.stack([np.sin(ANGLES), np.cos(ANGLES)], 2).reshape(ROWS, DIM)
+SIZES = np.repeat(ANGLES, 2, axis=1)
+
+
+def test_harmless_rounding_is_said_with_the_tolerance_that_accepts_it():
+    off = EXACT + 3e-14 * RNG.choice([-1, 1], EXACT.shape)
+    finding = rounding(off, EXACT, "float64", SIZES.max())
+    assert finding is not None
+    assert finding.text == "float64 rounding, at most 3e-14: harmless; --atol 1e-13 accepts it"
+    assert rounding(EXACT + 1e-9, EXACT, "float64", SIZES) is None
+    assert rounding(EXACT, EXACT, "float64", SIZES) is None
+    single = EXACT.astype(np.float32)
+    finding = rounding(np.nextafter(single, np.float32(9)), EXACT, "float32", SIZES)
+    assert finding is not None
+    assert finding.text.startswith("float32 rounding, at most 1 ulp (")
+    assert "--ulp 1 or" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "says"),
+    [
+        (np.round(EXACT, 6), "float64", "printed with 6 decimals (rounded), at most 5.0e-07 off: harmless; --digits 6"),
+        (np.trunc(EXACT * 1e4) / 1e4, "float64", "printed with 4 decimals (cut), at most 0.0001 off: harmless; --atol"),
+        (EXACT.astype(np.float16), "float16", "rounded to float16, at most 0.00024 off"),
+        (EXACT.astype(np.float16).astype(np.float32), "float32", "rounded to float16, at most 0.00024 off"),
+        ((TABLE.view(np.uint32) & 0xFFFF0000).view(np.float32), "bfloat16", "cut to bfloat16 instead of rounded"),
+    ],
+)
+def test_a_narrower_type_and_printed_digits_are_told(values, dtype, says):
+    finding = rounding(values, EXACT, dtype, SIZES)
+    assert finding is not None
+    assert finding.text.startswith(says)
+
+
+def test_angles_in_float32_are_told_and_a_wrong_base_is_not_rounding():
+    def computed(base):
+        w = 1 / np.float32(base) ** (np.arange(0, DIM, 2, dtype=np.float32) / np.float32(DIM))
+        angles = np.arange(ROWS, dtype=np.float32)[:, None] * w
+        return np.stack([np.sin(angles), np.cos(angles)], 2).reshape(ROWS, DIM)
+
+    finding = rounding(computed(10000), EXACT, "float32", SIZES)
+    assert finding is not None
+    assert finding.text.startswith("angles computed in float32, at most ")
+    assert rounding(computed(10010), EXACT, "float32", SIZES) is None
+
+
+def test_units_and_effective_types():
+    assert units(np.array([1.0, 0.0]), np.array([1 + 2**-52, 5e-324]), "float64") == 1
+    assert units(np.array([-(2.0**-149), 1]), np.array([2.0**-149, 1 + 2**-23]), "float32") == 2
+    assert [effective_dtype(np.array([v]), "float64") for v in (0.5, 1 + 2**-10, 1 + 2**-20, 0.1)] == [
+        "bfloat16", "float16", "float32", "float64",
+    ]  # fmt: skip
