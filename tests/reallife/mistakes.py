@@ -1,0 +1,1182 @@
+"""Mistakes people make, right tables that must not be called wrong, and wrong kernels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tests.reallife.build import (
+    F16,
+    F32,
+    F64,
+    Arrays,
+    alibi,
+    angles,
+    axes_angles,
+    bf16,
+    cache,
+    deberta_index,
+    distance,
+    dynamic_base,
+    each,
+    edit,
+    grid_waves,
+    half,
+    inv32,
+    inv64,
+    llama3,
+    ntk_base,
+    rope,
+    rope64,
+    rotate,
+    shaw_index,
+    sinusoid,
+    slopes,
+    swin_index,
+    t5_index,
+    waves,
+    widen,
+    yarn,
+)
+from tests.reallife.cases import applied, mistake, right
+
+LLAMA31 = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
+YARN = "rope:dim=128,base=1000000,scaling=yarn,factor=4,original-max=32768"
+M4 = 0.1 * math.log(4) + 1
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray:
+    """Normal float32 values."""
+    return np.random.default_rng(seed).normal(size=shape).astype(F32)
+
+
+def cs(angle: np.ndarray) -> Arrays:
+    """Cos and sin of angles."""
+    return {"cos": np.cos(angle), "sin": np.sin(angle)}
+
+
+def streams(t: int, h: int, w: int) -> np.ndarray:
+    """Three position streams of a grid."""
+    return np.stack([g.ravel() for g in np.meshgrid(np.arange(t), np.arange(h), np.arange(w), indexing="ij")])
+
+
+def mrope(
+    inv: np.ndarray, positions: np.ndarray, sections: tuple[int, ...], order: tuple[int, ...] = (0, 1, 2)
+) -> np.ndarray:
+    """Angles with chunked sections, each of its own stream."""
+    which = np.repeat(order, sections)
+    return positions[which].T.astype(inv.dtype) * inv
+
+
+def numpy_rope(inv: np.ndarray, n: int) -> Arrays:
+    """Cache of halves from frequencies."""
+    return cache(inv, n)
+
+
+# Wrong base
+
+mistake("base 10000 for 500000", "rope:dim=128,base=500000", lambda: rope(128, 1024), ("base 10000", "500000"))
+mistake("base 500000 for 10000", "rope:dim=64", lambda: rope(64, 2048, 5e5), ("base 500000", "10000"))
+mistake(
+    "base 10000 for 1e6 bfloat16",
+    "rope:dim=128,base=1000000",
+    lambda: each(rope(128, 512), bf16),
+    ("base 10000", "1000000"),
+    "bfloat16",
+)
+mistake(
+    "base 10000 for 8e6 float16",
+    "rope:dim=96,base=8000000",
+    lambda: each(rope(96, 300), half),
+    ("base 10000", "8000000"),
+    "float16",
+)
+mistake(
+    "base 100000 for 10000 interleaved",
+    "rope:dim=64",
+    lambda: rope(64, 700, 1e5, layout="interleaved"),
+    ("base 100000", "10000"),
+)
+mistake(
+    "base of complex cache",
+    "rope:dim=128,base=500000",
+    lambda: {"freqs_cis": np.exp(1j * angles(inv32(128), 300)).astype(np.complex64)},
+    ("base 10000", "500000"),
+)
+mistake("sinusoid base 100", "sinusoidal:dim=64", lambda: sinusoid(200, 64, base=100.0), ("base 100", "10000"))
+mistake(
+    "sinusoid base 1000 float32",
+    "sinusoidal:dim=128",
+    lambda: sinusoid(512, 128, base=1000.0, dtype=F32),
+    ("base 1000", "10000"),
+)
+mistake("base typo 1000", "rope:dim=64", lambda: rope(64, 256, 1000.0), ("base 1000", "10000"))
+mistake("base 500000 float32 as 5e5+1", "rope:dim=128,base=500000", lambda: rope64(128, 4096, 500001.0), "base 500001")
+
+# Scaling forgotten, doubled or other
+
+mistake("llama3 forgotten", LLAMA31, lambda: rope(128, 2048, 5e5), ("llama3", "missing|without|unscaled|none|expected"))
+mistake(
+    "llama3 where plain was expected",
+    "rope:dim=128,base=500000",
+    lambda: cache(llama3(inv32(128, 5e5)), 1024),
+    "llama3",
+    "scaling",
+)
+mistake("llama3 factor 32 for 8", LLAMA31, lambda: cache(llama3(inv32(128, 5e5), 32), 1024), ("factor 32", "8"))
+mistake(
+    "llama3 twice",
+    LLAMA31,
+    lambda: cache(llama3(llama3(inv32(128, 5e5))), 1024),
+    ("llama3|scaling", "twice|two times|second time"),
+)
+mistake(
+    "llama3 of 4096 for 8192",
+    LLAMA31,
+    lambda: cache(llama3(inv32(128, 5e5), original=4096), 2048),
+    ("original-max|original length", "4096"),
+    "scaling",
+)
+mistake(
+    "llama3 high 2 for 4",
+    LLAMA31,
+    lambda: cache(llama3(inv32(128, 5e5), high=2), 2048),
+    ("high-freq-factor", "2"),
+    "scaling",
+)
+mistake("llama3 as linear 8", LLAMA31, lambda: cache(inv32(128, 5e5) / F32(8), 1024), ("linear", "llama3"))
+mistake(
+    "llama3 no smooth band",
+    LLAMA31,
+    lambda: cache(np.where(2 * math.pi / inv32(128, 5e5) > 8192 / 2, inv32(128, 5e5) / F32(8), inv32(128, 5e5)), 1024),
+    "smooth|ramp|band|low-freq-factor|high-freq-factor|between|pair|column",
+    "scaling",
+)
+mistake(
+    "linear 4 forgotten",
+    "rope:dim=128,scaling=linear,factor=4",
+    lambda: rope(128, 1024),
+    ("linear|factor|scaling", "missing|without|unscaled|none|expected"),
+    "positions",
+)
+mistake(
+    "linear 2 for 4",
+    "rope:dim=128,scaling=linear,factor=4",
+    lambda: rope(128, 512, step=0.5),
+    "factor 2|step|linear",
+    "scaling positions",
+)
+mistake(
+    "linear the wrong way",
+    "rope:dim=64,scaling=linear,factor=4",
+    lambda: rope(64, 256, step=4),
+    "factor 0.25|multiplied|step 4|inverse|linear",
+    "scaling positions magnitude sign",
+)
+mistake(
+    "linear twice",
+    "rope:dim=64,scaling=linear,factor=4",
+    lambda: rope(64, 512, step=1 / 16),
+    "factor 16|twice|linear",
+    "scaling positions",
+)
+mistake(
+    "ntk forgotten",
+    "rope:dim=128,scaling=ntk,factor=4",
+    lambda: rope(128, 512),
+    ("ntk|scaling|base 10000",),
+    "scaling base",
+)
+mistake(
+    "ntk exponent without -2",
+    "rope:dim=64,scaling=ntk,factor=8",
+    lambda: rope(64, 512, 10000.0 * 8),
+    ("base 80000|ntk|factor",),
+    "base scaling",
+)
+mistake(
+    "dynamic not updated",
+    "rope:dim=64,scaling=dynamic,factor=2,max-position=2048,seq-len=8192",
+    lambda: rope(64, 8192),
+    "dynamic|scaling|seq-len|base",
+    "base scaling",
+)
+mistake(
+    "dynamic of 4096 for 8192",
+    "rope:dim=64,scaling=dynamic,factor=2,max-position=2048,seq-len=8192",
+    lambda: rope(64, 1024, dynamic_base(10000.0, 2, 64, 4096, 2048)),
+    "seq-len|4096|dynamic|base",
+    "base scaling",
+)
+mistake(
+    "yarn without attention factor",
+    YARN,
+    lambda: cache(yarn(128, 1e6, 4, 32768), 512),
+    ("magnitude|attention factor|mscale",),
+    "zero",
+)
+mistake(
+    "yarn factor squared on cos and sin",
+    YARN,
+    lambda: cache(yarn(128, 1e6, 4, 32768), 512, magnitude=M4**2),
+    ("magnitude|attention factor|mscale",),
+    "repeat",
+)
+mistake(
+    "yarn magnitude without yarn",
+    YARN,
+    lambda: cache(inv32(128, 1e6), 512, magnitude=M4),
+    ("yarn|scaling|frequenc",),
+    "scaling magnitude",
+)
+mistake(
+    "yarn ramp not rounded",
+    YARN,
+    lambda: cache(yarn(128, 1e6, 4, 32768, truncate=False), 2048, magnitude=M4),
+    ("truncat|rounded|ramp",),
+    "scaling",
+)
+mistake(
+    "yarn betas exchanged",
+    YARN,
+    lambda: cache(yarn(128, 1e6, 4, 32768, swapped=True), 512, magnitude=M4),
+    ("ramp|beta|exchang|swap|revers|other way|inver",),
+    "scaling exchange sign order",
+)
+mistake(
+    "yarn of original 4096 for 32768",
+    YARN,
+    lambda: cache(yarn(128, 1e6, 4, 4096), 1024, magnitude=M4),
+    ("original-max|original length", "4096"),
+    "scaling",
+)
+mistake(
+    "yarn factor 8 for 4",
+    YARN,
+    lambda: cache(yarn(128, 1e6, 8, 32768), 1024, magnitude=0.1 * math.log(8) + 1),
+    ("factor 8", "4"),
+    "scaling magnitude",
+)
+mistake(
+    "yarn as linear",
+    YARN,
+    lambda: cache(inv32(128, 1e6) / F32(4), 512, magnitude=M4),
+    ("linear|every frequency|all frequencies",),
+    "scaling",
+)
+mistake(
+    "yarn as llama3", YARN, lambda: cache(llama3(inv32(128, 1e6), 4, 1, 4, 32768), 512), ("llama3", "yarn"), "magnitude"
+)
+mistake(
+    "longrope short for long",
+    "rope:dim=16,scaling=longrope,factor=32,original-max=4096,seq-len=8192,short-factor=1+1.1+1.2+1.3+1.4+1.5+1.6+1.7,long-factor=1+2+4+8+16+24+32+48",
+    lambda: cache(
+        inv32(16) / np.array([1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7], F32),
+        256,
+        magnitude=math.sqrt(1 + math.log(32) / math.log(4096)),
+    ),
+    ("short", "long"),
+    "scaling",
+)
+mistake(
+    "longrope forgotten",
+    "rope:dim=16,scaling=longrope,factor=32,original-max=4096,seq-len=8192,short-factor=1+1.1+1.2+1.3+1.4+1.5+1.6+1.7,long-factor=1+2+4+8+16+24+32+48",
+    lambda: rope(16, 256),
+    ("longrope|scaling|long-factor",),
+    "scaling magnitude",
+)
+mistake(
+    "longrope magnitude missing",
+    "rope:dim=16,scaling=longrope,factor=32,original-max=4096,seq-len=8192,short-factor=1+1.1+1.2+1.3+1.4+1.5+1.6+1.7,long-factor=1+2+4+8+16+24+32+48",
+    lambda: cache(inv32(16) / np.array([1, 2, 4, 8, 16, 24, 32, 48], F32), 256),
+    ("magnitude|attention factor",),
+    "scaling",
+)
+
+# Magnitude, sign, exchange
+
+mistake(
+    "cos and sin exchanged",
+    "rope:dim=64",
+    lambda: (lambda a: {"cos": a["sin"], "sin": a["cos"]})(rope()),
+    "exchang|swap|each other",
+)
+mistake(
+    "sine negated",
+    "rope:dim=64",
+    lambda: (lambda a: {"cos": a["cos"], "sin": -a["sin"]})(rope()),
+    ("sin", "negat|sign|other way|opposite|backwards|minus"),
+    "positions sign",
+)
+mistake(
+    "complex conjugated",
+    "rope:dim=64",
+    lambda: {"freqs_cis": np.exp(-1j * angles(inv32(64), 256)).astype(np.complex64)},
+    "conjug|negat|sign|other way|opposite|backwards|minus",
+    "positions sign",
+)
+mistake(
+    "halved values",
+    "rope:dim=64",
+    lambda: each(rope(), lambda a: a * F32(0.5)),
+    ("0\\.5|half|halv",),
+    "magnitude layout",
+)
+mistake(
+    "sqrt of d on the table",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(128, 64) * 8,
+    ("\\b8\\b", "multipl|times|amplitude|factor|magnitude|scale"),
+    "magnitude scaling",
+)
+mistake(
+    "sin in both arrays",
+    "rope:dim=64",
+    lambda: (lambda a: {"cos": a["sin"], "sin": a["sin"]})(rope()),
+    ("cos", "sin"),
+    "exchange repeat positions",
+    about="the array cos holds the sines",
+)
+mistake(
+    "cos in both arrays",
+    "rope:dim=64",
+    lambda: (lambda a: {"cos": a["cos"], "sin": a["cos"]})(rope()),
+    ("cos", "sin"),
+    "exchange repeat positions",
+)
+mistake(
+    "sinusoid cos first",
+    "sinusoidal:dim=64",
+    lambda: (lambda a: np.stack([np.cos(a), np.sin(a)], -1).reshape(128, 64))(angles(inv64(64), 128)),
+    "exchang|swap|cos.*first|order|cosine",
+    "order exchange",
+)
+mistake(
+    "sinusoid halves for interleaved",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(128, 64, order="sin-cos"),
+    "sin-cos|halves|all sines|interleaved|order",
+    "order layout",
+)
+mistake(
+    "sinusoid interleaved for halves",
+    "sinusoidal:dim=64,order=sin-cos",
+    lambda: sinusoid(128, 64),
+    "interleaved|order|sin-cos",
+    "order layout",
+)
+mistake(
+    "sinusoid cos-sin for sin-cos",
+    "sinusoidal:dim=64,order=sin-cos",
+    lambda: sinusoid(128, 64, order="cos-sin"),
+    "cos-sin|exchang|swap|cos.*first|order",
+    "order exchange",
+)
+
+# Positions
+
+mistake(
+    "positions from 1 float64 sinusoid",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(100, 64, start=1),
+    ("1", "start|position|shift|first|offset|row"),
+    "positions",
+)
+mistake(
+    "cache restarted at a chunk",
+    "rope:dim=64",
+    lambda: rope(64, 512, positions=np.r_[0:256, 0:256]),
+    ("256", "again|restart|repeat|start|begin|from"),
+    "repeat positions",
+)
+mistake(
+    "positions clamped at 255",
+    "rope:dim=64",
+    lambda: rope(64, 400, positions=np.minimum(np.arange(400), 255)),
+    ("255|256", "clamp|repeat|stay|last|same|stop|constant"),
+    "repeat positions",
+)
+mistake(
+    "left padding of 10",
+    "rope:dim=64",
+    lambda: rope(64, 256, positions=np.maximum(np.arange(256) - 10, 0)),
+    ("10", "pad|position|start|shift|later|earlier|row"),
+    "positions repeat",
+)
+mistake(
+    "step 2",
+    "rope:dim=64",
+    lambda: rope(64, 256, step=2),
+    ("2", "step|position|apart|every|factor"),
+    "positions scaling missing",
+)
+mistake(
+    "positions divided by the length",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(128, 64, step=1 / 128),
+    ("128|0\\.0078125", "step|divided|scale|position|factor"),
+    "positions scaling magnitude",
+)
+mistake(
+    "float16 positions above 2048",
+    "rope:dim=64",
+    lambda: cache(inv32(64), 4096, positions=np.arange(4096).astype(F16)),
+    ("float16", "2048|2049|position|phase"),
+    "float16 positions",
+)
+mistake(
+    "one row twice",
+    "rope:dim=64",
+    lambda: each(rope(64, 256), lambda a: np.insert(a, 100, a[100], 0)[:256]),
+    ("100|101", "repeat|twice|again|row|position"),
+    "repeat positions",
+)
+mistake(
+    "one row lost",
+    "rope:dim=64",
+    lambda: each(rope(64, 257), lambda a: np.delete(a, 100, 0)),
+    ("100", "missing|lost|skip|left out|row|position|drop"),
+    "missing positions",
+)
+mistake(
+    "two rows exchanged",
+    "rope:dim=64",
+    lambda: each(rope(64, 256), lambda a: a[np.r_[0:50, 60, 51:60, 50, 61:256]]),
+    ("50", "60", "exchang|swap|order|row|moved"),
+    "exchange order positions",
+)
+mistake(
+    "rows shuffled",
+    "rope:dim=64",
+    lambda: each(rope(64, 256), lambda a: a[np.random.default_rng(3).permutation(256)]),
+    "shuffl|permut|order|moved",
+    "order positions exchange",
+)
+mistake(
+    "even rows alone",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(256, 64)[::2],
+    ("2", "step|every|second|other row|apart"),
+    "positions missing scaling",
+)
+mistake(
+    "positions modulo 512",
+    "rope:dim=128",
+    lambda: rope(128, 1024, positions=np.arange(1024) % 512),
+    ("512", "again|wrap|repeat|modul|restart|start|begin"),
+    "repeat positions",
+)
+
+# Layout
+
+mistake("interleaved for half", "rope:dim=64,layout=half", lambda: rope(layout="interleaved"), "interleaved", "layout")
+mistake(
+    "split halves tiled wrongly",
+    "rope:dim=64,layout=half",
+    lambda: each(rope(layout="split"), lambda a: np.concatenate([a, a[:, ::-1]], -1)),
+    "revers|order|column|half",
+    "order layout",
+)
+mistake(
+    "cos transposed",
+    "rope:dim=64",
+    lambda: each(rope(64, 300), lambda a: a.T.copy()),
+    "transpos|rows and columns",
+    "exchange transposed",
+)
+mistake(
+    "sinusoid transposed",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(100, 64).T.copy(),
+    "transpos|rows and columns",
+    "exchange transposed",
+)
+mistake(
+    "reshape instead of transpose",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(100, 64).T.copy().reshape(100, 64),
+    "transpos|reshape",
+    "transposed",
+)
+mistake(
+    "columns reversed",
+    "rope:dim=64",
+    lambda: cache(inv32(64)[::-1].copy(), 256),
+    "revers|backward|slow.*first|order",
+    "order",
+)
+mistake(
+    "columns rolled by one",
+    "rope:dim=64,layout=split",
+    lambda: each(rope(64, 256, layout="split"), lambda a: np.roll(a, 1, 1)),
+    "roll|shift|moved|column|cyclic",
+    "order positions repeat",
+)
+mistake(
+    "two columns exchanged",
+    "rope:dim=64,layout=split",
+    lambda: each(rope(64, 256, layout="split"), lambda a: a[:, np.r_[0:5, 9, 6:9, 5, 10:32]]),
+    ("5", "9"),
+    "exchange order",
+)
+
+# Width and exponent
+
+mistake(
+    "exponent over the head instead of the rotary width",
+    "rope:dim=16",
+    lambda: cache((F32(1) / F32(10000) ** (np.arange(0, 16, 2, dtype=F32) / F32(64))), 256),
+    ("64|proportional|exponent|base 10",),
+    "width scaling base",
+)
+mistake(
+    "exponent over half the width",
+    "rope:dim=64",
+    lambda: cache(inv32(64) ** F32(2), 256),
+    ("exponent|base 100000000|1e\\+?08|twice|4i",),
+    "base",
+)
+mistake(
+    "exponent i over d",
+    "rope:dim=64",
+    lambda: cache(np.sqrt(inv32(64)), 256),
+    ("exponent|base 100\\b|half",),
+    "base layout",
+)
+mistake(
+    "exponent over d - 1",
+    "sinusoidal:dim=64",
+    lambda: waves(angles(10000.0 ** (-np.arange(0, 64, 2) / 63), 256)),
+    ("63|d - 1|dim - 1|exponent",),
+    "spacing base positions",
+)
+mistake(
+    "endpoint spacing",
+    "sinusoidal:dim=64",
+    lambda: sinusoid(256, 64, shift=1),
+    "endpoint|spacing|d/2 - 1|dim/2 - 1",
+    "spacing",
+)
+mistake(
+    "2i over every column",
+    "sinusoidal:dim=64",
+    lambda: (
+        lambda w: np.where(np.arange(64) % 2, np.cos(np.outer(np.arange(128), w)), np.sin(np.outer(np.arange(128), w)))
+    )(10000.0 ** (-2 * np.arange(64) / 64)),
+    "2i|twice|every column|column|exponent",
+    "spacing",
+)
+mistake(
+    "i over every column",
+    "sinusoidal:dim=64",
+    lambda: (
+        lambda w: np.where(np.arange(64) % 2, np.cos(np.outer(np.arange(128), w)), np.sin(np.outer(np.arange(128), w)))
+    )(10000.0 ** (-np.arange(64) / 64)),
+    "column|exponent|cosine|frequenc",
+    "spacing",
+)
+mistake(
+    "2 * (i // 2) forgotten for even",
+    "sinusoidal:dim=32",
+    lambda: (
+        lambda w: np.where(np.arange(32) % 2, np.cos(np.outer(np.arange(64), w)), np.sin(np.outer(np.arange(64), w)))
+    )(10000.0 ** (-2 * (np.arange(32) // 2 + np.arange(32) % 2) / 32)),
+    "column|exponent|cosine|frequenc",
+    "spacing",
+)
+mistake(
+    "integer division in the exponent",
+    "sinusoidal:dim=64",
+    lambda: waves(angles(10000.0 ** -(np.arange(0, 64, 2) // 64).astype(F64), 64)),
+    "frequenc|same|equal|exponent|base|//|integer",
+    "base repeat",
+)
+mistake(
+    "degrees",
+    "sinusoidal:dim=64",
+    lambda: waves(angles(inv64(64), 128) * math.pi / 180),
+    "degree|180|0\\.0174",
+    "degrees scaling positions",
+)
+mistake(
+    "2 pi in the angle",
+    "sinusoidal:dim=64",
+    lambda: waves(angles(inv64(64), 128) * 2 * math.pi),
+    "2 pi|2π|6\\.28|turn",
+    "degrees scaling positions",
+)
+mistake("head count for head width", "rope:dim=128", lambda: rope(64, 128), ("64", "dim|width|column"), "width")
+mistake(
+    "log base 2 for ln",
+    "sinusoidal:dim=64",
+    lambda: waves(angles(np.exp(-np.arange(0, 64, 2) * math.log2(10000) / 64), 128)),
+    "base|log",
+    "base",
+)
+
+# Precision
+
+mistake(
+    "cache in float16 for float32",
+    "rope:dim=64,dtype=float32",
+    lambda: each(rope(), lambda a: half(a).astype(F32)),
+    "float16|half",
+    "float16",
+)
+mistake(
+    "inv_freq in bfloat16",
+    "rope:dim=64",
+    lambda: cache(bf16(inv32(64)), 1024),
+    ("bfloat16", "frequenc|inv_freq"),
+    "bfloat16",
+)
+mistake(
+    "phases in bfloat16",
+    "rope:dim=64",
+    lambda: cs(widen(bf16(np.multiply.outer(bf16(np.arange(1024)), bf16(inv32(64)))), "half")),
+    ("bfloat16", "phase|angle|frequenc|computed"),
+    "bfloat16 positions",
+)
+mistake(
+    "phases in float16",
+    "rope:dim=64",
+    lambda: cs(widen(angles(inv32(64), 512).astype(F16).astype(F32), "half")),
+    ("float16|half", "phase|angle|computed"),
+    "float16 positions",
+)
+mistake(
+    "rounded to 2 decimals", "sinusoidal:dim=32", lambda: np.round(sinusoid(50, 32), 2), "decimal|digits|rounded", ""
+)
+mistake(
+    "truncated to 3 decimals",
+    "sinusoidal:dim=32",
+    lambda: np.trunc(sinusoid(50, 32) * 1000) / 1000,
+    "decimal|digits|cut|truncat",
+    "",
+)
+mistake(
+    "saturated to int8",
+    "sinusoidal:dim=32",
+    lambda: np.round(sinusoid(50, 32) * 127) / 127,
+    "127|quantis|quantiz|int8|steps? of|multiples",
+    "",
+)
+
+# Damage
+
+mistake("one NaN", "rope:dim=64", lambda: edit(rope(), (300, 7), np.nan), ("nan", "300"), "nan")
+mistake(
+    "one value wrong", "rope:dim=64", lambda: edit(rope(), (300, 7), 0.25), ("300", "7|1 value|one value|2 value"), ""
+)
+mistake("one row zero", "rope:dim=64", lambda: edit(rope(), 77, 0), ("77", "zero|\\b0\\b"), "zero")
+mistake("one column zero", "rope:dim=64", lambda: edit(rope(), (slice(None), 5), 0), ("5", "zero|\\b0\\b"), "zero")
+mistake(
+    "rows from 256 of another base",
+    "rope:dim=64",
+    lambda: {
+        k: np.concatenate([a[:256], b[256:]])
+        for (k, a), b in zip(rope().items(), rope(64, 512, 5e5).values(), strict=True)
+    },
+    ("256", "base 500000|row"),
+    "base",
+)
+mistake(
+    "offset of 1 on sin",
+    "rope:dim=64",
+    lambda: (lambda a: {"cos": a["cos"], "sin": a["sin"] + 1})(rope()),
+    ("sin", "1", "added|offset|larger|more|plus|\\+"),
+    "positions",
+)
+mistake("infinity at the end", "rope:dim=64", lambda: edit(rope(), (511, 63), np.inf), ("inf", "511"), "nan")
+mistake(
+    "fewer rows than asked for",
+    "rope:dim=64,len=512",
+    lambda: rope(64, 433),
+    ("433|79", "row|missing|shorter|fewer"),
+    "missing",
+)
+mistake(
+    "random table for a sinusoid",
+    "sinusoidal:dim=64",
+    lambda: random(128, 64) * F32(0.02),
+    "random|normal|drawn|trained|learned",
+    "noise",
+)
+
+# ALiBi
+
+mistake(
+    "alibi paper slopes at 12 heads",
+    "alibi:heads=12",
+    lambda: alibi(12, 24, slope=2.0 ** (-8 * np.arange(1, 13) / 12)),
+    ("slope", "paper|8h/H|heads 8|2\\^"),
+    "slopes heads",
+)
+mistake("alibi sign", "alibi:heads=8", lambda: -alibi(8, 24), "sign|negat|positive", "sign slopes")
+mistake(
+    "alibi not causal where causal", "alibi:heads=8,mask=causal", lambda: alibi(8, 24), "mask|-inf|infinit", "mask nan"
+)
+mistake("alibi bias max 16", "alibi:heads=8", lambda: alibi(8, 24, slope=slopes(8, 16)), "bias-max|slope|16", "slopes")
+mistake(
+    "alibi slopes from h = 0",
+    "alibi:heads=8",
+    lambda: alibi(8, 24, slope=2.0 ** -np.arange(8)),
+    "slope|2 times|twice|doubled",
+    "slopes magnitude",
+)
+mistake(
+    "alibi scaled by 1/sqrt(d)",
+    "alibi:heads=8",
+    lambda: alibi(8, 24) / F32(8),
+    ("0\\.125|1/8|\\b8\\b", "multipl|divid|scale|times|factor|slope"),
+    "slopes magnitude scaling",
+)
+mistake(
+    "alibi heads reversed",
+    "alibi:heads=8",
+    lambda: alibi(8, 24)[::-1].copy(),
+    "revers|order|slope|backward",
+    "slopes order heads",
+)
+mistake(
+    "alibi bloom positions for distances",
+    "alibi:heads=8",
+    lambda: (slopes(8)[:, None, None] * np.broadcast_to(np.arange(24), (24, 24))).astype(F32),
+    "key-position|bloom|key position",
+    "slopes positions sign",
+)
+mistake(
+    "alibi slopes in bfloat16",
+    "alibi:heads=12",
+    lambda: alibi(12, 24, slope=bf16(slopes(12))),
+    ("bfloat16", "slope"),
+    "slopes bfloat16",
+)
+mistake(
+    "alibi of rank 1's heads",
+    "alibi:heads=16",
+    lambda: alibi(8, 24, slope=slopes(16)[8:]),
+    ("head", "8"),
+    "slopes heads missing",
+)
+mistake(
+    "alibi squared distance",
+    "alibi:heads=4",
+    lambda: (-slopes(4)[:, None, None] * distance(24) ** 2).astype(F32),
+    "squar|power|distance",
+    "slopes",
+)
+mistake(
+    "alibi distance off by one",
+    "alibi:heads=4",
+    lambda: (-slopes(4)[:, None, None] * (distance(24) + 1)).astype(F32),
+    "1|offset|distance|added|constant|slope",
+    "slopes positions",
+)
+
+# Buckets and indices
+
+mistake(
+    "t5 causal for bidirectional",
+    "t5:bidirectional=true",
+    lambda: {"index": t5_index(64, both=False)},
+    "bidirectional|causal|one side|one-sided",
+    "buckets mask",
+)
+mistake(
+    "t5 max distance 256",
+    "t5:bidirectional=true",
+    lambda: {"index": t5_index(200, maximum=256)},
+    ("max-distance", "256"),
+    "buckets",
+)
+mistake(
+    "t5 64 buckets", "t5:bidirectional=true", lambda: {"index": t5_index(200, buckets=64)}, ("buckets", "64"), "buckets"
+)
+mistake(
+    "t5 query minus key",
+    "t5:bidirectional=true",
+    lambda: {"index": t5_index(64).T.copy()},
+    "transpos|query|sign|side|swap|exchang",
+    "buckets transposed sign exchange",
+)
+mistake(
+    "swin index of transposed window",
+    "window:grid=7x7",
+    lambda: {"index": swin_index(7, 7).T.copy()},
+    "transpos|query|key|sign|exchang|swap",
+    "transposed sign exchange",
+)
+mistake(
+    "swin index of x first",
+    "window:grid=4x6",
+    lambda: {"index": (lambda i: i.reshape(6, 4, 6, 4).transpose(1, 0, 3, 2).reshape(24, 24))(swin_index(6, 4))},
+    "column|axis|order|window|grid|row|6x4|transpos",
+    "grid order transposed exchange",
+)
+mistake("shaw clip 8 for 16", "shaw:dim=4,clip=16", lambda: {"index": shaw_index(40, 8)}, ("clip", "8"), "repeat")
+mistake(
+    "shaw query minus key",
+    "shaw:dim=4,clip=8",
+    lambda: {"index": shaw_index(40, 8).T.copy()},
+    "transpos|query|sign|revers|negat|exchang|swap|backward",
+    "transposed sign order exchange",
+)
+mistake(
+    "deberta buckets 128",
+    "deberta:buckets=256,max-distance=512",
+    lambda: {"index": deberta_index(300, buckets=128)},
+    ("bucket", "128"),
+    "buckets",
+)
+mistake(
+    "deberta unbucketed",
+    "deberta:buckets=256,max-distance=512",
+    lambda: {"index": np.subtract.outer(np.arange(300), np.arange(300))},
+    "bucket|distance",
+    "buckets",
+)
+
+# Grids
+
+mistake(
+    "sincos2d grid transposed",
+    "sincos2d:dim=64,grid=6x8",
+    lambda: grid_waves(8, 6, 64),
+    "grid|8x6|transpos|axis|axes",
+    "grid order transposed exchange",
+)
+mistake(
+    "sincos2d interleaved",
+    "sincos2d:dim=64,grid=6x8",
+    lambda: (
+        lambda y, x: np.concatenate(
+            [waves(np.multiply.outer(x.ravel(), inv64(32))), waves(np.multiply.outer(y.ravel(), inv64(32)))], 1
+        )
+    )(*np.meshgrid(np.arange(6.0), np.arange(8.0), indexing="ij")),
+    "interleaved|order",
+    "layout order",
+)
+mistake(
+    "wan axes in another order",
+    "rope-axes:axes=44+42+42,grid=3x4x5",
+    lambda: cs(axes_angles([42, 42, 44], [3, 4, 5])),
+    "axes|axis|width|42",
+    "grid width order exchange",
+)
+mistake(
+    "mrope sections h and w exchanged",
+    "mrope:dim=64,sections=8+12+12,sequence=2x4x6",
+    lambda: cs(mrope(inv64(64), streams(2, 4, 6), (8, 12, 12), (0, 2, 1))),
+    "section|stream|exchang|swap|order|axis|axes|h and w",
+    "sections exchange order grid",
+)
+mistake(
+    "mrope ignored as text",
+    "mrope:dim=64,sections=8+12+12,sequence=2x4x6",
+    lambda: cs(angles(inv32(64), 48)),
+    "rope|text|section|stream|position",
+    "sections positions grid",
+)
+mistake(
+    "mrope t of all streams",
+    "mrope:dim=64,sections=8+12+12,sequence=2x4x6",
+    lambda: cs(mrope(inv32(64), streams(2, 4, 6), (8, 12, 12), (0, 0, 0))),
+    "section|stream|position|\\bt\\b|frame",
+    "sections positions grid",
+)
+
+# Right tables
+
+right("rope float32 for its recipe", "rope:dim=64", lambda: rope())
+right("rope float32 base 500000 131072 rows", "rope:dim=128,base=500000", lambda: rope(128, 32768, 5e5))
+right("rope float64", "rope:dim=64", lambda: rope64())
+right("rope float64 rounded to float32", "rope:dim=64", lambda: rope64(dtype=F32))
+right("rope interleaved", "rope:dim=64", lambda: rope(layout="interleaved"))
+right("rope split", "rope:dim=64", lambda: rope(layout="split"))
+right("rope concat", "rope:dim=64", lambda: {"cache": waves(angles(inv32(64), 200), "cos-sin")})
+right("rope sin cos", "rope:dim=64", lambda: {"cache": waves(angles(inv32(64), 200), "sin-cos")})
+right("rope complex", "rope:dim=64", lambda: {"freqs_cis": np.exp(1j * angles(inv64(64), 200)).astype(np.complex64)})
+right("rope angles doubled", "rope:dim=64", lambda: {"freqs": widen(angles(inv32(64), 200), "half")[:, None, None]})
+right("rope llama3 float32", LLAMA31, lambda: cache(llama3(inv32(128, 5e5)), 4096))
+right("rope llama3 float64", LLAMA31, lambda: cache(llama3(inv64(128, 5e5)), 2048))
+right("rope yarn float32", YARN, lambda: cache(yarn(128, 1e6, 4, 32768), 2048, magnitude=M4))
+right("rope linear float32", "rope:dim=64,scaling=linear,factor=4", lambda: rope(64, 777, step=0.25))
+right("rope linear by frequencies", "rope:dim=64,scaling=linear,factor=3", lambda: cache(inv32(64) / F32(3), 777))
+right("rope ntk", "rope:dim=128,scaling=ntk,factor=4", lambda: rope(128, 600, ntk_base(10000.0, 4, 128)))
+right("rope float16", "rope:dim=64,dtype=float16", lambda: each(rope(64, 300), half), "float16")
+right(
+    "rope bfloat16 in float32", "rope:dim=64,dtype=bfloat16", lambda: each(rope64(64, 300, dtype=F32), bf16), "bfloat16"
+)
+right("rope lone sin float64", "rope:dim=64", lambda: {"sin": rope64()["sin"]})
+right("rope leading axes", "rope:dim=64", lambda: each(rope(), lambda a: a[None, None]))
+right("rope one head axis", "rope:dim=64", lambda: each(rope(), lambda a: a[:, None]))
+right("rope batch of one", "rope:dim=96", lambda: each(rope(96, 33), lambda a: a[None]))
+right("rope one row", "rope:dim=64", lambda: rope(64, 1))
+right("rope two rows", "rope:dim=128,base=500000", lambda: rope(128, 2, 5e5))
+right("rope shorter than its recipe", "rope:dim=64", lambda: rope(64, 7))
+right("rope odd width of pairs", "rope:dim=66", lambda: rope(66, 100))
+right("rope from 1000", "rope:dim=64,start=1000", lambda: rope(64, 100, start=1000))
+right("rope from 100000", "rope:dim=64,start=100000", lambda: rope(64, 50, start=100000))
+right(
+    "rope exponential of a logarithm",
+    "rope:dim=64",
+    lambda: cache(np.exp(np.arange(0, 64, 2, dtype=F32) * F32(-math.log(10000) / 64)), 512),
+)
+right("rope wide 256 base 1e6", "rope:dim=256,base=1000000", lambda: rope(256, 1024, 1e6))
+right("rope 16384 values of a rotation", "rope:dim=8", lambda: rope(8, 4096))
+right("sinusoid float64", "sinusoidal:dim=64", lambda: sinusoid(256, 64))
+right("sinusoid float32", "sinusoidal:dim=512", lambda: sinusoid(2048, 512, dtype=F32))
+right("sinusoid rounded", "sinusoidal:dim=128", lambda: sinusoid(100, 128).astype(F32))
+right(
+    "sinusoid exponential",
+    "sinusoidal:dim=128",
+    lambda: waves(angles(np.exp(np.arange(0, 128, 2, dtype=F32) * F32(-math.log(10000.0) / 128)), 5000)),
+)
+right("sinusoid leading axis", "sinusoidal:dim=64", lambda: sinusoid(256, 64, dtype=F32)[None])
+right("sinusoid n 1 d", "sinusoidal:dim=64", lambda: sinusoid(256, 64, dtype=F32)[:, None])
+right(
+    "sinusoid endpoint",
+    "sinusoidal:dim=64,convention=tensor2tensor",
+    lambda: sinusoid(256, 64, shift=1, order="sin-cos", dtype=F32),
+)
+right(
+    "sinusoid sin-cos other order than default",
+    "sinusoidal:dim=64,order=sin-cos",
+    lambda: sinusoid(256, 64, order="sin-cos"),
+)
+right("sinusoid 3 rows", "sinusoidal:dim=4", lambda: sinusoid(3, 4))
+right("sinusoid one row", "sinusoidal:dim=8", lambda: sinusoid(1, 8))
+right("sinusoid float16", "sinusoidal:dim=64,dtype=float16", lambda: half(sinusoid(100, 64)), "float16")
+right("alibi float64", "alibi:heads=8", lambda: alibi(8, 20, dtype=F64))
+right("alibi float32 of 12 heads", "alibi:heads=12", lambda: alibi(12, 20))
+right("alibi slopes", "alibi:heads=12", lambda: {"slopes": slopes(12).astype(F32)})
+right("alibi bloom", "alibi:heads=8,convention=bloom", lambda: (slopes(8)[:, None, None] * np.arange(20)).astype(F32))
+right(
+    "alibi causal",
+    "alibi:heads=4,mask=causal",
+    lambda: np.where(np.tril(np.ones((20, 20), bool)), alibi(4, 20), -np.inf).astype(F32),
+)
+right("t5 index", "t5:bidirectional=true", lambda: {"index": t5_index(100)})
+right("t5 index causal int32", "t5:bidirectional=false", lambda: {"index": t5_index(100, both=False).astype(np.int32)})
+right("shaw index", "shaw:dim=4,clip=8", lambda: {"index": shaw_index(30, 8)})
+right("sincos2d", "sincos2d:dim=64,grid=6x8", lambda: grid_waves(6, 8, 64))
+right("sincos2d float32", "sincos2d:dim=128,grid=14x14", lambda: grid_waves(14, 14, 128).astype(F32))
+right("flux axes", "rope-axes:axes=16+56+56,grid=1x8x8", lambda: each(cs(axes_angles([16, 56, 56], [1, 8, 8])), F32))
+right(
+    "mrope float32",
+    "mrope:dim=64,sections=8+12+12,sequence=2x4x6",
+    lambda: cs(mrope(inv32(64), streams(2, 4, 6), (8, 12, 12))),
+)
+right(
+    "mrope float64",
+    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=1x8x8",
+    lambda: cs(mrope(inv64(128, 1e6), streams(1, 8, 8), (16, 24, 24))),
+)
+
+# Wrong kernels
+
+
+def table(n: int = 32, d: int = 64, base: float = 10000.0, start: float = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Split cos and sin."""
+    a = angles(inv32(d, base), n, start=start)
+    return np.cos(a), np.sin(a)
+
+
+def kernel(change: Any, shape: tuple[int, ...] = (1, 4, 32, 64)) -> tuple[Arrays, Arrays]:
+    """Queries and keys, and what a kernel makes of each."""
+    inputs = {"q": random(*shape, seed=1), "k": random(*shape, seed=2)}
+    return inputs, {name: np.asarray(change(name, x), F32) for name, x in inputs.items()}
+
+
+applied(
+    "kernel base 500000",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, *table(base=5e5))),
+    ("base 500000",),
+    pairs="half",
+)
+applied(
+    "kernel base 10000",
+    "rope:dim=64,base=1000000",
+    lambda: kernel(lambda _, x: rotate(x, *table())),
+    ("base 10000",),
+    pairs="half",
+)
+applied(
+    "kernel interleaved for halves",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, *table(), "interleaved")),
+    ("interleaved",),
+    "layout",
+    pairs="half",
+)
+applied(
+    "kernel does nothing",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: x),
+    ("nothing|not rotated|unchanged|as they were|equal the inputs|not applied",),
+    "",
+    pairs="half",
+)
+applied(
+    "kernel positions from 1",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, *table(start=1))),
+    ("position|start", "1"),
+    "positions",
+    pairs="half",
+)
+applied(
+    "kernel applied twice",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(rotate(x, *table()), *table())),
+    ("twice|two times",),
+    "repeat positions scaling",
+    pairs="half",
+)
+applied(
+    "kernel queries alone",
+    "rope:dim=64",
+    lambda: kernel(lambda name, x: rotate(x, *table()) if name == "q" else x),
+    ("\\bk\\b", "nothing|not rotated|unchanged|as they were|equal|not applied"),
+    "",
+    pairs="half",
+)
+applied(
+    "kernel cosines repeated pairwise with rotate_half",
+    "rope:dim=64",
+    lambda: kernel(
+        lambda _, x: (
+            x * np.repeat(table()[0], 2, -1)
+            + np.concatenate([-x[..., 32:], x[..., :32]], -1) * np.repeat(table()[1], 2, -1)
+        )
+    ),
+    ("interleaved|repeat|neighbour|half",),
+    "layout repeat",
+    pairs="half",
+)
+applied(
+    "kernel partner i + d/4",
+    "rope:dim=64",
+    lambda: kernel(
+        lambda _, x: (
+            x * np.tile(table()[0], 2)
+            + np.concatenate([-x[..., 16:32], x[..., :16], -x[..., 48:], x[..., 32:48]], -1) * np.tile(table()[1], 2)
+        )
+    ),
+    ("partner|pair|quarter|16|d/4",),
+    "layout",
+    pairs="half",
+)
+applied(
+    "kernel along the heads",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: np.swapaxes(rotate(np.swapaxes(x, 1, 2), *table(4)), 1, 2)),
+    ("head|axis|axes",),
+    "grid exchange",
+    pairs="half",
+)
+applied(
+    "kernel sign on one half",
+    "rope:dim=64",
+    lambda: kernel(
+        lambda _, x: (
+            x * np.tile(table()[0], 2) + np.concatenate([x[..., 32:], x[..., :32]], -1) * np.tile(table()[1], 2)
+        )
+    ),
+    ("sign|negat|minus",),
+    "sign layout",
+    pairs="half",
+)
+applied(
+    "kernel scales the keys",
+    "rope:dim=64",
+    lambda: kernel(lambda name, x: rotate(x, *table()) * (1 if name == "q" else F32(0.125))),
+    ("\\bk\\b", "0\\.125|1/8|\\b8\\b"),
+    "magnitude scaling",
+    pairs="half",
+)
+applied(
+    "kernel attention factor once",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, *table()) * F32(1.2)),
+    ("1\\.2",),
+    "magnitude scaling",
+    pairs="half",
+)
+applied(
+    "kernel partial 16 of 64",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: np.concatenate([rotate(x[..., :16], *table(d=16)), x[..., 16:]], -1)),
+    ("16|partial|rotary-dim|columns? 16",),
+    "width",
+    pairs="half",
+)
+applied(
+    "kernel whole head for partial",
+    "rope:dim=64,rotary-dim=16",
+    lambda: kernel(lambda _, x: rotate(x, *table())),
+    ("partial|rotary-dim|whole|64|all",),
+    "width",
+    pairs="half",
+)
+applied(
+    "kernel cos and sin exchanged",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, table()[1], table()[0])),
+    ("exchang|swap|each other",),
+    "exchange",
+    pairs="half",
+)
+applied(
+    "kernel one head wrong",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: np.concatenate([rotate(x, *table())[:, :3], x[:, 3:]], 1)),
+    ("head", "3"),
+    "heads",
+    pairs="half",
+)
+applied(
+    "kernel positions clamped",
+    "rope:dim=64",
+    lambda: kernel(
+        lambda _, x: rotate(
+            x,
+            np.cos(angles(inv32(64), 32, positions=np.minimum(np.arange(32), 15))),
+            np.sin(angles(inv32(64), 32, positions=np.minimum(np.arange(32), 15))),
+        )
+    ),
+    ("15|16",),
+    "positions repeat",
+    pairs="half",
+)
+applied(
+    "kernel last position only",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, table()[0][-1:], table()[1][-1:])),
+    ("position", "31|same|one position|every"),
+    "positions repeat",
+    pairs="half",
+)
+applied(
+    "kernel bfloat16 table",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: rotate(x, bf16(table()[0]), bf16(table()[1]))),
+    ("bfloat16",),
+    "bfloat16",
+    pairs="half",
+)
+applied(
+    "kernel llama3 forgotten",
+    LLAMA31.replace("128", "64"),
+    lambda: kernel(
+        lambda _, x: rotate(x, np.cos(angles(inv32(64, 5e5), 2048)), np.sin(angles(inv32(64, 5e5), 2048))),
+        (1, 2, 2048, 64),
+    ),
+    ("llama3|scaling|unscaled|factor",),
+    "scaling",
+    pairs="half",
+)
