@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pecli.comparison.results import Comparison
     from pecli.drawing.pictures import Picture
     from pecli.extrapolation.extrapolation import Extrapolation
-    from pecli.identification.verdict import Identification
+    from pecli.judge.description import Identification
     from pecli.inspection.statistics import Inspection
     from pecli.models.reading import ConfigReading
 
@@ -102,7 +102,7 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     """
     from pecli.application.faults import explained
     from pecli.comparison.results import Tolerance
-    from pecli.diagnosis.diagnosis import compare as compared
+    from pecli.judge.compare import compare as compared
     from pecli.sources.alignment import open_beside
 
     a, b = open_beside(source_of(first), source_of(second), ROWS)
@@ -124,7 +124,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     >>> identify(np.sqrt(np.arange(64))[:, None] * [1.0, 0.1]).confidence
     'unknown'
     """
-    from pecli.identification.identification import identify as identified
+    from pecli.judge.identify import identify as identified
     from pecli.numbers.positions import Positions
     from pecli.sources.alignment import take_type
 

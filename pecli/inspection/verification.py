@@ -13,7 +13,7 @@ from typing import Any
 from pecli.comparison.compare import Progress
 from pecli.comparison.results import Comparison
 from pecli.declare.tabular import Tabular
-from pecli.diagnosis.diagnosis import compare
+from pecli.judge.compare import compare
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.positions import Positions

@@ -119,7 +119,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:
     from pecli.application.faults import explained
-    from pecli.diagnosis.diagnosis import compare
+    from pecli.judge.compare import compare
 
     total = sum(array.bytes for table in (a, b) for array in table.arrays)
     with progress_for(total, quiet=options.quiet or options.json) as advance:

@@ -195,7 +195,7 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
         raise BadParameter("len", max(array.rows for array in table.arrays), rule)
     more: dict[str, Any] = {}
     if options.identify:
-        from pecli.identification.identification import identify
+        from pecli.judge.identify import identify
         from pecli.sources.alignment import take_type
 
         take_type(table, "float32")

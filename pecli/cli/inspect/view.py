@@ -16,7 +16,7 @@ from pecli.inspection.facts import TITLES, sheet
 from pecli.numbers.printing import between, figure
 
 if TYPE_CHECKING:
-    from pecli.identification.identification import Identification
+    from pecli.judge.description import Identification
     from pecli.inspection.preview import Excerpt
     from pecli.inspection.property import Property
     from pecli.inspection.statistics import Inspection, Statistics
@@ -112,8 +112,9 @@ def _range(low: float | None, high: float | None) -> str:
 def identity_view(found: Identification) -> list[Item]:
     """Return what a table is, how closely, and how sure that is."""
     if found.recipe is None:
-        said = "unknown: no formula was found that gives these values"
-        return [Fact("identified", said), *(Fact("", note) for note in found.notes)]
+        said = "unknown: the values match no known encoding"
+        return [Fact("identified", said), *(Fact("measured", text) for text in found.measured),
+                *(Fact("", note) for note in found.notes)]  # fmt: skip
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
     if found.residual is None:
         residual = ""
