@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-HookName = Literal["lesson", "recognise", "identify", "mistakes", "emulate", "scale", "extend", "apply", "why", "code"]
+HookName = Literal[
+    "lesson", "recognise", "identify", "words", "mistakes", "emulate", "scale", "extend", "apply", "why", "code"
+]
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]
 
