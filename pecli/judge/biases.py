@@ -4,190 +4,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from functools import cached_property
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.profiles import MIN_SHARE_ALIKE, Floats, Integers, Profile
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
-from pecli.judge.codes import Rows, measured_of
+from pecli.judge.codes import measured_of, rows_of
 from pecli.judge.description import Candidate, Fit, Identification
-from pecli.judge.fit import Floats, Integers, Lines, better, fit, recipe_text, units
-from pecli.numbers.shortest import shortest
+from pecli.judge.fit import Lines, better, fit, recipe_text
 from pecli.numbers.types import GRIDS
 
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
 MAX_KEYS = 1 << 16
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
-MIN_SHARE_ALIKE = 0.75
-"""Share of the sampled values that must depend on the distance (or the key) alone; the others count as spoiled."""
-MAX_ULP_OFF = 4.0
-"""Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do."""
 MAX_DIGITS_CHOSEN = 4
 """Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
 MIN_SHARE_LIKELY = 0.99
 """Share of the values that a likely recipe explains."""
 
 
-@dataclass(frozen=True)
-class Profile:
-    """A bias or an index reduced to one row a head.
-
-    Attributes
-    ----------
-    by : {"distance", "key", "slopes", "pair"}
-        What the values depend on; "pair" stands for none of the others, with one row for each line of the array.
-    values : (heads, m) float64
-        NaN where masked or unknown.
-    at : (m,) int64
-        Distance (key minus query) or key of each column.
-    form : {"dense", "distance", "past", "slopes", "row"}
-        How the array holds them; "past" for distances 0 .. n - 1 before the query.
-    masked : str
-        What keys after the query hold where that hides them: "", "-inf" or "0".
-    queries, keys : int
-    align : str
-        "first" where the queries are the first of the keys, "" otherwise.
-    lines : Lines
-        The array.
-    copies : int
-        How many times the heads are repeated, as a batch repeats them.
-    """
-
-    by: str
-    values: Floats
-    at: Integers
-    form: str
-    masked: str
-    queries: int
-    keys: int
-    lines: Lines
-    align: str = ""
-    copies: int = 1
-
-    @property
-    def heads(self) -> int:
-        """Number of heads."""
-        return len(self.values)
-
-    @property
-    def integral(self) -> bool:
-        """Whether all values are whole numbers, as those of an index are."""
-        return self.lines.integral
-
-    @property
-    def grain(self) -> str:
-        """The effective dtype."""
-        return self.lines.grain
-
-    @property
-    def table(self) -> dict[str, str]:
-        """The table's keys of a recipe."""
-        found = {"length": str(self.keys)}
-        if self.form in ("distance", "slopes"):
-            found["form"] = self.form
-        elif self.queries != self.keys:
-            found["queries"] = str(self.queries)
-            if self.align:
-                found["align"] = self.align
-        return found
-
-    @property
-    def mask(self) -> dict[str, str]:
-        """The parameter of a bias that hides later keys."""
-        return {"mask": "causal"} if self.masked else {}
-
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Columns that are known in every head but a few."""
-        told = np.isfinite(self.values)
-        found: NDArray[np.bool_] = np.asarray(told.mean(axis=0) > 0.5)
-        return found
-
-    @cached_property
-    def seen(self) -> tuple[Floats, Integers]:
-        """Values of the known columns, and what they belong to."""
-        return self.values[:, self.known], self.at[self.known]
-
-    def slopes(self, at: NDArray[Any], columns: NDArray[np.bool_]) -> Floats | None:
-        """Return the factor of each head whose values are one number times `at` in these columns; None where none is.
-
-        NaN stands for heads whose values are not in proportion.
-        """
-        chosen = columns & self.known & (at != 0)
-        if not chosen.any():
-            return None
-        values, weights = self.values[:, chosen], at[chosen].astype(np.float64)
-        far = np.abs(weights) >= np.abs(weights).max() / 2  # their rounding matters least
-        found: Floats = np.nanmedian(values[:, far] / weights[far], axis=1)
-        off = np.abs(values - found[:, None] * weights)
-        good = off <= MAX_ULP_OFF * units(values, self.grain)
-        good |= ~np.isfinite(values)
-        found = np.where(good.mean(axis=1) >= MIN_SHARE_ALIKE, found, np.nan)
-        at_zero = self.known & (at == 0) & columns
-        if at_zero.any() and np.nan_to_num(self.values[:, at_zero]).any(axis=1).mean() > 0.5:
-            return None
-        return found if np.isfinite(found).mean() > 0.5 and np.nan_to_num(found).any() else None
-
-    def factor(self, made: Floats, head: int, columns: NDArray[np.bool_], ulp: float = 0.5) -> Decimal | None:
-        """Return the shortest factor of `made` within `ulp` units of a head's values; None where there is none."""
-        values, weights = self.values[head, columns], made[columns]
-        moving = (weights != 0) & np.isfinite(values)
-        if not moving.any():
-            return None
-        half = ulp * 1.0001 * units(values[moving], self.grain)
-        ends = np.stack([(values[moving] - half) / weights[moving], (values[moving] + half) / weights[moving]])
-        low, high = ends.min(axis=0), ends.max(axis=0)
-        for spoiled in (0.0, 0.1):
-            least, most = np.quantile(low, 1 - spoiled), np.quantile(high, spoiled)
-            if least <= most:
-                return shortest(float(least), float(most))
-        return None
-
-    def curve(
-        self, shape: Callable[[Floats, float], Floats], start: float, head: int
-    ) -> tuple[Decimal, Decimal] | None:
-        """Return the shortest a and b with values = a shape(abs(distance), b), b near `start`; None where none fit."""
-        columns = self.known & (self.at != 0)
-        size = np.abs(self.at).astype(np.float64)
-        for ulp in (0.5, 4.0):  # rounded once, or computed in the type itself
-            for places in range(1, 8):
-                unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
-                for guess in (round(start / unit) + step for step in (0, -1, 1)):
-                    b = float(f"{guess * unit:.{places}g}")
-                    a = self.factor(shape(size, b), head, columns, ulp) if b > 0 else None
-                    if a is not None:
-                        return a, Decimal(repr(b))
-        return None
-
-
 def profiles(lines: Lines) -> Iterator[Profile]:
     """Yield what an array may be as a bias or an index, the likeliest first."""
-    shape, raw = lines.shape, lines._array.shape
+    shape, raw = lines.shape, lines.array.shape
     if len(shape) <= 1:
         values = lines.read(0, lines.count).reshape(1, -1)
         flat = np.where(np.isneginf(values), np.nan, values)
         if len(raw) <= 1 or raw[-1] == 1:
-            yield Profile("slopes", flat.T, np.ones(1, np.int64), "slopes", "", 1, 1, lines)
+            yield _profile(lines, "slopes", flat.T, np.ones(1, np.int64), "slopes", "", 1, 1)
         if len(raw) <= 1 or raw[-1] != 1:
             yield from _of_rows(lines, flat)
+    elif shape[-1] == 2 < shape[-2] and len(shape) <= 3:
+        yield _profile(lines, "pair", lines.read(0, lines.count), np.arange(2), "dense", "", shape[-2], 2)
     elif len(shape) == 2:
         heads, width = shape
         if width > 2 * MAX_KEYS:
             return
-        if heads <= width:
+        if heads <= width and raw[-2:-1] != (1,):
             yield from _of_cube(lines, 1, heads, width)
-        if heads <= MAX_HEADS and heads != width:
+        if heads <= MAX_HEADS:
             yield from _of_rows(lines, lines.read(0, heads))
     elif len(shape) == 3 and shape[0] <= MAX_HEADS and shape[2] <= MAX_KEYS and shape[1] <= shape[2]:
         yield from _of_cube(lines, *shape)
-    elif len(shape) == 3 and shape[2] == 2:
-        yield Profile("pair", lines.read(0, lines.count), np.arange(2), "dense", "", shape[1], 2, lines)
     elif len(shape) == 4 and shape[0] * shape[1] <= MAX_HEADS and shape[2] <= shape[3] <= MAX_KEYS:
         for found in _of_cube(lines, shape[0] * shape[1], *shape[2:]):
             first = found.values[: shape[1]]
@@ -205,12 +68,18 @@ def _of_rows(lines: Lines, rows: Floats) -> Iterator[Profile]:
     if width % 2 and width > 2:
         n = (width + 1) // 2
         at = np.arange(1 - n, n)
-        yield Profile(
-            "distance", values, at, "distance", _masked(values, at, np.asarray(hidden.any(axis=0))), n, n, lines
-        )
+        masked = _masked(values, at, np.asarray(hidden.any(axis=0)))
+        yield _profile(lines, "distance", values, at, "distance", masked, n, n)
     if width > 2:
-        yield Profile("key", values, np.arange(width), "row", "", 1, width, lines, copies=copies)
-        yield Profile("distance", values, -np.arange(width), "past", "", 1, width, lines)
+        yield _profile(lines, "key", values, np.arange(width), "row", "", 1, width, copies=copies)
+        yield _profile(lines, "distance", values, -np.arange(width), "past", "", 1, width)
+
+
+def _profile(lines: Lines, *measured: Any, **more: Any) -> Profile:
+    """Return a profile with what it says of its array."""
+    array: dict[str, Any] = {"grain": lines.grain, "integral": lines.integral, "name": lines.name}
+    found: Profile = partial(Profile, **array, shape=lines.shape, read=lines.read, **more)(*measured)
+    return found
 
 
 def _divisors(count: int) -> Iterator[int]:
@@ -242,7 +111,7 @@ def _of_cube(lines: Lines, heads: int, queries: int, keys: int) -> Iterator[Prof
         if alike >= MIN_SHARE_ALIKE and np.nanmax(last) > np.nanmin(last):
             at = np.arange(keys)
             masked = "-inf" if np.isnan(rows[:, 0, 1:]).all() and keys > 1 else ""
-            yield Profile("key", last, at, "dense", masked, queries, keys, lines)
+            yield _profile(lines, "key", last, at, "dense", masked, queries, keys)
             return
     found = False
     for align in ("", "first")[: 1 + (queries < keys)]:
@@ -261,10 +130,11 @@ def _of_cube(lines: Lines, heads: int, queries: int, keys: int) -> Iterator[Prof
             shared = told & (told.sum(axis=0) > 1)
             fits, total = fits + int((laid == middle)[shared].sum()), total + int(shared.sum())
         if total and fits >= MIN_SHARE_ALIKE * total:
-            yield Profile("distance", values, at, "dense", _masked(values, at, hidden), queries, keys, lines, align)
+            masked = _masked(values, at, hidden)
+            yield _profile(lines, "distance", values, at, "dense", masked, queries, keys, align=align)
             found = True
     if not found:
-        yield Profile("pair", raw.reshape(-1, keys), np.arange(keys), "dense", "", queries, keys, lines)
+        yield _profile(lines, "pair", raw.reshape(-1, keys), np.arange(keys), "dense", "", queries, keys)
 
 
 def _middle(rows: Floats) -> Floats:
@@ -297,28 +167,36 @@ REORDERED = {
 }
 
 
-def rules(signal: Any) -> Iterator[Candidate]:
-    """Yield what the encodings' rules make of a signal: those whose parameter is declared to be of its type."""
-    for encoding in (CATALOGUE[name] for name in CATALOGUE):
-        if encoding.declares("identify"):
-            rule = encoding.hook("identify")
-            if next(iter(rule.__annotations__.values()), None) == type(signal).__name__:
-                yield from rule(signal)
+Rule = tuple[str, Callable[[Any], Iterator[Candidate]]]
 
 
-def fits(table: Tabular) -> Iterator[Fit]:
-    """Yield the candidates that explain at least half of a file, with their tables, reading by reading."""
+def rules(only: str | None = None) -> list[Rule]:
+    """Return the rules of the encodings, or of one, each with the name of the type of signal that it reads."""
+    encodings = [CATALOGUE[only]] if only else CATALOGUE.values()
+    hooks = [encoding.hook("identify") for encoding in encodings if encoding.declares("identify")]
+    return [(next(iter(hook.__annotations__.values())), hook) for hook in hooks]
+
+
+def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
+    """Yield the candidates that explain at least half of a file, with their tables, reading by reading.
+
+    Parameters
+    ----------
+    table : Tabular
+    only : str, optional
+        The one encoding whose rule is asked.
+    """
+    every = rules(only)
     for lines in readings(table):
         signals: list[Any] = list(profiles(lines))
         if not lines.note:
-            signals += Rows.of(lines)
+            signals += rows_of(lines)
         for signal in signals:
-            for candidate in rules(signal):
+            for candidate in (c for kind, rule in every if kind == type(signal).__name__ for c in rule(signal)):
                 if lines.note and candidate.doubts:
                     continue
-                if lines.note:
-                    candidate = replace(candidate, notes=(lines.note, *candidate.notes))
-                found = fit(candidate, table, lines if lines.note else None)
+                notes = (lines.note, *candidate.notes) if lines.note else candidate.notes
+                found = fit(replace(candidate, notes=notes), table, lines if lines.note else None)
                 if found is not None:
                     yield found
 
@@ -389,6 +267,3 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     equal = None if candidate.trained else found.equal
     return Identification(recipe, "sure" if sure else "likely", found.residual, equal, found.arithmetic,
                           tuple(notes), (), found.count, found.arrays)  # fmt: skip
-
-
-def bias_differences(actual, expected, found=None): return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.profiles import Floats, Rows, units
 from pecli.declare.tabular import Tabular
 from pecli.judge.description import Identification
-from pecli.judge.fit import Floats, Lines, units
+from pecli.judge.fit import Lines
 from pecli.numbers.types import GRIDS
 
 MAX_ROWS = 4096
@@ -19,42 +19,13 @@ MAX_SIDE = 2048
 """Rows and columns of a mask of which the pattern is looked for."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A table with one row for each position.
-
-    Attributes
-    ----------
-    values : (n, width) float64
-        The first rows.
-    count : int
-        Rows of the whole table.
-    lines : Lines
-        The array.
-    """
-
-    values: Floats
-    count: int
-    lines: Lines
-
-    @classmethod
-    def of(cls, lines: Lines) -> Iterator[Rows]:
-        """Yield the table of an array of two axes, or of one whose rows have one value."""
-        raw = lines._array.shape
-        if len(lines.shape) == 2:
-            yield cls(lines.read(0, min(lines.count, MAX_ROWS)), lines.count, lines)
-        elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
-            yield cls(lines.read(0, 1).reshape(-1, 1)[:MAX_ROWS], lines.width, lines)
-
-    @property
-    def grain(self) -> str:
-        """The effective dtype."""
-        return self.lines.grain
-
-    @property
-    def table(self) -> dict[str, str]:
-        """The table's keys of a recipe."""
-        return {"length": str(self.count)}
+def rows_of(lines: Lines) -> Iterator[Rows]:
+    """Yield the table of an array of two axes, or of one whose rows have one value."""
+    raw = lines.array.shape
+    if len(lines.shape) == 2:
+        yield Rows(lines.read(0, min(lines.count, MAX_ROWS)), lines.count, lines.grain)
+    elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
+        yield Rows(lines.read(0, 1).reshape(-1, 1)[:MAX_ROWS], lines.width, lines.grain)
 
 
 def measured_of(table: Tabular) -> Identification | None:

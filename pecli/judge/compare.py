@@ -11,7 +11,7 @@ from pecli.comparison.compare import Progress, compare_tables
 from pecli.comparison.results import Comparison, Finding, Tolerance
 from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
-from pecli.judge.biases import bias_differences
+from pecli.judge.bias_differences import bias_differences
 from pecli.judge.difference import wave_differences
 from pecli.judge.grids import grid_differences
 from pecli.judge.identify import identify
@@ -21,9 +21,7 @@ from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 
-DESCRIBERS: tuple[Callable[[Tabular, Table, Comparison], list[Finding] | None], ...] = (
-    wave_differences, grid_differences, bias_differences,
-)  # fmt: skip
+DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -71,11 +69,10 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 
 
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
+    said = wave_differences(actual, table, found)
     for describe in DESCRIBERS:
-        said = describe(actual, table, found)
-        if said:
-            return said
-    return None
+        said = said or describe(actual, table)
+    return said or None
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:

@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from pecli.declare.profiles import Candidate
 
 if TYPE_CHECKING:
     from pecli.tables.table import Table
 
-NOTHING: Mapping[str, str] = {}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """An encoding with the parameters that an identification rule read off the measurements.
-
-    Attributes
-    ----------
-    name : str
-        The encoding.
-    keys : mapping of str to str
-        Its parameters as a recipe writes them.
-    table : mapping of str to str
-        The table's own: length, start, step, positions, layout, form, queries.
-    notes : tuple of str
-        What else was seen.
-    fitted : int
-        Significant digits that were fitted to the values; 0 for published values and defaults.
-    ulp : float
-        Units in the last place by which plain NumPy code of this formula may be off.
-    absolute : float
-        Absolute error of such code where the value is small, in the same units of a value of size 1.
-    trained : bool
-        Whether the values are trained: the recipe gives only which of them are equal.
-    doubts : tuple of str
-        What the values leave open, such as a range of a parameter; the answer is then at most likely.
-    """
-
-    name: str
-    keys: Mapping[str, str]
-    table: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    fitted: int = 0
-    ulp: float = 2.0
-    absolute: float = 0.0
-    trained: bool = False
-    doubts: tuple[str, ...] = ()
+__all__ = ["Candidate", "Fit", "Identification"]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.profiles import Floats, Integers, units
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import PecliError
@@ -18,9 +19,6 @@ from pecli.judge.description import Candidate, Fit
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import GRIDS
 from pecli.tables.table import Table
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 BLOCK_VALUES = 1 << 20
 """Values compared at once: their temporaries take some 50 MB."""
@@ -56,7 +54,7 @@ class Lines:
         shape: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
         self.table, self.name, self.note, self.order = table, name, note, order
-        self._array = array = table.array(name)
+        self.array = array = table.array(name)
         self.dtype = array.dtype
         kept = tuple(side for side in array.shape if side != 1)
         self.shape = shape or (kept if order is None else tuple(kept[axis] for axis in order))
@@ -73,7 +71,7 @@ class Lines:
         if self.order is not None:
             raw = self._held.reshape(-1, self.width)[start:stop]
         else:
-            size = max(1, math.prod(self._array.row_shape))
+            size = max(1, math.prod(self.array.row_shape))
             first, last = start * self.width // size, -(-stop * self.width // size)
             rows = self.table.read_rows([self.name], first, last)[self.name].reshape(-1)
             raw = rows[start * self.width - first * size :][: (stop - start) * self.width]
@@ -139,16 +137,6 @@ def narrowest(values: Floats, dtype: str) -> str:
         if held:
             return kind
     return own
-
-
-def units(values: Floats, dtype: str) -> Floats:
-    """Return the unit in the last place of each value in a floating type; of 0 the smallest."""
-    grid = GRIDS[dtype]
-    assert grid is not None
-    _, exponent = np.frexp(np.where(np.isfinite(values), values, 1.0))
-    lowest = np.where(values == 0, grid.lowest, np.maximum(exponent - 1, grid.lowest))
-    found: Floats = np.ldexp(1.0, lowest - (grid.precision - 1))
-    return found
 
 
 @dataclass
@@ -263,9 +251,7 @@ def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> F
         values do not fit.
     """
     with np.errstate(all="ignore"):
-        held = [reading] if reading is not None else []
-        held += [Lines(table, a.name) for a in table.arrays if _readable(a.dtype, a.shape) and
-                 (reading is None or a.name != reading.name)]  # fmt: skip
+        held = arrays_of(table, reading)
         if not held:
             return None
         floats = [lines for lines in held if lines.dtype in GRIDS]
@@ -279,14 +265,20 @@ def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> F
         return found
 
 
-def _readable(dtype: str, shape: tuple[int, ...]) -> bool:
-    return not dtype.startswith("complex") and 0 not in shape
+def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
+    """Return the arrays of real numbers of a file, one of them as a reading has it."""
+    readable = [a.name for a in table.arrays if not a.dtype.startswith("complex") and 0 not in a.shape]
+    held = [reading] if reading is not None else []
+    return held + [Lines(table, name) for name in readable if reading is None or name != reading.name]
 
 
 def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit | None:
     made = make(candidate, dtype)
-    if made is None:
-        return None
+    return None if made is None else fit_table(candidate, made, held, unit)
+
+
+def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -> Fit | None:
+    """Compare a table with every value of a file's arrays, in units in the last place of a type; see `fit`."""
     own = [Lines(made, array.name) for array in made.arrays]
     tally = Tally()
     arrays: list[str] = []
@@ -327,7 +319,7 @@ def _matches(mine: Lines, other: Lines) -> bool:
     tail = other.shape[1:]
     repeated = len(mine.shape) == len(other.shape) > 1 and mine.shape[1:] == tail and mine.shape[0] > other.shape[0]
     batched = len(mine.shape) == len(other.shape) + 1 and mine.shape[1:] == other.shape and len(other.shape) > 1
-    lost = mine.shape[1:] == other.shape and len(other.shape) == 1 and 1 in other._array.shape[:-1]
+    lost = mine.shape[1:] == other.shape and len(other.shape) == 1 and 1 in other.array.shape[:-1]
     return batched or lost or (repeated and mine.shape[0] % other.shape[0] == 0)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.judge.codes import Rows
-from pecli.judge.description import Candidate
+from pecli.declare.profiles import Candidate, Rows
 
 MIN_ROWS = 4
 """Rows that count by chance in no mask."""

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.judge.codes import Rows
-from pecli.judge.description import Candidate
-from pecli.judge.fit import units
+from pecli.declare.profiles import Candidate, Rows, units
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pecli.judge.codes import Rows
-from pecli.judge.description import Candidate
+from pecli.declare.profiles import Candidate, Rows
 
 NOTE = "a table of zeros, as one without positions or one that was never filled"
 

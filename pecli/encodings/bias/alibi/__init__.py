@@ -54,6 +54,7 @@ CONVENTIONS = {
     place=1,
     hooks={
         "identify": ".identify:identify",
+        "words": ".identify:words",
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.biases,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, cast
@@ -11,9 +11,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import join_list, number_text
 
@@ -25,8 +24,8 @@ MAX_DIGITS = 3
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
 """Numbers of heads that models have, of which a file may hold a part."""
 KINDS: tuple[tuple[str, str], ...] = (
-    ("", "exact"), ("arithmetic", "float32"), ("arithmetic", "bfloat16"), ("slope-dtype", "float16"),
-    ("slope-dtype", "bfloat16"), ("slope-dtype", "float32"),
+    ("", "exact"), ("arithmetic", "float32"), ("arithmetic", "bfloat16"), ("slope-dtype", "bfloat16"),
+    ("slope-dtype", "float16"), ("slope-dtype", "float32"),
 )  # fmt: skip
 
 
@@ -48,7 +47,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
     """Yield the form, the slope of each head, the mask, and what else is to be said."""
     if profile.by == "slopes":
-        if profile.heads > 1 or profile.lines.name == "slopes":
+        if profile.heads > 1 or profile.name == "slopes":
             yield "symmetric", profile.values[:, 0], {}, ()
     elif profile.by == "distance" and not profile.integral and profile.form != "past":
         before = profile.slopes(-profile.at, profile.at <= 0)
@@ -127,7 +126,12 @@ def _listed(keys: dict[str, str], slopes: Floats, profile: Profile, notes: tuple
         yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, said)
         return
     at = -np.abs(profile.at) if profile.by == "distance" else profile.at - (keys["bias"] == "last-key") * profile.keys
-    given = [profile.factor(at.astype(np.float64), head, profile.known) for head in range(len(slopes))]
+    given = [
+        Decimal(float(slope))
+        if math.frexp(slope)[0] == 0.5
+        else profile.factor(at.astype(np.float64), head, profile.known)
+        for head, slope in enumerate(slopes)
+    ]
     if all(value is not None and value > 0 for value in given):
         listed = [value for value in given if value is not None]
         what = "distance" if profile.by == "distance" else "key"
@@ -145,3 +149,24 @@ def _text(values: list[Decimal]) -> str:
 def stored(slopes: list[Fraction], kind: str) -> Any:
     """Return exact slopes as a type holds them, float64."""
     return np.array([float(s) for s in as_stored(slopes, cast(SlopeType, kind))])
+
+
+def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return what a difference of parameters is called, of the file's and the expected text of each."""
+    forms = {
+        "symmetric": "the distance's form -m abs(j - i)",
+        "key-position": "the key-position form m j",
+        "last-key": "the last-key form m (j - last)",
+    }
+    rules = {"frameworks": "the frameworks' rule", "paper": "the paper's formula 2^(-8h/H)"}
+    said = {}
+    for key, (mine, wanted) in other.items():
+        if key == "bias":
+            said[key] = f"{forms[mine]} where {forms[wanted]} was expected: equal after a causal softmax"
+        elif key == "slopes":
+            said[key] = f"slopes by {rules[mine]} where {rules[wanted]} was expected"
+        elif key == "heads":
+            said[key] = f"slopes of {mine} heads where {wanted} were expected"
+        elif key in ("slope-dtype", "arithmetic") and mine != "exact":
+            said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {mine}"
+    return said

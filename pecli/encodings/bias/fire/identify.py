@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pecli.declare.profiles import Candidate, Profile, units
 from pecli.encodings.shared.kernel_types import Floats
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
-from pecli.judge.fit import units
 from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
 
@@ -21,14 +19,9 @@ PUBLISHED = {"c": "0.1", "threshold": "512"}
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield the c and the threshold of ln(c abs(D) + 1) / (ln(c threshold + 1) + epsilon), from the first query."""
-    if (
-        profile.integral
-        or profile.queries != profile.keys
-        or profile.keys < MIN_QUERIES
-        or len(profile.lines.shape) != 2
-    ):
+    if profile.integral or profile.queries != profile.keys or profile.keys < MIN_QUERIES or len(profile.shape) != 2:
         return
-    row = profile.lines.read(0, 1)[0]
+    row = profile.read(0, 1)[0]
     off = 2 * float(units(np.ones(1), profile.grain)[0])
     x = np.arange(1.0, len(row))
     if row[0] != 0 or not (np.diff(row) > 0).all() or not np.isfinite(row).all():

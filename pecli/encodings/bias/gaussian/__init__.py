@@ -51,6 +51,7 @@ def effect(recipe: Recipe) -> Effect:
     place=3,
     hooks={
         "identify": ".identify:identify",
+        "mistakes": ".mistakes:mistakes",
         "lesson": ".lesson:steps",
         "recognise": ":recognise",
         "extend": reach,

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pecli.declare.profiles import Candidate, Profile, units
 from pecli.encodings.shared.biases import listed
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
-from pecli.judge.fit import units
 from pecli.numbers.shortest import digits, shortest
 
 

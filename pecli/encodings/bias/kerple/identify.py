@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.shared.biases import listed
 from pecli.encodings.shared.kernel_types import Floats
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
 from pecli.numbers.shortest import digits
 
 MIN_DISTANCES = 6

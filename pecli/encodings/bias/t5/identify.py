@@ -8,10 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.bias.t5 import bucket_rule
 from pecli.errors import BadParameter
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
 from pecli.numbers.points import Points
 from pecli.numbers.shortest import shortest
 

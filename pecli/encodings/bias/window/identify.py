@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.shared.kernel_types import Floats, Integers
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
 
 MAX_TOKENS = 1 << 12
 MIN_SHARE_FOLLOWS = 0.5
@@ -18,8 +17,7 @@ MIN_SHARE_FOLLOWS = 0.5
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield windows of as many patches as there are queries, with and without a class token."""
-    tokens, lines = profile.keys, profile.lines
-    shape = lines.shape
+    tokens, shape = profile.keys, profile.shape
     if (
         profile.by not in ("pair", "distance")
         or profile.form != "dense"
@@ -27,11 +25,11 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         or not 4 <= tokens <= MAX_TOKENS
         or shape[-1] != tokens
     ):
-        if lines.name != "index":
+        if profile.name != "index":
             yield from _coordinates(profile)
         return
-    head = lines.read(0, tokens)
-    heads = (len(lines.shape) == 3 and shape[0]) or 1
+    head = profile.read(0, tokens)
+    heads = (len(profile.shape) == 3 and shape[0]) or 1
     for cls in (False, True):
         for height in range(2, (tokens - cls) // 2 + 1):
             if (tokens - cls) % height:
@@ -69,10 +67,10 @@ def _follows(head: Floats, entries: Integers) -> bool:
 
 def _coordinates(profile: Profile) -> Iterator[Candidate]:
     """Yield the window of version 2 whose coordinates (2h - 1, 2w - 1, 2) these are, and the one of the training."""
-    sides, axes = profile.lines.shape[:-1], profile.lines.shape[-1:]
+    sides, axes = profile.shape[:-1], profile.shape[-1:]
     if axes != (2,) or profile.integral or len(sides) not in (1, 2) or profile.by == "slopes":
         return
-    values = profile.lines.read(0, profile.lines.count)
+    values = profile.read(0, math.prod(sides))
     side = int((values[:, 1] == values[0, 1]).sum()) if len(sides) == 1 else sides[0]
     if side < 3 or len(values) % side:
         return

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.relative.deberta import bucket_rule
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
 from pecli.numbers.points import Points
 
 BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8, 4)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
+from pecli.declare.profiles import Candidate, Profile
 
 MIN_DISTANCES = 5
 
@@ -27,4 +26,4 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     keys = {"dim": "1", "clip": str(clip), "backward": str(backward).lower()}
     keys |= {"right": str(right)} if right != clip else {}
     doubts = (f"distances {' and '.join(short)} the query are not clipped in {profile.keys} keys",) if short else ()
-    yield Candidate("shaw", keys, {"form": "index", "length": str(profile.keys)}, doubts=doubts)
+    yield Candidate("shaw", keys, {"form": "index", "length": str(profile.keys)}, doubts=doubts, open=("dim",))

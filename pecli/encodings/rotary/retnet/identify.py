@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.judge.biases import Profile
-from pecli.judge.description import Candidate
+from pecli.declare.profiles import Candidate, Profile
 
 MIN_DISTANCES = 4
 ALONE = "the decay says nothing of the width and the base of the rotations"
@@ -24,4 +23,4 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         if (np.abs(values[:, earlier] - made) <= 2.0**-7 * np.abs(made)).mean() > 0.75:
             form = "distance" if profile.form == "past" else "dense"
             keys = {"dim": "2", "heads": str(profile.heads), "decay": form, "apply": apply}
-            yield Candidate("retnet", keys, profile.table, (ALONE,), ulp=64.0)
+            yield Candidate("retnet", keys, profile.table, (ALONE,), ulp=64.0, open=("dim", "base"))
