@@ -13,7 +13,6 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.difference import wave_differences
-from pecli.judge.grids import grid_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
 from pecli.measures.lanes import pair_lanes, same_layout
@@ -21,7 +20,7 @@ from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 
-DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
+DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (bias_differences,)
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:

@@ -1,0 +1,131 @@
+"""The parameters of mrope from measured axes: sections, their order, and the sequence of text and grids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
+from pecli.numbers.text import number_text
+
+Integers = NDArray[np.int64]
+PUBLISHED_SECTIONS = ((16, 24, 24), (24, 20, 20), (22, 22, 20), (11, 11, 10), (8, 12, 12), (16, 16, 0))
+"""Sections of published models, for pairs that could belong to two streams."""
+MAX_RUNS = 4096
+
+
+def identify(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of mrope."""
+    m = axes.count
+    if axes.absolute or not 1 <= len(axes.axes) <= 3 or axes.prefix or axes.suffix:
+        return
+    for full in (False, True):
+        pairs = m // 2 if full else m
+        if full and (m % 2 or axes.layout != "split"):
+            continue
+        exponents = {a: axis.columns % pairs / pairs for a, axis in enumerate(axes.axes)}
+        for base in axes.common_bases(exponents, dict.fromkeys(exponents, 1.0)):
+            for roles, text, price in _sequences(axes):
+                for keys in _sections(axes, roles, full=full):
+                    own = {"dim": str(2 * pairs), **keys, **({} if base == 10000 else {"base": number_text(base)})}
+                    table = {"layout": "half"} if full else axes.table
+                    cost = plain_digits(base, PUBLISHED_BASES) + price
+                    yield Named({**own, **text}, np.empty(0), fitted=cost, table=table)
+
+
+def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str], float]]:
+    """Yield which role each axis has (0 frame, 1 row, 2 column), with the sequence that frames and rows follow.
+
+    Columns need not be told: in narrow types they change by less than a rounding.
+    """
+    if len(axes.streams) != axes.rows:
+        return
+    found: dict[int, Integers] = {}
+    for number, axis in enumerate(axes.axes):
+        if np.isfinite(axis.origin) and abs(axis.origin - round(axis.origin)) < 0.1:
+            found[number] = np.rint(axes.streams[:, number] + axis.origin).astype(np.int64)
+    still = {-1: np.zeros(axes.rows, np.int64)} if (axes.owner < 0).any() else {}
+    for t, h in permutations([*still, *found], 2):
+        if h < 0:
+            continue
+        runs = _runs({**still, **found}[t], found[h])
+        if runs is not None:
+            text = {"sequence": "+".join(runs[0]), **({} if runs[1] == 1 else {"time-step": str(runs[1])})}
+            yield tuple({t: 0, h: 1}.get(number, 2) for number in range(-1, len(axes.axes))), text, 0.0
+
+
+def _runs(t: Integers, h: Integers) -> tuple[list[str], int] | None:
+    """Return the text tokens and grids that frames and rows count, and the positions between frames."""
+    runs: list[str] = []
+    at, q, n, step = 0, 0, len(t), 1
+    while at < n and len(runs) < MAX_RUNS:
+        text = _while(t, h, at, q + np.arange(n - at), q + np.arange(n - at))
+        if at + text < n and text:  # the last of them is the first of a grid
+            text -= 1
+        if text:
+            runs.append(str(text))
+            at, q = at + text, q + text
+        if at == n:
+            break
+        width = _while(t, h, at, q, q)
+        if not width:
+            return None
+        area = _while(t, h, at, q, q + np.arange(n - at) // width)
+        height = area // width
+        frames, area = 1, width * height
+        if at + area < n and t[at + area] > q and h[at + area] == q:
+            step = int(t[at + area] - q)
+            index = np.arange(n - at)
+            frames = _while(t, h, at, q + index // area * step, q + index // width % height) // area
+        if area * frames < 2:
+            return None
+        runs.append(f"{frames}x{height}x{width}")
+        at, q = at + area * frames, q + max((frames - 1) * step + 1, height, width)
+    return runs, step
+
+
+def _while(t: Integers, h: Integers, at: int, frames: Integers | int, rows: Integers | int) -> int:
+    """Return how many tokens from one on have these frames and rows."""
+    same = (t[at:] == frames) & (h[at:] == rows)
+    return len(same) if same.all() else int(same.argmin())
+
+
+def _sections(axes: Axes, roles: tuple[int, ...], *, full: bool) -> Iterator[dict[str, str]]:
+    """Yield the sections, and their order, in which every pair turns with its stream."""
+    owner = np.array([roles[number + 1] if number >= 0 or roles[0] == 0 else -1 for number in axes.owner.tolist()])
+    m = len(owner) // 2 if full else len(owner)
+    known = owner >= 0
+    if full:
+        for sizes in _chunks(owner, len(owner)):
+            if all(size and not size % 2 for size in sizes):
+                yield {"sections": "+".join(str(size // 2) for size in sizes), "section-order": "streams"}
+        return
+    for sizes in _chunks(owner, m):
+        yield {"sections": "+".join(map(str, sizes))}
+    for order, places in (("interleaved", {1: 1, 2: 2}), ("hw-alternating", {1: 0, 2: 1})):
+        step = 3 if order == "interleaved" else 2
+        counts = {role: int(np.count_nonzero(owner == role)) for role in (1, 2)}
+        wanted = np.zeros(m, np.int64)
+        for role, first in places.items():
+            wanted[first : first + step * counts[role] : step] = role
+        if (wanted[known] == owner[known]).all():
+            rest = m - counts[1] - counts[2]
+            sizes = (rest, counts[1], counts[2]) if order == "interleaved" else (counts[1], counts[2], rest)
+            yield {"sections": "+".join(map(str, sizes)), "section-order": order}
+
+
+def _chunks(owner: Integers, m: int) -> Iterator[tuple[int, ...]]:
+    """Yield the sizes of sections that follow one another, the published ones first."""
+    for sizes in (*PUBLISHED_SECTIONS, None):
+        if sizes is None:
+            known = np.flatnonzero(owner >= 0)
+            ends = [int(known[owner[known] == role].max(initial=-1)) + 1 for role in (0, 1)]
+            sizes = (ends[0], max(ends[1] - ends[0], 0), m - max(ends))
+        if sum(sizes) == m:
+            wanted = np.repeat([0, 1, 2], sizes)
+            if (wanted == owner)[owner >= 0].all():
+                yield tuple(sizes)
+                return
