@@ -157,8 +157,15 @@ def _row(lane: Lane, index: Sequence[int]) -> int:
 
 
 def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
-    """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree."""
-    if left.plain_shape != right.plain_shape or (left.shape == right.shape and left.lead == right.lead):
+    """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree.
+
+    Of two that have other numbers of axes those of length 1 are left out as well, to see how much both have.
+    """
+    if left.plain_shape != right.plain_shape:
+        if len(left.shape) == len(right.shape) or len(left.plain_shape) != len(right.plain_shape):
+            return left, right
+        return regrouped(left, left.row_size), regrouped(right, right.row_size)
+    if left.shape == right.shape and left.lead == right.lead:
         return left, right
     width = max(left.row_size, right.row_size)
     return regrouped(left, width), regrouped(right, width)
