@@ -31,6 +31,9 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
     if len(columns) == 1 and total.unequal_rows > 1:
         return f"{total.beyond} of {total.compared} values differ{nan}, in column {columns[0]}"
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
+    single = sorted({first for first, last, _ in wrong if first == last})
+    if 1 < len(single) == len(wrong):
+        return f"{total.beyond} of {total.compared} values differ{nan}, in rows {' and '.join(map(str, single))}"
     counted = total.beyond == total.unequal  # rows are counted that are not equal, whatever is allowed
     if counted and all(rows == high - low + 1 for _, _, rows in wrong):
         where = rows_said(low, high, high - low + 1)
