@@ -118,6 +118,8 @@ def _further(left: Lane, right: Lane) -> str:
     low, high = sorted((left.shape[axes[0]], right.shape[axes[0]]))
     side = "first" if left.shape[axes[0]] == high else "second"
     heads = "head" in (left.axes[axes[0]], right.axes[axes[0]])
+    if heads and low == 1:
+        return f"only the {side} has {high} heads; the other has one"
     word = ("head" if heads else "row") + ("s" if high - low > 1 else "")
     span = f"{low}" if high - low == 1 else f"{low} to {high - 1}"
     return f"only the {side} has {word} {span}; the other has {low}"

@@ -36,6 +36,7 @@ from pecli.diagnosis.bounds import stuck
 from pecli.diagnosis.case import Case, case_of
 from pecli.diagnosis.float32 import rounding_of
 from pecli.diagnosis.following import followings
+from pecli.diagnosis.heads import heads_of
 from pecli.diagnosis.identity import identified, otherwise
 from pecli.diagnosis.mistakes import recipe_candidates
 from pecli.diagnosis.order import reordered
@@ -84,6 +85,8 @@ def diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findin
 
 
 def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
+    if not found.complete and (heads := heads_of(mine, expected)):
+        return heads
     if found.arrays and not found.total.beyond:
         return []
     if isinstance(expected, Table) and expected.request.guise != Guise():

@@ -76,9 +76,8 @@ def split(case: Case, lanes: Lanes, table: Table, rows: tuple[int, int]) -> tupl
 def off(count: int, of: int, most: float, grain: str = "float32") -> Finding:
     """Say how many values phases in float32, rounded to a type, account for, and by how much those are off."""
     if grain == "float64":
-        return Finding(
-            "rounding", f"{count:,} of {of:,} values are off by float64 rounding, at most {most:.2g}: harmless"
-        )
+        text = f"{count:,} of {of:,} values are off by float64 rounding, at most {most:.2g}: harmless"
+        return Finding("rounding", text)
     how = "" if grain == "float32" else f" and rounded to {grain}"
     text = f"{count:,} of {of:,} values are off by at most {most:.2g}, no more than phases computed in float32{how} are"
     return Finding("arithmetic", text)
@@ -91,6 +90,12 @@ def rounding_of(found: Comparison, table: Table | None) -> Finding | None:
     """
     total = found.total
     kinds = {real_type(kind) for array in found.arrays for kind in (array.dtype, array.other_dtype)}
+    if kinds == {"float64", "float32"} and not total.max_ulp and real_type(found.arrays[0].dtype) == "float64":
+        power = math.ceil(math.log10(total.max_abs)) if total.max_abs else 0
+        text = (
+            f"float64 values where float32 was expected: equal once rounded to float32, --atol 1e{power} accepts them"
+        )
+        return Finding("rounding", text) if total.max_abs else None
     if len(kinds) != 1 or not found.arrays or not 0 < total.max_abs < np.inf:
         return None
     (kind,) = kinds
@@ -105,7 +110,6 @@ def rounding_of(found: Comparison, table: Table | None) -> Finding | None:
     power = math.ceil(math.log10(total.max_abs))
     option = f"--ulp {total.max_ulp}" if total.max_ulp <= FEW_ULP else f"--atol 1e{power}"
     ulp = f", {total.max_ulp:,} ulp" if total.max_ulp <= FEW_ULP else ""
-    text = (
-        f"{kind} rounding: {total.unequal:,} of {total.compared:,} values are off by at most {total.max_abs:.2g}{ulp}"
-    )
-    return Finding("rounding", f"{text}; harmless, {option} accepts it")
+    count = f"{total.unequal:,} of {total.compared:,} values"
+    text = f"{kind} rounding: {count} are off by at most {total.max_abs:.2g}{ulp}; harmless, {option} accepts it"
+    return Finding("rounding", text)

@@ -1,4 +1,4 @@
-"""A table whose phases were computed in float32 or float64, with the expected values where it is off by no more than that.
+"""A table computed in float32 or float64, with the expected values where it is off by no more than its phases are.
 
 What else is wrong with it then shows to the bit, as it does with a table whose phases are exact.
 """
@@ -55,7 +55,7 @@ class Settled:
 
 
 def settled(case: Case, table: Table) -> Iterator[Settled]:
-    """Yield a table of float32 or float64 with the expected values where it is near: as it stands, its bytes turned round."""
+    """Yield a table with the expected values where it is near them: as it stands, and with its bytes turned round."""
     lanes = (*case.mine, *case.expected)
     waves = isinstance(table.plan, Waves) and case.mine[0].dtype in KINDS
     if not waves or case.part is not None or any(lane.lead != 1 for lane in lanes):

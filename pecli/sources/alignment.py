@@ -187,9 +187,10 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
         whole: list[Form] = [({"layout": layout, **called}, None) for layout in LAYOUTS if layout not in left_out]
-        alone: list[Form] = [({"layout": layout}, name) for layout in ("split", *DOUBLED) if layout == "split" or layout in doubled
-                 for name in lone]  # fmt: skip
-        return alone if lone and doubled else [*whole, *alone]
+        alone: list[Form] = [
+            ({"layout": layout}, name) for layout in LAYOUTS if layout in {"split", *doubled} for name in lone
+        ]
+        return [*whole, *alone]
     if family.pairs and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]

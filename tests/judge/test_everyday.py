@@ -160,7 +160,7 @@ FLOAT64 = {  # made with plain NumPy in double precision, and the recipe
     "rope, base": (lambda: cache(angles(2048, 128, 500000.0), "half", "float64"), "rope:dim=128,base=500000"),
     "rope, cosines": (lambda: {"cos": cache(angles(200, 64), "half", "float64")["cos"]}, "rope:dim=64::cos"),
     "complex": (lambda: {"cis": np.exp(1j * angles(200, 64))}, "rope:dim=64"),
-    "alibi, 6 heads, paper": (lambda: {"bias": alibi(6, 2 ** (-8 * np.arange(1, 7) / 6))}, "alibi:heads=6,slopes=paper"),
+    "alibi, paper": (lambda: {"bias": alibi(6, 2 ** (-8 * np.arange(1, 7) / 6))}, "alibi:heads=6,slopes=paper"),
     "alibi, 12 heads": (lambda: {"bias": alibi(12)}, "alibi:heads=12"),
     "alibi, 16 heads": (lambda: {"bias": alibi(16)}, "alibi:heads=16"),
     "alibi, slopes": (lambda: {"slopes": get_slopes(16)}, "alibi:heads=16,form=slopes"),
