@@ -200,7 +200,12 @@ def _differences(pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], g
     top = float(gap.max(initial=0.0))
     known = gap if math.isfinite(top) else gap[np.isfinite(gap)]
     rows = gap.max(axis=1, initial=0.0)
-    found = {"finite": known.size, "total": float(known.sum()), "unequal_rows": int(np.count_nonzero(rows))}
+    found = {
+        "finite": known.size,
+        "largest": float(known.max(initial=0.0)),
+        "total": float(known.sum()),
+        "unequal_rows": int(np.count_nonzero(rows)),
+    }
     if not top:
         return found
     stretches = np.zeros(-(-pairing.left.rows // pairing.stretch))

@@ -61,7 +61,9 @@ def _compare_pair(
     """Compare two lanes as far as they reach; None where their values have nothing in common."""
     name = left.name if left.name == right.name else f"{left.name} and {right.name}"
     if left.plain_shape != right.plain_shape:
-        found.remark("shape", f"{name}: shape {_shape(left.shape)} against {_shape(right.shape)}")
+        further = _further(left, right)
+        shapes = f"shape {_shape(left.shape)} against {_shape(right.shape)}"
+        found.remark("shape", f"{name}: {further} ({shapes})" if further else f"{name}: {shapes}")
     if left.dtype != right.dtype:
         both = f"type {left.dtype} against {right.dtype}, compared as numbers"
         found.remark("dtype", f"{name}: {both}", complete=True)
@@ -104,6 +106,23 @@ def _blocks(left: Lane, right: Lane, parts: list[Strip]) -> Iterator[Strip]:
     for part in parts:
         for start in range(0, part.rows, step):
             yield Strip(part.left + start, part.right + start, min(step, part.rows - start), part.cut)
+
+
+def _further(left: Lane, right: Lane) -> str:
+    """Say which rows or heads one side alone has, where that is all in which shapes differ; empty where it is not."""
+    if len(left.shape) != len(right.shape) or left.lead != right.lead:
+        return ""
+    axes = [axis for axis, (a, b) in enumerate(zip(left.shape, right.shape, strict=True)) if a != b]
+    if len(axes) != 1 or axes[0] >= left.lead:
+        return ""
+    low, high = sorted((left.shape[axes[0]], right.shape[axes[0]]))
+    side = "first" if left.shape[axes[0]] == high else "second"
+    heads = "head" in (left.axes[axes[0]], right.axes[axes[0]])
+    if heads and low == 1:
+        return f"only the {side} has {high} heads; the other has one"
+    word = ("head" if heads else "row") + ("s" if high - low > 1 else "")
+    span = f"{low}" if high - low == 1 else f"{low} to {high - 1}"
+    return f"only the {side} has {word} {span}; the other has {low}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:

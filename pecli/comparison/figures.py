@@ -35,6 +35,11 @@ class OddValues:
     both: int = 0
     first_row: tuple[int, ...] | None = None
 
+    @property
+    def alone(self) -> bool:
+        """Whether one side has some where the other has a number."""
+        return bool(self.left or self.right)
+
     def __add__(self, later: OddValues) -> OddValues:
         """Return the counts of both."""
         first = later.first_row if self.first_row is None else self.first_row
@@ -65,6 +70,8 @@ class Figures:
         How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
     unequal_rows : int
         Rows that have a value that differs.
+    largest : float
+        Largest finite difference; where NaN or infinity stands, there is none.
     total : float
         Sum of the finite absolute differences.
     max_ulp : int
@@ -90,6 +97,7 @@ class Figures:
     beyond: int = 0
     other_bits: int = 0
     unequal_rows: int = 0
+    largest: float = 0.0
     total: float = 0.0
     max_ulp: int = 0
     histogram: NDArray[np.int64] | None = None
@@ -159,6 +167,7 @@ def _worse(a: Place | None, b: Place | None) -> Place | None:
 
 _JOINED: dict[str, Any] = {
     "max_ulp": max,
+    "largest": max,
     "cosine_min": min,
     "histogram": _counts,
     "worst": _worse,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.html import html_table
@@ -20,6 +20,8 @@ from pecli.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
+LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, small enough to stay in the caches
 
 
@@ -57,6 +59,23 @@ class Array:
     def bytes(self) -> int:
         """Bytes of all values."""
         return self.rows * self.row_bytes
+
+
+def array_of(name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = (), lead: int | None = None) -> Array:
+    """Describe an array by its shape: its last axis is a row, or its last two where the last holds pairs."""
+    shape = tuple(shape)
+    if lead is None and len(axes) == len(shape):
+        lead = next((len(start) for start in LEADS if tuple(axes[: len(start)]) == start), None)
+    if lead is None:
+        lead = max(1, len(shape) - 1) if shape else 0
+        if len(shape) > 2 and shape[-1] == 2:  # pairs belong to one row
+            lead -= 1
+        if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
+            lead = len(shape)
+    named = (
+        tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
+    )
+    return Array(name, shape, dtype, named, lead)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def _float32(
     left, small = split(case, lanes, table, rows)
     if left.unequal > small.unequal or not small.unequal:
         return None
-    if case.grain != "float32" and small.unequal > (1 - NEARLY_ALL) * small.compared:
+    if case.grain not in ("float32", "float64") and small.unequal > (1 - NEARLY_ALL) * small.compared:
         return None  # cut values are off by no more either
     if whole and left.unequal > SOME * split(case, case.expected, table, rows)[0].unequal:
         return None

@@ -99,7 +99,7 @@ def turning_of(case: Case, table: Table) -> Turning | None:
     if not isinstance(plan, Waves) or len(plan.bands) != 1 or plan.axes or table.request.layout == "angles":
         return None
     exact = replace(table.request, dtype="float64", arithmetic="exact")
-    lanes = case.beside(Table(table.source, table.extent, exact))
+    lanes = case.beside(Table(table.source, table.extent, exact, table.names))
     if lanes is None or any(lane.lead != 1 for lane in lanes) or len(lanes) > len(table.arrays):
         return None
     numbers = {lane.array.name: number for number, lane in enumerate(lanes)}

@@ -34,7 +34,9 @@ from pecli.diagnosis.applied import (
 from pecli.diagnosis.arithmetic import LEAST, in_float32
 from pecli.diagnosis.bounds import stuck
 from pecli.diagnosis.case import Case, case_of
+from pecli.diagnosis.float32 import rounding_of
 from pecli.diagnosis.following import followings
+from pecli.diagnosis.heads import heads_of
 from pecli.diagnosis.identity import identified, otherwise
 from pecli.diagnosis.mistakes import recipe_candidates
 from pecli.diagnosis.order import reordered
@@ -83,15 +85,19 @@ def diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Findin
 
 
 def _diagnose(mine: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
+    if not found.complete and (heads := heads_of(mine, expected)):
+        return heads
     if found.arrays and not found.total.beyond:
         return []
     if isinstance(expected, Table) and expected.request.guise != Guise():
         return _undisguised(mine, expected)
     firsts = [a.figures.first.index[0] for a in found.arrays if a.figures.first is not None and a.figures.first.index]
+    first, table = min(firsts, default=0), expected_table(expected)
+    if (rounding := rounding_of(found, table)) is not None:
+        return [rounding]
     turned = transposed(mine, expected)
     if turned:
         return turned
-    first, table = min(firsts, default=0), expected_table(expected)
     said = _settled(case_of(mine, expected, first, table), table, found)
     findings = partial(_findings, said, mine, found)
     few = all(map(few_rows, found.arrays)) and sum(a.figures.unequal_rows for a in found.arrays) <= FEW  # says more

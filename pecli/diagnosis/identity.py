@@ -59,6 +59,8 @@ def otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fin
     if identity.recipe is None or _far_fetched(identity):
         return unsaid
     recipes = [Table.parse(recipe) for recipe in (identity.recipe, *identity.aliases)]
+    alone = identity.guess.arrays if identity.guess is not None else ()  # cosines, or sines, without the others
+    recipes = [one.only(alone) if {*alone} < {*one.keys()} else one for one in recipes]
     own = [one for one in recipes if table is not None and one.source.encoding is table.source.encoding]
     own = own or [kin for one in recipes if table is not None and (kin := _kin(table, one)) is not None]
     for made in (*own, *recipes):
@@ -81,8 +83,14 @@ def otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fin
     ):  # the expected recipe, which these are not
         return unsaid
     sure = "likely" if left.unequal else identity.confidence
-    said = [*against, Finding("identity", f"these values are {made.recipe} ({sure})")]
+    said = [*against, Finding("identity", f"these values are {made.recipe or _text(made)} ({sure})")]
     return [*said, *remainder(case_of(mine, made, 0, made), made, left)] if left.unequal else said
+
+
+def _text(made: Table) -> str:
+    """Return the recipe of a table with some of its arrays alone, and which."""
+    whole = Table(made.source, made.extent, made.request)
+    return f"{' and '.join(made.keys())} alone of {whole.recipe}"
 
 
 def _kin(table: Table, other: Table) -> Table | None:

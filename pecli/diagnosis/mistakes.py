@@ -185,7 +185,7 @@ def changed(table: Table, change: Change, dtype: str | None = None, count: int |
             made = made.only([a.name for a in table.arrays])
         if change.waves is None or not isinstance(made.plan, Waves):
             return None if change.waves else made
-        made = Table(made.source.with_plan(change.waves(made.plan)), made.extent, made.request)
+        made = Table(made.source.with_plan(change.waves(made.plan)), made.extent, made.request, made.names)
         made.recipe = None
         return made
     except PecliError:

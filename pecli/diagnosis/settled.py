@@ -1,4 +1,4 @@
-"""A table whose phases were computed in float32, with the expected values where it is off by no more than that.
+"""A table computed in float32 or float64, with the expected values where it is off by no more than its phases are.
 
 What else is wrong with it then shows to the bit, as it does with a table whose phases are exact.
 """
@@ -18,10 +18,12 @@ from pecli.diagnosis.float32 import bounds, off
 from pecli.diagnosis.structure import bytes_text
 from pecli.measures.floats import floats
 from pecli.measures.samples import Floats
+from pecli.numbers.types import real_type
 from pecli.records import dataclass
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
+KINDS = ("float32", "complex64", "float64", "complex128")
 LARGEST = 1 << 22  # values of all arrays that are looked at
 PRODUCTS = 1 << 33  # of rows with rows, at most
 BLOCK = 512  # rows that are multiplied at once
@@ -53,9 +55,9 @@ class Settled:
 
 
 def settled(case: Case, table: Table) -> Iterator[Settled]:
-    """Yield a table of float32 with the expected values where it is near: as it stands, its bytes turned round."""
+    """Yield a table with the expected values where it is near them: as it stands, and with its bytes turned round."""
     lanes = (*case.mine, *case.expected)
-    waves = isinstance(table.plan, Waves) and case.mine[0].dtype in ("float32", "complex64")
+    waves = isinstance(table.plan, Waves) and case.mine[0].dtype in KINDS
     if not waves or case.part is not None or any(lane.lead != 1 for lane in lanes):
         return
     if sum(lane.rows * lane.row_size for lane in lanes) > 2 * LARGEST or len({lane.rows for lane in case.mine}) > 1:
@@ -64,8 +66,9 @@ def settled(case: Case, table: Table) -> Iterator[Settled]:
     other_way = [floats(lane.read(0, lane.rows).byteswap(), lane.dtype) for lane in case.mine]  # bits of NaN are kept
     if [p.shape[1] for p in mine] != [p.shape[1] for p in expected] or len({len(p) for p in expected}) > 1:
         return
-    allowed = bounds(table, 0, len(expected[0]), case.scale)
-    turned = Finding("bytes", bytes_text("float32"))
+    kind = real_type(case.mine[0].dtype)
+    allowed = bounds(table, 0, len(expected[0]), case.scale, kind)
+    turned = Finding("bytes", bytes_text(kind))
     found = _settled(case, mine, expected, allowed)
     if found is not None:
         yield Settled(found[0], [], found[1])
@@ -92,10 +95,12 @@ def _settled(
         return None
     values, arrays, column = np.where(near, q[known], p), {}, 0
     for lane, plane in zip(case.mine, mine, strict=True):
-        own = np.ascontiguousarray(values[:, column : column + plane.shape[1]]).astype(np.float32)
-        arrays[lane.name] = (own.view(np.complex64) if lane.dtype == "complex64" else own).reshape(lane.shape)
+        own = np.ascontiguousarray(values[:, column : column + plane.shape[1]]).astype(real_type(lane.dtype))
+        arrays[lane.name] = (own.view(lane.dtype) if lane.dtype != real_type(lane.dtype) else own).reshape(lane.shape)
         column += plane.shape[1]
-    return InMemory(arrays), off(int(np.count_nonzero(differ)), differ.size, float(gap[differ].max()))
+    return InMemory(arrays), off(
+        int(np.count_nonzero(differ)), differ.size, float(gap[differ].max()), real_type(case.mine[0].dtype)
+    )
 
 
 def _places(p: Floats, q: Floats, allowed: Floats) -> Order | None:

@@ -109,7 +109,8 @@ def rank(
 
 def _ranked(purpose: str, encoding: Encoding, own: Recipe | None, train: int | None, test: int | None) -> Ranked:
     longer = train is not None and test is not None and test > train and "grid" not in encoding.parameters
-    judged = judge(encoding, purpose, own, measured=longer)
+    same = train is not None and train == test  # nothing lies past training
+    judged = judge(encoding, purpose, own, measured=longer or same)
     recipe, word, reach = own or _usual(encoding, train), "", 1.0
     if longer and train is not None and test is not None and judged.fits:
         recipe, word, reach, said = _measured(recipe, train, test)

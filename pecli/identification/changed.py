@@ -158,9 +158,10 @@ def _said(trial: Trial, laid: list[Laid], related: list[Relation], grain: str, *
     if counted:
         arrays, shapes = compared(trial, Tolerance(atol=loose, rtol=loose))
         figures = sum(arrays, Figures())
-        shares = figures.max_abs, 1 - figures.unequal / max(1, figures.compared)
-        near = f"{WAYS[grain]}, but " if loose and figures.unequal > figures.beyond and grain in WAYS else ""
-        notes.append(near + differences(arrays, shapes))
+        shares = figures.largest or None, 1 - figures.unequal / max(1, figures.compared)
+        near = WAYS[grain] if loose and figures.unequal > figures.beyond and grain in WAYS else ""
+        but = differences(arrays, shapes) if figures.beyond else ""
+        notes += [", but ".join(filter(None, (near, but)))] if near or but else []
     notes += _words(list(trial.arrays), laid, related)
     arithmetic = "exact" if trial.equal > NEARLY else trial.guess.level
     return Identification(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pecli.declare.encoding import REGISTRY, Family
 from pecli.declare.tabular import Tabular
 from pecli.identification.changed import identify_changed, with_change
 from pecli.identification.fitting import refitted
@@ -22,6 +23,7 @@ from pecli.identification.worth import long, worth
 from pecli.measures.drawn import statistics_of
 from pecli.measures.evidence import Evidence
 from pecli.measures.floats import floats
+from pecli.measures.lanes import lane_of
 from pecli.measures.samples import Sample, take
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.selection import InMemory
@@ -35,6 +37,9 @@ MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 2  # rows and columns of one
 FEW_VERDICTS = 2  # by some rows alone
+MASK_VALUES = 2  # distinct values of a mask
+BLOCK_VALUES = 1 << 20  # read at once while distinct values are counted
+HUGE = 1e16  # above which a number is written with an exponent
 TWO_WAYS = 1e-9  # largest difference of two ways to compute a table in double precision
 BESIDE = 512  # rows of further arrays that an encoding looks at, where these have
 ALL_BESIDE = 1 << 23  # bytes and more
@@ -53,6 +58,10 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
         Those of its rows, where the table does not say and they are not evenly spaced.
     """
     with np.errstate(all="ignore"):  # a file may hold any number, and no warning of it helps anybody
+        few = _few_values(table)
+        if few is not None:
+            found, _ = _identified(table, positions)
+            return found if _of_few_values(found) else replace(UNKNOWN, notes=(few,))
         found, told = _identified(table, positions)
         for turned, note in _turned(table) if found.confidence == "unknown" and positions is None else ():
             other, _ = _identified(turned, None, plainly=True)
@@ -61,6 +70,32 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
         if found.recipe is None and positions is None:
             found = _changed(table)
         return replace(found, notes=told) if found.recipe is None else found
+
+
+def _few_values(table: Tabular) -> str | None:
+    """Say that a table holds one value or two alone, as masks do; None where it holds more."""
+    values: NDArray[Any] = np.zeros(0)
+    lanes = [lane_of(table, array) for array in table.arrays if array.bytes]
+    for lane in lanes:
+        step = max(1, BLOCK_VALUES // max(1, lane.row_size))
+        for start in range(0, lane.rows, step):
+            block = floats(lane.read(start, min(start + step, lane.rows)), lane.dtype)
+            values = np.unique(np.concatenate([values, np.unique(block)]))
+            if len(values) > MASK_VALUES or np.isnan(values).any():
+                return None
+    if not len(values) or sum(lane.rows * lane.row_size for lane in lanes) <= MASK_VALUES:
+        return None
+    shown = [np.format_float_positional(v, trim="-") if abs(v) < HUGE else f"{v:.6g}" for v in values]
+    if len(values) == 1:
+        return f"every value is {shown[0]}"
+    return f"only two values, {shown[0]} and {shown[1]}, as a mask has"
+
+
+def _of_few_values(found: Identification) -> bool:
+    """Whether a recipe is one that a table of one or two values may be: bits of positions, or zeros, all of them."""
+    if found.guess is None or found.equal != 1.0 or "positions" in found.guess.table:
+        return False
+    return REGISTRY[found.guess.name].family in (Family.ABSOLUTE, Family.NONE) and not found.guess.listed
 
 
 def _changed(table: Tabular) -> Identification:

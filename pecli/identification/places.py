@@ -22,6 +22,8 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         spot = total.first
         return one_value(_index(spot), spot.left, spot.right)
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
+    if total.beyond == 2 and len(wrong) == 1 and total.last is not None:
+        return f"2 of {total.compared} values differ{nan}, at {_index(total.first)} and {_index(total.last)}"
     heads = any(len([side for side in shape if side > 1]) > 2 for shape in shapes)
     if heads and total.last is not None:  # a row stands in every one of them
         ends = f"the first at {_index(total.first)}, the last at {_index(total.last)}"
@@ -31,6 +33,9 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
     if len(columns) == 1 and total.unequal_rows > 1:
         return f"{total.beyond} of {total.compared} values differ{nan}, in column {columns[0]}"
     low, high = min(first for first, _, _ in wrong), max(last for _, last, _ in wrong)
+    single = sorted({first for first, last, _ in wrong if first == last})
+    if 1 < len(single) == len(wrong):
+        return f"{total.beyond} of {total.compared} values differ{nan}, in rows {' and '.join(map(str, single))}"
     counted = total.beyond == total.unequal  # rows are counted that are not equal, whatever is allowed
     if counted and all(rows == high - low + 1 for _, _, rows in wrong):
         where = rows_said(low, high, high - low + 1)

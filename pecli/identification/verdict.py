@@ -140,12 +140,17 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
 
 WAYS = {
     "float32": "as near as angles in float32 leave",
-    "float64": "as near as two ways to compute a double are",
+    "float64": "float64 rounding: as near as two ways to compute a double are",
 }
 
 
 def _likely(
-    trial: Trial, residual: float, equal: float, arithmetic: str, note: str, ranges: Mapping[str, tuple[str, str]]
+    trial: Trial,
+    residual: float | None,
+    equal: float,
+    arithmetic: str,
+    note: str,
+    ranges: Mapping[str, tuple[str, str]],
 ) -> Identification:
     notes = (*trial.notes, note, *said(ranges, "is as near"))
     return Identification(
@@ -190,7 +195,7 @@ def _over_all(
     figures = sum(arrays, Figures())
     equal = 1 - figures.unequal / max(figures.compared, 1)
     if figures.unequal:
-        return _likely(trial, figures.max_abs, equal, arithmetic, differences(arrays, shapes), near())
+        return _likely(trial, figures.largest or None, equal, arithmetic, differences(arrays, shapes), near())
     ranges = {**ranges_of(trial.guess, evidence), **trial.guess.spans}
     notes = (*trial.notes, *said(ranges))
     open_ = any(wide(chosen(trial.guess, name), ends) for name, ends in ranges.items() if name not in trial.guess.spans)

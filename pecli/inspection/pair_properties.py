@@ -15,8 +15,14 @@ ALIKE = 0.5  # mean product of two oscillations, above which they are not called
 MOST_PAIRS = 1024  # of which every two are multiplied
 
 
-def turning_properties(reading: Reading) -> Iterator[Property]:
-    """Yield what holds of pairs that turn."""
+def turning_properties(reading: Reading, *, rotates: bool) -> Iterator[Property]:
+    """Yield what holds of pairs that turn; with `rotates`, what a rotation by them does to vectors."""
+    if rotates:
+        yield from _of_rotation(reading)
+    yield from _orthogonal(reading)
+
+
+def _of_rotation(reading: Reading) -> Iterator[Property]:
     size = reading.magnitude
     spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
     word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {figure(size)}"
@@ -26,7 +32,6 @@ def turning_properties(reading: Reading) -> Iterator[Property]:
     off = score_spread(reading)
     text = f"scores of one rotated query and key at the same m - n differ by {off:.1e} of their size at most"
     yield Property("score depends on m - n alone", off < 0.02, text, {"spread": off})
-    yield from _orthogonal(reading)
 
 
 def score_spread(reading: Reading) -> float:

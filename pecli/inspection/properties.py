@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pecli.declare.encoding import REGISTRY, Family
 from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
 from pecli.inspection.bias_properties import bias_properties, matrices_of
@@ -17,6 +18,8 @@ from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.measures.readings import Reading, readings
 from pecli.measures.samples import Floats, Sample, take
 from pecli.numbers.printing import between, figure
+from pecli.numbers.types import COMPLEX
+from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 
 ROWS = 512  # enough for every distance that is reported, and every product of rows fits the memory
@@ -57,12 +60,27 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
     if reading is not None and (reading.rows.start, reading.rows.stop) != (0, len(values[0])):
         reading = None
     if reading is not None:
-        found += turning_properties(reading)
+        found += turning_properties(reading, rotates=_rotates(sample.table))
     if only is None:
         found.append(_shift(finite, reading))
     if len(np.unique(rows)) == 2 and set(np.unique(rows).tolist()) <= {-1.0, 0.0, 1.0}:
         found.append(_hamming(rows))
     return found
+
+
+def _rotates(table: Tabular) -> bool:
+    """Whether a table rotates vectors: a rotary recipe's does, and a file's with cosines and sines or complex numbers.
+
+    What is added to vectors says nothing of scores, though its pairs turn too.
+    """
+    if isinstance(table, Table):
+        return table.source.encoding.family is Family.ROTARY
+    encoding = REGISTRY.get((table.recipe or "").partition(":")[0])
+    if encoding is not None:
+        return encoding.family is Family.ROTARY
+    names, kinds = list(table.keys()), {array.dtype for array in table.arrays}
+    packed = any("cos" in name and "sin" in name for name in names)
+    return packed or bool(cosines_and_sines(names)) or bool(kinds & {*COMPLEX.values()})
 
 
 def _scope(count: int, of: int, only: str | None, odd: int) -> Property:

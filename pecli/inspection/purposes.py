@@ -26,6 +26,8 @@ def _rule(holds: Callable[[Encoding], bool], good: str, bad: str) -> Rule:
 
 def _reaches(encoding: Encoding, recipe: Recipe) -> tuple[bool, str]:
     reach: Reach = encoding.hook("extend")(recipe)
+    if not reach.fits and "scaling" in encoding.parameters and recipe.values.get("scaling") in (None, "none"):
+        return True, f"only with a scaling: {reach.why.partition(',')[0]}"
     return reach.fits, reach.why
 
 

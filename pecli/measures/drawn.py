@@ -16,6 +16,7 @@ CRITICAL = 1.2  # times 1/sqrt(n): distance of distribution functions that one s
 # Lilliefors' limit is 1.03 at one in a hundred where mean and deviation are those of the sample
 CENTRED = 2.2  # the same where the two ends alone are those of the sample: Kolmogorov's own limit
 BEYOND = 9.2  # values expected farther out than the farthest, which one sample in ten thousand does without
+INDEPENDENT = 1.2  # deviation of differences of neighbouring rows over that of rows; sqrt(2) where these are drawn
 TRUNCATED = 2.0  # deviations at which frameworks cut a normal distribution
 
 
@@ -26,7 +27,8 @@ def statistics_of(sample: Sample) -> tuple[str, ...]:
     blank = finite & ~values.any(axis=1)
     told = values[finite & ~blank].reshape(-1)
     rows = ", ".join(map(str, np.flatnonzero(blank)))
-    padding = (f"row {rows} is all zeros, as padding is",) if blank.sum() == 1 else ()
+    said = f"row {rows} is all zeros" + ("" if blank[0] and not _jumps(values[finite]) else ", as padding is")
+    padding = (said,) if blank.sum() == 1 else ()
     if len(told) < 2 or sample.dtype.startswith(("int", "uint", "bool")) or not np.ptp(told):
         return padding
     mean, deviation = float(told.mean()), float(told.std())
@@ -35,6 +37,14 @@ def statistics_of(sample: Sample) -> tuple[str, ...]:
     scope = f", measured on {used:,} of {every:,} rows" if used < every else ""
     figures = f"mean {mean:.3g}, standard deviation {deviation:.4g}, largest size {np.abs(told).max():.4g}{scope}"
     return f"{words}: {figures}", *padding
+
+
+def _jumps(values: Floats) -> bool:
+    """Whether neighbouring rows are as far apart as any two, which those of a function of the position are not."""
+    columns = values[1:, np.ptp(values[1:], axis=0) > 0]
+    if len(columns) < 2 or not columns.size:
+        return True
+    return bool(np.mean(np.diff(columns, axis=0).std(axis=0) / columns.std(axis=0)) > INDEPENDENT)
 
 
 def distribution_of(values: Floats, mean: float, deviation: float) -> str:

@@ -157,11 +157,28 @@ def _row(lane: Lane, index: Sequence[int]) -> int:
 
 
 def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
-    """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree."""
-    if left.plain_shape != right.plain_shape or (left.shape == right.shape and left.lead == right.lead):
+    """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree.
+
+    Of two that have other numbers of axes those of length 1 are left out as well, to see how much both have.
+    """
+    if left.plain_shape != right.plain_shape:
+        if left.axes[:1] == ("head",) and left.shape[1:] == right.plain_shape and len(left.shape) == 3:
+            return left, _one_head(right, left)
+        if right.axes[:1] == ("head",) and right.shape[1:] == left.plain_shape and len(right.shape) == 3:
+            return _one_head(left, right), right
+        if len(left.shape) == len(right.shape) or len(left.plain_shape) != len(right.plain_shape):
+            return left, right
+        return regrouped(left, left.row_size), regrouped(right, right.row_size)
+    if left.shape == right.shape and left.lead == right.lead:
         return left, right
     width = max(left.row_size, right.row_size)
     return regrouped(left, width), regrouped(right, width)
+
+
+def _one_head(lane: Lane, bias: Lane) -> Lane:
+    """Return a square of queries and keys as the bias of one head."""
+    square = regrouped(lane, bias.row_size)
+    return replace(square, shape=(1, *bias.shape[1:]), axes=bias.axes, lead=bias.lead)
 
 
 def regrouped(lane: Lane, width: int) -> Lane:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,9 +23,14 @@ from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.table import Table, rows_of
 
-Misfit = tuple[bool, bool, bool, float]
-EXACT: Misfit = (False, False, False, 0.0)
+Form = tuple[dict[str, str], str | None]
+"""Options of a table, and which of its arrays is meant; None for all."""
+Misfit = tuple[int, bool, bool, float]
+EXACT: Misfit = (0, False, False, 0.0)
+FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or nothing fits
 LOOK_ROWS = 16  # rows that decide between layouts of equal shape
+DOUBLED = ("half", "interleaved")  # layouts in which every column stands twice
+SAME_COLUMNS = 0.05  # mean difference, at most, of columns that are the same but for spoiled values
 POSITION_BLOCK = 1 << 18
 MOST_BYTES = 16 << 20  # of a recipe's table whose length nobody said
 
@@ -31,17 +38,17 @@ MOST_BYTES = 16 << 20  # of a recipe's table whose length nobody said
 def table_like(source: NamedSource, other: Tabular) -> Table:
     """Return the table of a recipe with the length, positions, type and layout of `other`.
 
-    What the recipe's text gives stays.  Between layouts of one shape, such as
-    two equal halves and neighbours, the first rows decide.
+    What the recipe's text gives stays.  A layout that it leaves open is read off the columns of `other`; between those
+    that these allow, the first rows decide.  One array without a name may be cosines alone, or sines alone.
     """
     assert source.recipe is not None
     take_type(other, source.given.get("dtype", "float32"))
-    options = dict(_type(source, other)) | _rows(source, other)
+    kind = _type(source, other)
     tried: list[tuple[Misfit, Table]] = []
     problem: PecliError | None = None
-    for extra in _forms(source, other):
+    for rows, (extra, array) in product(_rows(source, other), _forms(source, other)):
         try:
-            made = source.open(**options, **extra)
+            made = replace(source, array=source.array or array).open(**kind, **rows, **extra)
         except PecliError as error:
             problem = problem or error
             continue
@@ -53,8 +60,8 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
         assert problem is not None
         raise problem
     misfit, best = min(tried, key=lambda item: item[0])
-    if misfit[0] and "length" in options:
-        return _turned(source, other.arrays[0].shape, best, options)
+    if misfit[0] and not source.says_length:
+        return _turned(source, other.arrays[0].shape, best, kind)
     return best
 
 
@@ -64,7 +71,7 @@ def _turned(source: NamedSource, shape: tuple[int, ...], made: Table, options: d
         return made
     request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
     with contextlib.suppress(PecliError):
-        other = source.open(**{**options, "length": shape[1]}, **request)
+        other = source.open(**options, length=shape[1], **request)
         if isinstance(other, Table) and other.arrays[0].shape == shape[::-1]:
             return other
     return made
@@ -90,22 +97,27 @@ def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
     return {"dtype": dtype} if dtype in DTYPES else {"dtype": "float64"}
 
 
-def _rows(source: NamedSource, other: Tabular) -> dict[str, Any]:
-    """Return the positions that the recipe's text leaves open."""
+def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
+    """Return the positions that the recipe's text leaves open, the likeliest first."""
     assert source.recipe is not None
-    given = source.given
-    if "positions" in given:
-        return {}
-    recipe = source.recipe
-    if recipe.rows is not None and "len" not in given:
-        return {}
-    length = length_of(other, recipe.encoding.family)
-    listed = None if given.keys() & {"len", "start", "step"} else positions_of(other)
-    if listed is not None and listed.count != length:  # a bias by distance counts those
-        listed = None
-    if listed is not None:
-        return {"positions": listed} if not listed.is_range else _range_options(listed)
-    return {} if "len" in given else {"length": length}
+    given, recipe = source.given, source.recipe
+    if "positions" in given or (recipe.rows is not None and "len" not in given):
+        return [{}]
+    few = {} if given.keys() & {"queries", "keys", "align"} else _queries(other, recipe.encoding.family)
+    if "len" in given:
+        return [{}, few] if few else [{}]
+    lengths = lengths_of(other, recipe.encoding.family)
+    listed = None if given.keys() & {"start", "step"} else positions_of(other)
+    if listed is not None and listed.count in lengths:  # a bias by distance counts those
+        return [{"positions": listed} if not listed.is_range else _range_options(listed)]
+    return [{"length": length, **more} for length in lengths for more in ([few, {}] if few else [{}])]
+
+
+def _queries(other: Tabular, family: Family) -> dict[str, Any]:
+    """Return the number of queries where a bias has fewer of them than keys, as BLOOM's has one."""
+    shape = other.arrays[0].shape
+    fewer = family is Family.BIAS and len(shape) > 2 and shape[-2] < shape[-1]
+    return {"queries": shape[-2]} if fewer else {}
 
 
 def _range_options(positions: Positions) -> dict[str, Any]:
@@ -117,19 +129,24 @@ def _range_options(positions: Positions) -> dict[str, Any]:
     return {k: (int(v) if getattr(v, "denominator", 1) == 1 else float(v)) for k, v in found.items()}
 
 
-def length_of(table: Tabular, family: Family) -> int:
-    """Return the number of positions that a table of this family has."""
+def lengths_of(table: Tabular, family: Family) -> list[int]:
+    """Return the numbers of positions that a table of this family may have, the likeliest first."""
     array = table.arrays[0]
     shape = [side for side in array.shape if side != 1] or [1]
     if family is Family.BIAS:
         if len(shape) == 2 and shape[1] % 2 and array.axes[-1:] != ("key",):
-            return (shape[1] + 1) // 2
-        return shape[-1] if len(shape) > 1 else 1
-    if len(shape) > 2 and shape[0] == 2 and shape[-1] != 2:
-        return shape[1]  # cosines and sines, stacked
+            square = shape[0] == shape[1] or array.shape[-2:-1] == (1,)
+            return [(shape[1] + 1) // 2, shape[1]][:: -1 if square else 1]
+        return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
-        return table.array("index").shape[0]
-    return shape[0]
+        return [table.array("index").shape[0]]
+    whole = list(array.shape)
+    while len(whole) > 2 and whole[0] == 1:
+        del whole[0]
+    stacked = len(whole) > 2 and whole[0] == 2 and whole[-1] != 2  # cosines and sines
+    found = [whole[1] if stacked else whole[0], *([] if stacked else [shape[0]])]
+    alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
+    return list(dict.fromkeys([*found, *([1] if alone else [])]))
 
 
 def positions_of(table: Tabular) -> Positions | None:
@@ -157,22 +174,63 @@ def _listed(table: Tabular, rows: int) -> Positions | None:
     return None if every is None else Positions.listed(every)
 
 
-def _forms(source: NamedSource, other: Tabular) -> list[dict[str, str]]:
-    """Return the layouts or forms to try, those first that the shapes allow."""
+def _forms(source: NamedSource, other: Tabular) -> list[Form]:
+    """Return the layouts or forms to try, those first that the shapes allow, and the array to choose of each."""
     assert source.recipe is not None
     family, given = source.recipe.encoding.family, source.given
-    if family is Family.ROTARY and "layout" not in given:
-        doubled = ("half", "interleaved")
-        other_one = [layout for layout in doubled if source.model_layout in doubled and layout != source.model_layout]
+    if family is Family.ROTARY:
+        lone = _lone(other) if source.array is None else []
+        if "layout" in given:
+            return [({}, None), *(({}, name) for name in lone)]
+        doubled = doubled_layouts(other)
+        model = source.model_layout if source.model_layout in DOUBLED else None
+        left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
-        return [{"layout": layout, **called} for layout in LAYOUTS if layout not in other_one]
+        whole: list[Form] = [({"layout": layout, **called}, None) for layout in LAYOUTS if layout not in left_out]
+        alone: list[Form] = [
+            ({"layout": layout}, name) for layout in LAYOUTS if layout in {"split", *doubled} for name in lone
+        ]
+        return [*whole, *alone]
     if family.pairs and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]
         likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]
         forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])
-        return [{"form": form} for form in forms]
-    return [{}]
+        return [({"form": form}, None) for form in forms]
+    return [({}, None)]
+
+
+def _lone(other: Tabular) -> list[str]:
+    """Return which components a table's only array may be alone, cosines or sines: none where its name is theirs.
+
+    An array that a file calls ``cos`` lacks its ``sin``; one that has no name, as in npy, may be meant alone.
+    """
+    array = other.arrays[0]
+    if len(other.arrays) > 1 or array.name in ("cos", "sin") or real_type(array.dtype) != array.dtype:
+        return []
+    named = [name for name in ("cos", "sin") if name in array.name]
+    return named if len(named) == 1 else ["cos", "sin"]
+
+
+def doubled_layouts(table: Tabular) -> set[str]:
+    """Return in which layouts every column of a table stands twice, as its own columns show; empty for none.
+
+    Both are returned where all columns are the same, as at position 0.
+    """
+    array = table.arrays[0]
+    width, rows = array.shape[-1] if array.shape else 0, array.rows
+    if width < 4 or width % 2 or not rows or array.row_shape != (width,) or real_type(array.dtype) != array.dtype:
+        return set()
+    last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else rows  # going far ahead is dear
+    places = sorted({*np.linspace(0, min(rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
+    with np.errstate(all="ignore"):  # any bits may stand in a file
+        some = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
+        x: NDArray[Any] = np.concatenate(some).astype(np.float64)
+        gaps = {"half": x[:, : width // 2] - x[:, width // 2 :], "interleaved": x[:, ::2] - x[:, 1::2]}
+        off = {name: np.minimum(np.abs(gap[np.isfinite(gap)]), 1.0) for name, gap in gaps.items()}
+    mean = {name: float(gap.mean()) if gap.size else 0.0 for name, gap in off.items()}
+    least = min(mean.values())
+    return {name for name, gap in mean.items() if gap <= SAME_COLUMNS and gap <= 2 * least}
 
 
 def _called(source: NamedSource, other: Tabular) -> dict[str, str]:
@@ -194,19 +252,24 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
     pairs, left, right = pair_lanes(made, other)
     strange = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
     if right or not pairs:
-        return True, strange, True, float("inf")
-    gaps: list[NDArray[Any]] = []
+        return OTHER_SHAPE, strange, True, float("inf")
+    apart, gaps = 0, []
     for mine, theirs in (same_layout(*pair) for pair in pairs):
-        if mine.shape != theirs.shape or mine.lead != theirs.lead or is_complex(mine.array) != is_complex(theirs.array):
-            return True, strange, bool(left), float("inf")
-        rows = min(LOOK_ROWS, mine.rows)
+        fits = mine.row_shape == theirs.row_shape and mine.lead == theirs.lead
+        if not fits or is_complex(mine.array) != is_complex(theirs.array):
+            return OTHER_SHAPE, strange, bool(left), float("inf")
+        if mine.shape != theirs.shape:
+            if mine.shape[: mine.lead - 1] != theirs.shape[: mine.lead - 1]:
+                return OTHER_SHAPE, strange, bool(left), float("inf")
+            apart = FEWER_ROWS
+        rows = min(LOOK_ROWS, mine.rows, theirs.rows)
         with np.errstate(all="ignore"):  # any bits may stand in a file
             x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
             y: NDArray[Any] = floats(theirs.read(0, rows), theirs.dtype).astype(np.float64)
-            gap = np.abs(x - y)
+            gap: NDArray[Any] = np.abs(x - y)
         gaps.append(gap[np.isfinite(gap)])
     finite = np.concatenate(gaps)
-    return False, strange, bool(left), float(finite.mean()) if finite.size else 0.0
+    return apart, strange, bool(left), float(finite.mean()) if finite.size else 0.0
 
 
 def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.declare.tabular import Array, Tabular
@@ -21,12 +22,14 @@ from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.text import shorten
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.listing import files_of
+from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.selection import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.formats.common.stored import StoredTable
+    from pecli.sources.sources import NamedSource
 
 JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)
@@ -118,6 +121,60 @@ class Pieces(Tabular):
         return np.concatenate(known) if known and len(known) == len(found) else None
 
 
+class Components(Tabular):
+    """Cosines and sines of one table, from two files.
+
+    Parameters
+    ----------
+    cosines, sines : Tabular
+        Tables of one array each, of equal shapes.
+    """
+
+    def __init__(self, cosines: Tabular, sines: Tabular) -> None:
+        self._tables = {"cos": cosines, "sin": sines}
+        self.arrays = tuple(replace(table.arrays[0], name=name) for name, table in self._tables.items())
+        self.recipe, self.metadata = None, cosines.metadata
+        self.sequential = any(getattr(table, "sequential", False) for table in self._tables.values())
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for name, values in out.items():
+            table = self._tables[name]
+            table.fill(start, stop, {table.arrays[0].name: values})
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of the cosines."""
+        return self._tables["cos"].position(start, stop)
+
+
+def component_names(paths: Sequence[str]) -> list[str]:
+    """Return the two of some files that are named as cosines and sines, in this order; empty where none are."""
+    stems = {Path(path).stem: path for path in paths}
+    return [stems[stem] for stem in cosines_and_sines(list(stems))] if len(stems) == len(paths) else []
+
+
+def components_of(paths: Sequence[str], tables: Sequence[Tabular]) -> Components | None:
+    """Return two files as one table where one is named as cosines, the other as sines, with arrays of one shape."""
+    named = component_names(paths)
+    if len(tables) != 2 or not named or any(len(table.arrays) != 1 for table in tables):
+        return None
+    cosines, sines = (tables[paths.index(path)] for path in named)
+    alike = cosines.arrays[0].shape == sines.arrays[0].shape and cosines.arrays[0].lead == sines.arrays[0].lead
+    return Components(cosines, sines) if alike else None
+
+
+def joined_components(sources: Sequence[NamedSource]) -> list[NamedSource]:
+    """Return sources with a file of cosines and one of sines as one, where they are to be compared with a recipe."""
+    files = [source for source in sources if not source.is_recipe and source.table is None]
+    if len(sources) != 3 or len(files) != 2 or not component_names([source.text for source in files]):
+        return list(sources)
+    table = components_of([source.text for source in files], [source.open() for source in files])
+    if table is None:
+        return list(sources)
+    both = replace(files[0], text=" and ".join(source.text for source in files), table=table)
+    return [both, *(source for source in sources if source.is_recipe)]
+
+
 def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:
     """Return rows `low` to `high` of the array of this name, or of all that have such rows."""
     joined = [array.name for array in table.arrays if array.lead and (name or _follows(array))]
@@ -142,6 +199,9 @@ def _joined(path: str) -> Tabular:
     tables = [_part(path, file) for file in files_of(path)]
     if not tables:
         raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
+    components = components_of([table.path for table in tables], tables)
+    if components is not None:
+        return components
     _refuse_strangers(path, tables)
     recipe, tables = _in_order(path, tables)
     joined = [array.name for array in tables[0].arrays if _follows(array)]

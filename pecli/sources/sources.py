@@ -118,6 +118,9 @@ def read_source(text: str, **choice: str) -> NamedSource:
         If it is a recipe or a config that cannot be read.
     """
     kind = kind_of(text)
+    config, _, component = text.rpartition("::")
+    if config and component.isidentifier() and kind is Kind.FILE and kind_of(config) is Kind.CONFIG:
+        return replace(read_source(config, **choice), text=text, array=component)
     if kind is Kind.CONFIG:
         return config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
     if choice:

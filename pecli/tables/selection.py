@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, Tabular
+from pecli.declare.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class Renamed(View):
 
 
 class InMemory(Tabular):
-    """Arrays in memory as a table; the last axis of each is a row.
+    """Arrays in memory as a table; the last axis of each is a row, or the last two where they hold pairs.
 
     Parameters
     ----------
@@ -85,6 +85,6 @@ class InMemory(Tabular):
 
 
 def _described(name: str, values: NDArray[Any]) -> Array:
-    rank, dtype = values.ndim, "bfloat16" if values.dtype.name == "uint16" else values.dtype.name
-    axes = ("position", "channel")[:rank] if rank < 3 else tuple(f"axis{i}" for i in range(rank))
-    return Array(name, values.shape, dtype, axes, max(1, rank - 1))
+    dtype = "bfloat16" if values.dtype.name == "uint16" else values.dtype.name
+    axes = ("position", "channel")[: values.ndim] if values.ndim < 3 else ()
+    return array_of(name, values.shape, dtype, axes)

@@ -37,9 +37,11 @@ class Table(Tabular):
         The positions of the whole table, and which of them this one holds.
     request : Request
         Type, layout, form, queries.
+    names : sequence of str or None
+        The arrays that were chosen; left out, all.
     """
 
-    def __init__(self, source: Recipe, extent: Extent, request: Request) -> None:
+    def __init__(self, source: Recipe, extent: Extent, request: Request, names: Sequence[str] | None = None) -> None:
         from pecli.tables.fill import filler_for
 
         self.source, self.extent, self.request = source, extent, request
@@ -50,7 +52,13 @@ class Table(Tabular):
             self.arrays = request.guise.arrays(own, source, request.dtype)
             self._called = {array.name: theirs.name for array, theirs in zip(self.arrays, own, strict=False)}
         encoding = source.encoding
-        self.recipe = join_recipe(encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()})
+        self.recipe: str | None = join_recipe(
+            encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()}
+        )
+        self.names = names
+        if names is not None:
+            self.arrays = tuple(self.array(name) for name in names)
+            self.recipe = None
         self.metadata: Mapping[str, str] = {
             "formula": "\n".join(encoding.formula),
             "source": "; ".join(map(str, encoding.source)),
@@ -156,7 +164,7 @@ class Table(Tabular):
 
     def as_type(self, dtype: str) -> Table:
         """Return the same table in another type of `DTYPES`, rounded from the real values."""
-        return Table(self.source, self.extent, replace(self.request, dtype=dtype))
+        return Table(self.source, self.extent, replace(self.request, dtype=dtype), self.names)
 
     def plain(self) -> Table:
         """Return the same table with pecli's own names and shapes, and nothing beside."""
@@ -170,10 +178,7 @@ class Table(Tabular):
         UnknownName
             If it has no array of such a name.
         """
-        found = Table(self.source, self.extent, self.request)
-        found.arrays = tuple(self.array(name) for name in names)
-        found.recipe = None
-        return found
+        return Table(self.source, self.extent, self.request, [self.array(name).name for name in names])
 
     @property
     def positions(self) -> Positions:
@@ -239,7 +244,7 @@ class Table(Tabular):
         extent = Extent(self.positions, self.extent.first + start, self.extent.first + stop)
         if alone:
             extent = Extent(extent.part, 0, stop - start)
-        found = Table(self.source, extent, replace(self.request, shard=None))
+        found = Table(self.source, extent, replace(self.request, shard=None), self.names)
         if not alone:
             found.recipe = None
         return found

@@ -87,6 +87,7 @@ def _sources(options: CompareOptions) -> list[str]:
 def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     """Compare the values of two sources, or of every pair of several; return 0 if all are the same, else 1."""
     from pecli.comparison.results import Tolerance
+    from pecli.sources.parts import joined_components
     from pecli.sources.sources import read_source
 
     if len(texts) < 2:
@@ -97,7 +98,7 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
         if options.digits > MOST_DIGITS:
             raise BadParameter("digits", options.digits, f"must be at most {MOST_DIGITS}, which float64 holds")
         allowed = Tolerance.printed(options.digits)
-    sources = [read_source(text) for text in texts]
+    sources = joined_components([read_source(text) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
         sources = [replace(s, keys={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]
     return (_two if len(sources) == 2 else _several)(sources, allowed, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from pecli.cli.terminal.items import RIGHT, Item, ScreenTable, grid, shapes_text
 from pecli.numbers.printing import figure
 
 if TYPE_CHECKING:
-    from pecli.comparison.figures import OddValues, Place
+    from pecli.comparison.figures import Figures, OddValues, Place
     from pecli.comparison.results import ArrayComparison, Comparison
     from pecli.declare.tabular import Tabular
 
@@ -30,7 +31,13 @@ def comparison_view(first: tuple[str, Tabular], second: tuple[str, Tabular], fou
 def _table(found: Comparison) -> ScreenTable:
     columns = [("array", "left"), ("differ", RIGHT), ("max abs", 4), ("mean abs", 4), ("max ulp", RIGHT)]
     rows = [
-        (a.name, f"{f.unequal:,}", f.max_abs, f.mean_abs, f"{f.max_ulp:,}" if a.ulp_dtype else "")
+        (
+            a.name,
+            f"{f.unequal:,}",
+            f.largest if f.nan.alone else f.max_abs,
+            f.mean_abs,
+            f"{f.max_ulp:,}" if a.ulp_dtype else "",
+        )
         for a, f in ((array, array.figures) for array in found.arrays)
     ]
     return grid(columns, rows)
@@ -58,15 +65,20 @@ def details(found: ArrayComparison) -> list[str]:
     if figures.unequal and len(found.columns) > 1:
         columns = [max(found.columns[at : at + found.parts]) for at in range(0, len(found.columns), found.parts)]
         order = sorted(range(len(columns)), key=lambda c: -columns[c])[:WORST]
-        lines.append("worst columns: " + ", ".join(f"{c} ({figure(columns[c], 3)})" for c in order if columns[c]))
+        lines.append("worst columns: " + ", ".join(f"{c} ({_gap(columns[c], figures)})" for c in order if columns[c]))
     if figures.unequal and len(found.profile) > 1:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
-        shown = (f"from {_row(found.place(row))} ({figure(value, 3)})" for row, value in top if value)
+        shown = (f"from {_row(found.place(row))} ({_gap(value, figures)})" for row, value in top if value)
         lines.append("worst rows: " + ", ".join(shown))
     for word, counts in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if counts.as_dict():
             lines.append(f"{word}: {_sides(counts)}")
     return lines
+
+
+def _gap(value: float, figures: Figures) -> str:
+    """Return a difference; a number has none from NaN."""
+    return "NaN" if figures.nan.alone and math.isinf(value) else figure(value, 3)
 
 
 def _row(place: Sequence[int]) -> str:

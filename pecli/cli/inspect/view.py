@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -116,7 +117,7 @@ def identity_view(found: Identification) -> list[Item]:
         return [Fact("identified", said), *(Fact("measured", text) for text in found.measured),
                 *(Fact("", note) for note in found.notes)]  # fmt: skip
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
-    if found.residual is None:
+    if found.residual is None or math.isinf(found.residual):  # NaN has no difference, and a note says where it is
         residual = ""
     elif found.count and found.residual:  # equal to what an arithmetic gives, which is not the exact value
         residual = f", up to {figure(found.residual, 3)} from the exact ones"
@@ -154,6 +155,8 @@ def verified_view(found: Verified) -> list[Item]:
     if found.good:
         return [f"{found.path}: verified, {total.compared:,} values are what the recipe gives", recipe]
     wrong = f"{total.beyond:,} of {total.compared:,} values differ"
+    if not total.beyond:  # what is there is right
+        wrong = "it does not hold all of it" if total.compared else "it has another shape"
     items: list[Item] = [f"{found.path}: NOT what its recipe gives: {wrong}", recipe]
     items += [f"  {finding.text}" for finding in found.comparison.findings]
     place = total.first

@@ -98,12 +98,14 @@ def allowed(kind: str, x: Floats, y: Floats, grain: str, slack: float = 0.0) -> 
     return region + centre
 
 
-def _shortest(region: Floats) -> Numbers:
-    """Return the shortest first number of a region, and the shortest second one beside it."""
+def _shortest(region: Floats) -> Numbers | None:
+    """Return the shortest first number of a region, and the shortest second one beside it; None where one is 0."""
     ends = region[:, 0].min() - WIDER, region[:, 0].max() + WIDER
     first = shortest(*np.exp(ends))
     ranges = [ends, beside(region, 0, math.log(float(first)))]
     second = shortest(*np.exp(ranges[1]))
+    if not float(first) or not float(second):
+        return None
     units = (10.0 ** (n.adjusted() - digits(n) + 1) / float(n) for n in (first, second))
     loose = any(np.ptp(ends) > BY_CHANCE * unit for ends, unit in zip(ranges, units, strict=True))
     return first, second, loose

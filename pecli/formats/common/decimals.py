@@ -94,13 +94,19 @@ def infer(texts: Sequence[str]) -> str:
     return "float64"
 
 
+ALL_DIGITS = {"float32": 9, "float16": 5}
+"""Significant digits with which a program writes values so that all read back, as ``%.9g`` does."""
+
+
 def spelled(texts: Sequence[str], dtype: str) -> bool:
-    """Whether decimals are values of this type, each in full or in the shortest decimal that reads back to it."""
+    """Whether decimals are values of this type: each in full, shortest, or with the digits that always read back."""
     wide, narrow = np.array([float(text) for text in texts]), _rounded(texts, dtype)
     if (np.isinf(narrow) & ~np.isinf(wide)).any():
         return False
     exact = (narrow.astype(np.float64) == wide) | np.isnan(wide)
-    return bool((exact | (np.array([float(text) for text in shortest(narrow)]) == wide)).all())
+    exact |= np.array([float(text) for text in shortest(narrow)]) == wide
+    digits = ALL_DIGITS.get(dtype, 0)
+    return all(float(f"{narrow[k]:.{digits}g}") == wide[k] for k in np.flatnonzero(~exact))
 
 
 def json_texts(values: NDArray[Any]) -> list[str]:

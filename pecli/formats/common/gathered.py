@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.formats.common.columns import FORMER_STEMS, STEMS, wide_names
-from pecli.formats.common.stored import safe_shape, stored_array
+from pecli.formats.common.stored import safe_shape
 from pecli.numbers.types import COMPLEX, REAL, real_type
 
 KEYS = ("position", "head", "query", "distance")
@@ -113,7 +113,7 @@ def gather(
 
 
 def _array(name: str, lead: tuple[int, ...], row: tuple[int, ...], dtype: str) -> Array:
-    return stored_array(name, (*lead, *row), dtype, lead=len(lead))
+    return array_of(name, (*lead, *row), dtype, lead=len(lead))
 
 
 def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) -> ColumnArray | None:
@@ -132,14 +132,14 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
     stored = real_type(dtype)
     if name in free:
         if free[name].dtype == stored and free[name].shape == (*shape[lead:], *pair):
-            return ColumnArray(stored_array(name, shape, dtype, axes, lead), (name,))
+            return ColumnArray(array_of(name, shape, dtype, axes, lead), (name,))
         return None
     if math.prod(shape[lead:]) > len(free):
         return None
     for stems in (STEMS, FORMER_STEMS):
         names = wide_names(Array(name, shape, dtype, (), lead), stems)
         if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
-            return ColumnArray(stored_array(name, shape, dtype, axes, lead), tuple(names))
+            return ColumnArray(array_of(name, shape, dtype, axes, lead), tuple(names))
     return None
 
 

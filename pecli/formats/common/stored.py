@@ -22,8 +22,6 @@ from pecli.numbers.types import ITEM_BYTES, storage
 
 MOST_ARRAYS = 1 << 16  # each costs time, however little it holds
 MOST_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
-LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
-LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 
 
 class StoredTable(Tabular):
@@ -128,25 +126,6 @@ class StoredTable(Tabular):
         self.close()
         if self.source.remote is not None:  # what was compared may outlive the file
             self.source.remote.release()
-
-
-def stored_array(
-    name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = (), lead: int | None = None
-) -> Array:
-    """Describe an array of a file: its last axis is a row, where that is not absurdly long."""
-    shape = tuple(shape)
-    if lead is None and len(axes) == len(shape):
-        lead = next((len(start) for start in LEADS if tuple(axes[: len(start)]) == start), None)
-    if lead is None:
-        lead = max(1, len(shape) - 1) if shape else 0
-        if len(shape) > 2 and shape[-1] == 2:  # pairs belong to one row
-            lead -= 1
-        if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
-            lead = len(shape)
-    named = (
-        tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
-    )
-    return Array(name, shape, dtype, named, lead)
 
 
 def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice, ...]]:

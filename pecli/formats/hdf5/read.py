@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.formats.common.facts import plain
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
 from pecli.formats.common.scales import POSITIONS
-from pecli.formats.common.stored import StoredTable, boxes, stored_array
+from pecli.formats.common.stored import StoredTable, boxes
 from pecli.formats.hdf5.heap import check_heaps
 from pecli.formats.hdf5.types import file_type, stored_type
 from pecli.numbers.limits import limit, size_text
@@ -142,7 +142,7 @@ def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | N
     if dtype is None or dataset.shape is None:
         return None
     shape = tuple(int(size) for size in dataset.shape)
-    array = stored_array(name, shape, dtype, _labels(dataset))
+    array = array_of(name, shape, dtype, _labels(dataset))
     _check_storage(source, name, dataset.id, array)
     return array
 

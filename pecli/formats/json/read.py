@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.formats.common.decimals import infer, parse, spelled
 from pecli.formats.common.facts import axes_of, plain, texts
 from pecli.formats.common.input import InputFile, RawFile, undone
-from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
+from pecli.formats.common.stored import StoredTable, safe_shape
 from pecli.formats.json.walk import MOST_LEVELS, Leaf, Lists, Walk
 from pecli.numbers.types import ITEM_BYTES, REAL, real_type
 
@@ -71,7 +71,7 @@ class JsonTable(StoredTable):
         self._lists[name] = lists
         if stated is None:
             self._untyped.add(name)
-        yield stored_array(name, shape, dtype, axes_of({"arrays": {name: about}}, name))
+        yield array_of(name, shape, dtype, axes_of({"arrays": {name: about}}, name))
 
     def _small(self, held: Any) -> Any:
         with self._sound():

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.errors import BadFile
 from pecli.formats.common.input import InputFile, RawFile
-from pecli.formats.common.stored import StoredTable, dtype_name, safe_shape, stored_array
+from pecli.formats.common.stored import StoredTable, dtype_name, safe_shape
 
 LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
 LARGEST_STRETCH = 64 << 20  # bytes read to gather rows of a Fortran array
@@ -77,7 +77,7 @@ class NpyArray:
         self.offset = offset + start
         kind = dtype_name(self.dtype)
         assert kind is not None
-        self.array = stored_array(name, shape, kind)
+        self.array = array_of(name, shape, kind)
         if self.array.bytes > length - start:
             raise file.source.bad(
                 f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated"

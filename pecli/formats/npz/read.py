@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.formats.common.facts import axes_of, parse_object, texts
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
-from pecli.formats.common.stored import StoredTable, dtype_name, stored_array
+from pecli.formats.common.stored import StoredTable, dtype_name
 from pecli.formats.npy.read import LONGEST_HEADER, NpyArray, parse_header, refuse_more
 from pecli.formats.npz.write import FORMER_RECIPE, RECIPE
 from pecli.numbers.types import raw_bytes
@@ -62,7 +62,7 @@ class NpzTable(StoredTable):
                         facts = parse_object(_text(self._small(source, info))) or facts
             self._refuse_pickles(source)
             arrays = [
-                stored_array(name, member.array.shape, member.array.dtype, axes_of(facts, name))
+                array_of(name, member.array.shape, member.array.dtype, axes_of(facts, name))
                 for name, member in self._members.items()
             ]
             metadata = texts(facts)
@@ -134,7 +134,7 @@ class _Deflated:
             raise source.bad(f"'{name}' {error}") from None
         kind = dtype_name(self._dtype)
         assert kind is not None
-        self.array = stored_array(name, shape, kind)
+        self.array = array_of(name, shape, kind)
         held = size - self._start
         if self.array.bytes > held:
             raise source.bad(

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.formats.common.facts import KEY, axes_of, parse_object, plain, texts
 from pecli.formats.common.input import InputFile, RawFile
-from pecli.formats.common.stored import StoredTable, safe_shape, stored_array
+from pecli.formats.common.stored import StoredTable, safe_shape
 from pecli.formats.safetensors.write import CODES, LENGTH_BYTES
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import storage
@@ -72,7 +72,7 @@ class SafetensorsTable(StoredTable):
         dtype = DTYPES.get(str(entry.get("dtype")))
         if dtype is None:
             return None
-        array = stored_array(name, shape, dtype, axes)
+        array = array_of(name, shape, dtype, axes)
         if last - first != array.bytes:
             raise source.bad(
                 f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array
+from pecli.declare.tabular import Array, array_of
 from pecli.formats.common.ahead import Ahead
 from pecli.formats.common.facts import plain, texts
 from pecli.formats.common.input import InputFile, reading
 from pecli.formats.common.scales import POSITIONS
-from pecli.formats.common.stored import StoredTable, boxes, dtype_name, safe_shape, stored_array
+from pecli.formats.common.stored import StoredTable, boxes, dtype_name, safe_shape
 from pecli.formats.zarr.stores import store_at
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import raw_bytes, storage
@@ -145,4 +145,4 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
         return None
     axes = tuple(axis if isinstance(axis, str) else "" for axis in names)
     fits = isinstance(lead, int) and 0 <= lead <= len(shape)
-    return stored_array(plain(name), shape, dtype, axes, lead if fits else None)
+    return array_of(plain(name), shape, dtype, axes, lead if fits else None)

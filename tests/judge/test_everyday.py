@@ -1,0 +1,309 @@
+"""Everyday tables: cosines alone, sines alone, float64 of plain NumPy, a single row."""
+
+import h5py
+import mpmath
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pecli
+from tests.judge.answers import (
+    LAYOUTS,
+    UNKNOWN,
+    angles,
+    assert_identified,
+    cache,
+    distances,
+    frequencies,
+    get_slopes,
+    llama_config,
+    sinusoid,
+)
+
+MISREAD = ("holds the values of", "exchanged", "angles", "sin_cos", "cos_sin", "swapping")
+"""What is said where a lone component was taken for something else."""
+
+
+def component(name, layout, rows=128, dim=64, base=10000.0, start=0):
+    return cache(angles(rows, dim, base, start), layout)[name]
+
+
+@pytest.mark.parametrize("expected", ["rope:dim=64", "rope:dim=64,base=10000,len=128", "config.json"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["cos", "sin"])
+def test_a_lone_component_is_what_its_recipe_gives(ask, tmp_path, name, layout, expected):
+    if layout == "interleaved" and expected == "config.json":
+        pytest.skip("a Llama has two equal halves: another layout is a finding")
+    llama_config(tmp_path / "config.json")
+    np.save(f"{name}.npy" if expected == "config.json" else "values.npy", component(name, layout))
+    file = f"{name}.npy" if expected == "config.json" else "values.npy"
+    ask("compare", file, expected).ends(0).says("same", name).never(*MISREAD, *UNKNOWN)
+    answer = ask("compare", expected, file).ends(0)
+    answer.says("same", name).never(*MISREAD, *UNKNOWN)
+
+
+@pytest.mark.parametrize("lead", [(1,), (1, 1)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_leading_axes_of_length_1_change_nothing_for_a_lone_component(ask, lead, layout):
+    np.save("cos.npy", component("cos", layout).reshape(*lead, 128, -1))
+    ask("compare", "cos.npy", "rope:dim=64").ends(0).never(*MISREAD, *UNKNOWN)
+
+
+@pytest.mark.parametrize("start", [1, 100])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_lone_component_may_start_anywhere(ask, layout, start):
+    for name in ("cos", "sin"):
+        np.save(f"{name}.npy", component(name, layout, start=start))
+        ask("compare", f"{name}.npy", f"rope:dim=64,start={start}").ends(0).never(*MISREAD, *UNKNOWN)
+
+
+@pytest.mark.parametrize("expected", ["rope:dim=64", "config.json"])
+@pytest.mark.parametrize("layout", ["split", "half"])
+@pytest.mark.parametrize("name", ["cos", "sin"])
+def test_the_mistake_in_a_lone_component_is_named(ask, tmp_path, name, layout, expected):
+    llama_config(tmp_path / "config.json")
+    np.save(f"{name}.npy", component(name, layout, base=500.0))
+    answer = ask("compare", f"{name}.npy", expected).ends(1)
+    answer.says("base", "500", "10000").never(*MISREAD, *UNKNOWN)
+
+
+@pytest.mark.parametrize("layout", ["split", "half"])
+def test_a_component_of_a_config_is_a_source(ask, tmp_path, layout):
+    llama_config(tmp_path / "config.json")
+    for name in ("cos", "sin"):
+        np.save(f"{name}.npy", component(name, layout))
+        ask("compare", f"{name}.npy", f"config.json::{name}").ends(0).says("same")
+    ask("compare", "cos.npy", "config.json::sin").ends(1).never("internal error")
+
+
+@pytest.mark.parametrize("expected", ["rope:dim=64", "config.json"])
+@pytest.mark.parametrize("layout", ["split", "half"])
+def test_a_folder_with_cosines_and_sines_is_one_table(ask, tmp_path, layout, expected):
+    llama_config(tmp_path / "config.json")
+    (tmp_path / "cache").mkdir()
+    for name in ("cos", "sin"):
+        np.save(tmp_path / "cache" / f"{name}.npy", component(name, layout))
+    ask("compare", "cache", expected).ends(0).says("same").never(*MISREAD, *UNKNOWN)
+    assert_identified(pecli.identify("cache"), "rope", dim=64, base=10000)
+    np.save(tmp_path / "cache" / "sin.npy", -component("sin", layout))
+    ask("compare", "cache", expected).ends(1).says("sign", "sin").never(*UNKNOWN)
+
+
+@pytest.mark.parametrize("expected", ["rope:dim=64", "config.json"])
+@pytest.mark.parametrize("layout", ["split", "half"])
+def test_two_files_of_cosines_and_sines_are_both_compared_with_the_recipe(ask, tmp_path, layout, expected):
+    llama_config(tmp_path / "config.json")
+    for name in ("cos", "sin"):
+        np.save(f"{name}.npy", component(name, layout))
+    ask("compare", "cos.npy", "sin.npy", expected).ends(0).says("same").never(*MISREAD, *UNKNOWN)
+    np.save("cos.npy", component("cos", layout, base=500.0))
+    ask("compare", "cos.npy", "sin.npy", expected).ends(1).never("internal error")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["cos", "sin"])
+def test_a_lone_component_is_verified_and_identified(ask, name, layout):
+    np.save("values.npy", component(name, layout))
+    ask("inspect", "values.npy", "--verify", "--recipe", "rope:dim=64").ends(0).never(*MISREAD)
+    assert pecli.compare(component(name, layout), "rope:dim=64").equal
+    found = pecli.identify("values.npy")
+    assert_identified(found, "rope", dim=64, base=10000)
+    assert name in " ".join(found.notes)
+
+
+def sinusoid_of_a_loop(rows, dim):
+    """The sinusoid as tutorials write it with two loops."""
+    table = np.zeros((rows, dim))
+    for p in range(rows):
+        for i in range(0, dim, 2):
+            angle = p / np.power(10000, i / dim)
+            table[p, i], table[p, i + 1] = np.sin(angle), np.cos(angle)
+    return table
+
+
+def sinusoid_by_exp(rows, dim):
+    """The sinusoid of PyTorch's tutorial, in float64."""
+    position, table = np.arange(rows)[:, np.newaxis], np.zeros((rows, dim))
+    div_term = np.exp(np.arange(0, dim, 2) * -(np.log(10000.0) / dim))
+    table[:, 0::2], table[:, 1::2] = np.sin(position * div_term), np.cos(position * div_term)
+    return table
+
+
+def sinusoid_by_rates(rows, dim):
+    """The sinusoid of TensorFlow's tutorial, in float64."""
+    rates = 1 / np.power(10000, (2 * (np.arange(dim)[np.newaxis, :] // 2)) / np.float32(dim))
+    table = np.arange(rows)[:, np.newaxis] * rates
+    table[:, 0::2], table[:, 1::2] = np.sin(table[:, 0::2]), np.cos(table[:, 1::2])
+    return table
+
+
+def alibi(heads, slopes=None):
+    return (get_slopes(heads) if slopes is None else slopes)[:, None, None] * -distances(40)
+
+
+def kerple(size=40):
+    return np.stack([-r1 * np.log(1 + r2 * distances(size)) for r1, r2 in ((1.3, 0.7), (0.4, 0.9))])
+
+
+def gaussian(size=40):
+    return np.stack([np.exp(-(distances(size) ** 2) / (2 * sigma**2)) for sigma in (3.0, 11.0)])
+
+
+FLOAT64 = {  # made with plain NumPy in double precision, and the recipe
+    "sinusoid, two loops": (lambda: {"pe": sinusoid_of_a_loop(200, 64)}, "sinusoidal:dim=64"),
+    "sinusoid, exp": (lambda: {"pe": sinusoid_by_exp(200, 64)}, "sinusoidal:dim=64"),
+    "sinusoid, rates": (lambda: {"pe": sinusoid_by_rates(200, 64)}, "sinusoidal:dim=64"),
+    "sinusoid, long": (lambda: {"pe": sinusoid_by_exp(5000, 16)}, "sinusoidal:dim=16"),
+    "rope": (lambda: cache(angles(200, 64), "split", "float64"), "rope:dim=64"),
+    "rope, halves": (lambda: cache(angles(200, 64), "half", "float64"), "rope:dim=64"),
+    "rope, base": (lambda: cache(angles(2048, 128, 500000.0), "half", "float64"), "rope:dim=128,base=500000"),
+    "rope, cosines": (lambda: {"cos": cache(angles(200, 64), "half", "float64")["cos"]}, "rope:dim=64::cos"),
+    "complex": (lambda: {"cis": np.exp(1j * angles(200, 64))}, "rope:dim=64"),
+    "alibi, paper": (lambda: {"bias": alibi(6, 2 ** (-8 * np.arange(1, 7) / 6))}, "alibi:heads=6,slopes=paper"),
+    "alibi, 12 heads": (lambda: {"bias": alibi(12)}, "alibi:heads=12"),
+    "alibi, 16 heads": (lambda: {"bias": alibi(16)}, "alibi:heads=16"),
+    "alibi, slopes": (lambda: {"slopes": get_slopes(16)}, "alibi:heads=16,form=slopes"),
+    "kerple": (lambda: {"bias": kerple()}, "kerple:heads=2,r1=1.3+0.4,r2=0.7+0.9"),
+    "gaussian": (lambda: {"bias": gaussian()}, "gaussian:heads=2,sigma=3+11"),
+}  # fmt: skip
+FALSE64 = (*UNKNOWN, "distances beyond", "convention", "rows 9 to 11", "swapping")
+
+
+@pytest.mark.parametrize("case", FLOAT64)
+def test_rounding_of_float64_is_called_so_with_the_tolerance_that_accepts_it(ask, case):
+    make, recipe = FLOAT64[case]
+    values = make()
+    if len(values) == 1:
+        np.save("values.npy", *values.values())
+    np.savez("values.npz", **values)
+    for file in ("values.npz", *(("values.npy",) if len(values) == 1 else ())):
+        answer = ask("compare", file, recipe).ends(1)
+        answer.says("float64", "rounding", "harmless", "at most").never(*FALSE64)
+        ask("compare", file, recipe, *answer.tolerance).ends(0).says("same")
+
+
+@pytest.mark.parametrize("heads", [6, 8])
+def test_what_float64_holds_exactly_is_the_same_to_the_bit(ask, heads):
+    np.save("bias.npy", alibi(heads))
+    ask("compare", "bias.npy", f"alibi:heads={heads}").ends(0).says("same")
+
+
+@pytest.mark.parametrize(
+    ("case", "encoding", "keys"),
+    [
+        ("sinusoid, exp", "sinusoidal", {"dim": 64, "base": 10000}),
+        ("sinusoid, rates", "sinusoidal", {"dim": 64, "base": 10000}),
+        ("rope, halves", "rope", {"dim": 64, "base": 10000}),
+        ("complex", "complex", {"dim": 64, "base": 10000}),
+        ("alibi, 12 heads", "alibi", {"heads": 12}),
+    ],
+)
+def test_tables_of_plain_numpy_are_identified_with_their_rounding(ask, case, encoding, keys):
+    np.savez("values.npz", **FLOAT64[case][0]())
+    assert_identified(pecli.identify("values.npz"), encoding, **keys)
+    ask("inspect", "values.npz", "--identify").ends(0).says("float64", "rounding")
+
+
+@pytest.mark.parametrize("case", ["sinusoid, two loops", "sinusoid, exp", "rope", "complex"])
+def test_a_mistake_in_float64_is_named_and_the_rounding_behind_it_is_no_second_one(ask, case):
+    make, recipe = FLOAT64[case]
+    np.savez("values.npz", **make())
+    answer = ask("compare", "values.npz", f"{recipe},base=500").ends(1)
+    answer.says("base 10000 where 500", "float64").never(*FALSE64)
+
+
+@pytest.mark.parametrize("case", ["sinusoid, two loops", "sinusoid, exp", "rope"])
+def test_a_wrong_row_is_found_beside_the_rounding_of_float64(ask, case):
+    make, recipe = FLOAT64[case]
+    np.savez("values.npz", **{name: np.where(np.arange(200)[:, None] == 50, 0.0, v) for name, v in make().items()})
+    answer = ask("compare", "values.npz", recipe).ends(1)
+    answer.says("row 50|row differs, 50", "float64").never(*FALSE64)
+
+
+@pytest.mark.parametrize("case", ["sinusoid, two loops", "sinusoid, exp", "rope"])
+def test_double_precision_against_a_float32_recipe_differs_in_the_type_alone(ask, case):
+    make, recipe = FLOAT64[case]
+    np.savez("values.npz", **make())
+    ask("compare", "values.npz", f"{recipe},dtype=float32").ends(1).says("float32", "float64").never(*FALSE64)
+
+
+def write_row(name, row):
+    """Write one row, (1, width), as a person would."""
+    if name.endswith(".npy"):
+        np.save(name, row)
+    elif name.endswith(".npz"):
+        np.savez(name, pe=row)
+    elif name.endswith(".h5"):
+        with h5py.File(name, "w") as file:
+            file["pe"] = row
+    elif name.endswith(".parquet"):
+        pq.write_table(pa.table({"pe": pa.array(list(row), pa.list_(pa.from_numpy_dtype(row.dtype)))}), name)
+    else:
+        np.savetxt(name, row, delimiter=",", fmt="%.17g" if row.dtype == "f8" else "%.9g")
+
+
+def binary(rows, dim, start=0):
+    return (np.arange(start, start + rows)[:, None] >> np.arange(dim) & 1).astype("float32")
+
+
+ROWS = {"sinusoidal:dim=32": sinusoid, "binary:dim=16": binary}
+FILES = ("row.npy", "row.npz", "row.h5", "row.parquet", "row.csv")
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("start", [0, 1, 7, 500])
+@pytest.mark.parametrize("recipe", ROWS)
+def test_one_row_is_a_table_of_one_row(ask, recipe, start, file):
+    width = int(recipe.rpartition("=")[2])
+    write_row(file, ROWS[recipe](1, width, start=start))
+    for written in (f"start={start}", f"positions={start}", f"start={start},len=1"):
+        ask("compare", file, f"{recipe},{written}").ends(0).says("same").never(*UNKNOWN)
+    ask("inspect", file, "--verify", "--recipe", f"{recipe},start={start}").ends(0)
+    answer = ask("compare", file, f"{recipe},start={start + 1}").ends(1)
+    answer.never("nothing in common", "shape 1 x", "internal error")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("start", [0, 1, 7, 500])
+def test_one_row_of_a_rotary_cache(ask, tmp_path, start, layout):
+    found = cache(angles(1, 32, start=start), layout)
+    np.savez("row.npz", **found)
+    ask("compare", "row.npz", f"rope:dim=32,start={start}").ends(0).says("same")
+    np.save("stack.npy", np.stack([*found.values()]))
+    ask("compare", "stack.npy", f"rope:dim=32,start={start}").ends(0).says("same")
+    if layout == "split":
+        np.save("row.npy", np.concatenate([*found.values()], axis=1))
+        ask("compare", "row.npy", f"rope:dim=32,start={start}").ends(0).says("same")
+
+
+@pytest.mark.parametrize("shape", [(32,), (1, 1, 32)])
+def test_one_row_without_or_with_further_axes(ask, shape):
+    np.save("row.npy", sinusoid(1, 32, start=7).reshape(shape))
+    ask("compare", "row.npy", "sinusoidal:dim=32,start=7").ends(0).says("same")
+
+
+@pytest.mark.parametrize("suffix", ["h5", "npz", "parquet", "csv", "safetensors"])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=32", "binary:dim=16", "rope:dim=32"])
+def test_the_position_that_a_file_states_for_its_one_row_counts(ask, recipe, suffix):
+    ask("generate", recipe, "--len", 1, "--start", 3, "-o", f"row.{suffix}").ends(0)
+    ask("compare", f"row.{suffix}", f"{recipe},start=3").ends(0).says("same")
+    if suffix in ("h5", "parquet", "csv"):  # which hold positions
+        ask("compare", f"row.{suffix}", recipe).ends(0).says("same")
+
+
+def test_the_row_far_out_of_the_documentation(ask, tmp_path):
+    with mpmath.workdps(40):
+        angle = [mpmath.mpf(10) ** 9 * w for w in (1, mpmath.mpf(1) / 100)]
+        values = [f(a) for a in angle for f in (mpmath.sin, mpmath.cos)]
+    text = ",".join(repr(float(value)) for value in values)
+    (tmp_path / "row.csv").write_text(f"position,pe0,pe1,pe2,pe3\n1000000000,{text}\n")
+    ask("compare", "row.csv", "sinusoidal:dim=4").ends(0).says("same")
+    ask("compare", "row.csv", "sinusoidal:dim=4,positions=1000000000").ends(0).says("same")
+    ask("generate", "sinusoidal", "--dim", 4, "--positions", 10**9, "--dtype", "float64", "-o", "own.csv").ends(0)
+    ask("compare", "own.csv", "row.csv").ends(0)
+    ask("compare", "own.csv", "sinusoidal:dim=4").ends(0)
+
+
+def test_the_frequencies_of_these_tests_are_the_papers():
+    assert frequencies(4).tolist() == [1.0, 0.01]

@@ -1,0 +1,159 @@
+"""Everyday matrices: files that made the judge crash, masks, and tables that must still be named."""
+
+import numpy as np
+import pytest
+
+import pecli
+from tests.judge.answers import (
+    angles,
+    assert_identified,
+    bloom_slopes,
+    cache,
+    distances,
+    get_slopes,
+    sinusoid,
+)
+
+BLOOM = [8, 16, 32, 56, 64, 71, 112]
+
+
+@pytest.mark.parametrize("heads", BLOOM)
+def test_bloom_s_slopes_are_named(ask, heads):
+    np.save("slopes.npy", bloom_slopes(heads))
+    assert_identified(pecli.identify("slopes.npy"), "alibi", heads=heads, bias_max=8)
+    ask("inspect", "slopes.npy", "--identify").ends(0).says(f"heads={heads}")
+
+
+@pytest.mark.parametrize("heads", BLOOM)
+@pytest.mark.parametrize("form", ["bloom", "dense"])
+def test_bloom_s_own_bias_is_named(form, heads):
+    steps = np.arange(20)[None] if form == "bloom" else -distances(20)
+    assert_identified(
+        pecli.identify(bloom_slopes(heads)[:, None, None] * steps.astype("float32")), "alibi", heads=heads
+    )
+
+
+@pytest.mark.parametrize("heads", BLOOM)
+def test_bloom_s_slopes_are_float32_s_rounding(ask, heads):
+    np.save("slopes.npy", bloom_slopes(heads))
+    answer = ask("compare", "slopes.npy", f"alibi:heads={heads},form=slopes").never("internal error")
+    if not np.array_equal(bloom_slopes(heads), np.float32(get_slopes(heads))):
+        answer.ends(1).says("float32", "rounding").never("no formula", "no fault", "rows 8 to")
+        ask("compare", "slopes.npy", f"alibi:heads={heads},form=slopes", *answer.tolerance).ends(0)
+
+
+@pytest.mark.parametrize("heads", BLOOM)
+def test_bloom_s_own_bias_is_compared(ask, heads):
+    np.save("bias.npy", bloom_slopes(heads)[:, None, None] * np.arange(20, dtype="float32")[None])
+    answer = ask("compare", "bias.npy", f"alibi:heads={heads},bias=key-position").never("internal error")
+    answer.never("no formula", "no fault", "shape")
+
+
+def alibi(heads, size):
+    return (get_slopes(heads)[:, None, None] * -distances(size)).astype("float32")
+
+
+def kerple(size):
+    return np.stack([-np.log(1 + r * distances(size)) for r in (0.25, 0.5, 1.0)]).astype("float32")
+
+
+MULTI_HEAD = {
+    "alibi:heads=8,len=20": (lambda: alibi(8, 20), "alibi", {"heads": 8}),
+    "alibi:heads=12,len=9": (lambda: alibi(12, 9), "alibi", {"heads": 12}),
+    "kerple:heads=3,r1=1+1+1,r2=0.25+0.5+1,len=9": (lambda: kerple(9), "kerple", {"heads": 3}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "arrow", "parquet", "json", "h5", "npz", "safetensors"])
+@pytest.mark.parametrize("recipe", MULTI_HEAD)
+def test_a_bias_of_several_heads_is_named_in_every_format(ask, recipe, suffix):
+    make, encoding, keys = MULTI_HEAD[recipe]
+    ask("generate", recipe, "-o", f"bias.{suffix}").ends(0)
+    np.save("bias.npy", make())
+    ask("compare", f"bias.{suffix}", "bias.npy", "--ulp", 4).ends(0)
+    assert_identified(pecli.identify(f"bias.{suffix}"), encoding, **keys)
+    ask("inspect", f"bias.{suffix}", "--identify").ends(0)
+
+
+BLOCKS = np.kron(np.eye(4), np.ones((8, 8)))
+MATRICES = {
+    "identity": np.eye(64),
+    "identity of float32": np.eye(48, dtype="float32"),
+    "identity of integers": np.eye(32, dtype="int32"),
+    "small identity": np.eye(5),
+    "wide identity": np.eye(64, 128),
+    "tall identity": np.eye(128, 64, dtype="float32"),
+    "reversed identity": np.eye(16)[:, ::-1],
+    "sliding window": (distances(64) < 4).astype("float32"),
+    "causal window": np.tril((distances(32) < 4).astype("float32")),
+    "blocks": BLOCKS,
+    "wide blocks": np.kron(np.eye(4), np.ones((8, 16))),
+    "blocks of heads": np.tile(BLOCKS, (4, 1, 1)).astype("float32"),
+    "scaled identity": 0.5 * np.eye(32),
+}
+MASKS = {
+    "causal": np.tril(np.ones((64, 64), "float32")),
+    "small causal": np.tril(np.ones((8, 8))),
+    "future": np.triu(np.ones((64, 64))),
+    "bool": np.tril(np.ones((64, 64), bool)),
+    "integers": np.tril(np.ones((64, 64), "int64")),
+    "batch": np.tril(np.ones((1, 1, 64, 64), "float32")),
+    "heads": np.tile(np.tril(np.ones((64, 64), "float32")), (4, 1, 1)),
+    "minus infinity": np.triu(np.full((64, 64), -np.inf, "float32"), 1),
+    "smallest": np.triu(np.full((64, 64), np.finfo("float32").min, "float32"), 1),
+    "-1e9": np.triu(np.full((64, 64), -1e9, "float32"), 1),
+    "padding": (np.arange(64) < np.array([10, 30, 64, 50])[:, None]).astype("float32"),
+    "half": np.where(np.arange(64) < 32, 0.0, 1.0)[None].repeat(64, 0),
+    **MATRICES,
+}
+
+
+@pytest.mark.parametrize("case", MASKS)
+def test_two_distinct_values_are_a_mask(ask, case):
+    np.save("mask.npy", MASKS[case])
+    found = pecli.identify("mask.npy")
+    assert (found.recipe, found.confidence) == (None, "unknown"), repr(found)
+    ask("inspect", "mask.npy", "--identify").ends(0).says("unknown", "mask", "two values|two distinct values").never(
+        "padding is"
+    )
+
+
+@pytest.mark.parametrize("case", MATRICES)
+def test_a_matrix_of_two_values_is_compared_without_a_crash(ask, case):
+    values = np.squeeze(MATRICES[case])
+    np.save("mask.npy", values)
+    ask("compare", "mask.npy", f"sinusoidal:dim={values.shape[-1]}").ends(1).never("internal error")
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (100, 32), (64, 128), (4, 16, 16)])
+@pytest.mark.parametrize("value", [1.0, 0.5, -3.0])
+def test_one_value_everywhere_is_no_table_of_positions(ask, shape, value):
+    np.save("constant.npy", np.full(shape, value, "float32"))
+    found = pecli.identify("constant.npy")
+    assert (found.recipe, found.confidence) == (None, "unknown"), repr(found)
+    ask("inspect", "constant.npy", "--identify").ends(0).says("unknown", "one value|every value")
+
+
+def test_tables_of_two_values_that_are_position_tables_are_still_named():
+    bits = (np.arange(100)[:, None] >> np.arange(16) & 1).astype("float32")
+    assert_identified(pecli.identify(bits), "binary", dim=16)
+    assert_identified(pecli.identify(2 * bits - 1), "binary", dim=16, signed="true")
+    assert pecli.identify(np.zeros((64, 64), "float32")).recipe.startswith("none")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_nothing_is_likely_that_leaves_more_than_a_hundredth_unexplained(share):
+    noise = np.random.default_rng(1).standard_normal((128, 32)).astype("float32")
+    chosen = np.random.default_rng(2).random((128, 32)) < share
+    found = pecli.identify(np.where(chosen, sinusoid(128, 32), noise))
+    assert found.confidence == "unknown", repr(found)
+
+
+@pytest.mark.parametrize("values", ["array", "npy", "table"])
+def test_pairs_of_cosine_and_sine_are_named(ask, values):
+    made = np.stack([*cache(angles(64, 32)).values()], axis=-1)
+    np.save("pairs.npy", made)
+    own = pecli.table("rope:dim=32,len=64,layout=pairs")
+    given = {"array": made, "npy": "pairs.npy", "table": own["cos_sin"]}[values]
+    assert_identified(pecli.identify(given), "rope", dim=32, base=10000, layout="pairs")
+    assert pecli.compare(made, "rope:dim=32").equal

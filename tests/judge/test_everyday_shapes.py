@@ -1,0 +1,184 @@
+"""Everyday shapes: layouts that nobody wrote, fewer rows or heads than expected, one head of many."""
+
+import h5py
+import numpy as np
+import pytest
+
+import pecli
+from tests.judge.answers import (
+    LAYOUTS,
+    UNKNOWN,
+    angles,
+    assert_identified,
+    bloom_slopes,
+    cache,
+    distances,
+    frequencies,
+    get_slopes,
+    llama_config,
+    sinusoid,
+)
+
+LAYOUT = ("swapping", "neighbours stand", "two halves stand", "layout half where", "layout interleaved where")
+"""What is said of a layout where nobody wrote one."""
+
+
+def bfloat16(values):
+    return (values.astype("float32").view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def put(values, where, value):
+    values = values.copy()
+    values[where] = value
+    return values
+
+
+ANGLES = {  # what was done to the angles, and what is to be said
+    "base": (lambda: angles(200, 32, 500.0), ("base 500",)),
+    "start": (lambda: angles(200, 32, start=1), ("start at 1",)),
+    "linear scaling": (lambda: angles(200, 32) / 4, ("linear", "4")),
+    "ntk scaling": (lambda: angles(200, 32, 10000.0 * 4 ** (32 / 30)), ("ntk", "4")),
+    "degrees": (lambda: np.degrees(angles(200, 32)), ("degrees",)),
+    "exponent": (lambda: np.arange(200)[:, None] * 10000.0 ** (-2 * np.arange(0, 32, 2) / 32), ("exponent",)),
+    "over d - 2": (lambda: np.arange(200)[:, None] * 10000.0 ** (-np.arange(16) / 15), ("exponent|max-timescale",)),
+    "backwards": (lambda: angles(200, 32)[::-1], ("backwards|step -1|reversed",)),
+    "clamped": (lambda: np.minimum(np.arange(200), 127)[:, None] * frequencies(32), ("127",)),
+    "row missing": (lambda: np.delete(angles(201, 32), 77, axis=0), ("77",)),
+}  # fmt: skip
+VALUES = {  # the same of the values
+    "exchanged": (lambda t: {"cos": t["sin"], "sin": t["cos"]}, ("exchanged",)),
+    "negated sine": (lambda t: {"cos": t["cos"], "sin": -t["sin"]}, ("sign", "sin")),
+    "magnitude": (lambda t: {k: (v * np.float32(1.2)) for k, v in t.items()}, ("1.2",)),
+    "cut": (lambda t: {k: bfloat16(v) for k, v in t.items()}, ("bfloat16",)),
+    "zero row": (lambda t: {k: put(v, np.s_[50], 0) for k, v in t.items()}, ("50",)),
+    "one value": (lambda t: {"cos": put(t["cos"], np.s_[31, 7], 7), "sin": t["sin"]}, ("[31, 7]", "7")),
+    "twice the same": (lambda t: {"cos": t["cos"], "sin": t["cos"]}, ("sin", "cos")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize("case", ANGLES)
+def test_a_layout_that_nobody_wrote_is_no_finding_beside_wrong_angles(ask, case, layout):
+    make, said = ANGLES[case]
+    np.savez("cache.npz", **cache(make(), layout))
+    ask("compare", "cache.npz", "rope:dim=32,base=10000").ends(1).says(*said).never(*LAYOUT, *UNKNOWN)
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize("case", VALUES)
+def test_a_layout_that_nobody_wrote_is_no_finding_beside_wrong_values(ask, case, layout):
+    change, said = VALUES[case]
+    np.savez("cache.npz", **change(cache(angles(200, 32), layout)))
+    ask("compare", "cache.npz", "rope:dim=32,base=10000").ends(1).says(*said).never(*LAYOUT, *UNKNOWN)
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_a_layout_that_nobody_wrote_is_the_file_s_own(ask, layout):
+    for rows in (1, 2, 100):
+        np.savez("cache.npz", **cache(angles(rows, 32), layout))
+        ask("compare", "cache.npz", "rope:dim=32").ends(0).says("same")
+
+
+@pytest.mark.parametrize(("layout", "written"), [("half", "interleaved"), ("interleaved", "half")])
+def test_another_layout_than_the_one_written_is_the_finding(ask, layout, written):
+    np.savez("cache.npz", **cache(angles(100, 32), layout))
+    ask("compare", "cache.npz", f"rope:dim=32,layout={written}").ends(1).says("half|halves", "interleaved|neighbours")
+    ask("compare", "cache.npz", f"rope:dim=32,layout={layout}").ends(0).says("same")
+
+
+MISSING = "missing|only the second|only the recipe"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_cache_with_fewer_rows_is_right_as_far_as_it_reaches(ask, layout):
+    np.savez("cache.npz", **cache(angles(433, 64, 500000.0), layout))
+    recipe = "rope:dim=64,base=500000,len=866"
+    answer = ask("compare", "cache.npz", recipe).ends(1)
+    answer.says("433", "866|865", "rows", MISSING).never(*LAYOUT, *UNKNOWN, "none was expected")
+    answer = ask("inspect", "cache.npz", "--verify", "--recipe", recipe).ends(1)
+    answer.says("433", "866|865", "rows").never(*LAYOUT, *UNKNOWN, "0 of")
+
+
+@pytest.mark.parametrize("form", ["concat", "stack", "complex", "pairs", "cos"])
+def test_one_array_with_fewer_rows_is_right_as_far_as_it_reaches(ask, form):
+    table = cache(angles(433, 64))
+    made = {
+        "concat": lambda: np.concatenate([*table.values()], axis=1),
+        "stack": lambda: np.stack([*table.values()]),
+        "complex": lambda: (table["cos"] + 1j * table["sin"]).astype("complex64"),
+        "pairs": lambda: np.stack([*table.values()], axis=-1),
+        "cos": lambda: table["cos"],
+    }
+    np.save("cache.npy", made[form]())
+    ask("compare", "cache.npy", "rope:dim=64,len=866").ends(1).says("433", "866|865", "rows").never(*LAYOUT, *UNKNOWN)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_mistake_in_a_cache_with_fewer_rows_is_named(ask, layout):
+    np.savez("cache.npz", **cache(angles(433, 64, 500.0), layout))
+    answer = ask("compare", "cache.npz", "rope:dim=64,len=866").ends(1)
+    answer.says("base 500", "433", "866|865").never(*LAYOUT, *UNKNOWN)
+
+
+@pytest.mark.parametrize("rows", [60, 140])
+def test_rows_that_are_missing_or_too_many_are_said(ask, rows):
+    np.save("pe.npy", sinusoid(rows, 32))
+    answer = ask("compare", "pe.npy", "sinusoidal:dim=32,len=100").ends(1)
+    answer.says(f"{min(rows, 100)}", f"{max(rows, 100)}|{max(rows, 100) - 1}", "rows").never(*UNKNOWN)
+
+
+@pytest.mark.parametrize("layout", ["split", "half"])
+def test_a_cache_shorter_than_its_model_s_longest_text_is_right(ask, tmp_path, layout):
+    llama_config(tmp_path / "config.json", length=866)
+    np.savez("cache.npz", **cache(angles(433, 64), layout))
+    ask("compare", "cache.npz", "config.json").ends(0).says("same")
+
+
+def test_a_file_that_was_cut_is_not_verified_and_says_which_rows_are_missing(ask):
+    table = pecli.table("sinusoidal:dim=32,len=3600")
+    with h5py.File("cut.h5", "w") as file:
+        file.attrs["pecli_recipe"] = table.recipe
+        file["pe"] = sinusoid(3000, 32)
+    answer = ask("inspect", "cut.h5", "--verify").ends(1)
+    answer.says("rows", "3000|3,000", "3599|3,599|3600|3,600").never(" 0 of ", *UNKNOWN)
+
+
+@pytest.mark.parametrize(("mine", "expected"), [(8, 16), (16, 8), (71, 72), (12, 16)])
+@pytest.mark.parametrize("form", ["dense", "slopes"])
+def test_fewer_or_more_heads_are_said_to_be_so(ask, mine, expected, form):
+    slopes = get_slopes(mine).astype("float32")
+    values = slopes if form == "slopes" else (get_slopes(mine)[:, None, None] * -distances(20)).astype("float32")
+    np.save("bias.npy", values)
+    answer = ask("compare", "bias.npy", f"alibi:heads={expected},form={form}").ends(1)
+    answer.says("heads", f"{mine}", f"{expected}").never("bias-max", "row 71", *UNKNOWN)
+
+
+@pytest.mark.parametrize("heads", [56, 71, 112])
+def test_heads_that_are_no_power_of_two_are_counted_right(heads):
+    for values in (bloom_slopes(heads), bloom_slopes(heads)[:, None, None] * np.arange(20, dtype="float32")):
+        found = pecli.identify(values)
+        assert_identified(found, "alibi", heads=heads, bias_max=8)
+        assert "missing" not in repr(found)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7, 9, 31])
+@pytest.mark.parametrize("lead", [(), (1,), (1, 1)])
+def test_the_square_bias_of_one_head_is_read_as_such(ask, size, lead):
+    np.save("bias.npy", (-distances(size) / 256).astype("float32").reshape(*lead, size, size))
+    ask("compare", "bias.npy", "alibi:heads=1").ends(0).says("same").never(*UNKNOWN)
+    ask("inspect", "bias.npy", "--verify", "--recipe", "alibi:heads=1").ends(0)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7, 8])
+@pytest.mark.parametrize("head", [0, 3, 7])
+def test_one_head_of_eight_is_said_to_be_that(ask, size, head):
+    np.save("bias.npy", (get_slopes(8)[head] * -distances(size)).astype("float32"))
+    answer = ask("compare", "bias.npy", "alibi:heads=8").ends(1)
+    answer.says(f"head {head} of 8").never("bias-max", *UNKNOWN)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7])
+def test_the_distances_of_one_head_are_still_distances(ask, size):
+    np.save("bias.npy", (-np.abs(np.arange(1 - size, size)) / 256).astype("float32")[None])
+    ask("compare", "bias.npy", "alibi:heads=1,form=distance").ends(0).says("same")
+    ask("compare", "bias.npy", "alibi:heads=1").ends(0).says("same")
