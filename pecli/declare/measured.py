@@ -59,6 +59,10 @@ class Pairs:
         Columns of a row, each value counted once.
     level : float
         Relative error that each frequency may have: of the type it was computed in.
+    rows : int
+        Rows of the whole table.
+    tail : {"", "zero", "sine", "cosine"}
+        What the last column of an odd width holds.
     """
 
     steps: Floats
@@ -71,6 +75,8 @@ class Pairs:
     layout: str = "split"
     width: int = 0
     level: float = 2.0**-22
+    rows: int = 0
+    tail: str = ""
 
     @property
     def count(self) -> int:
@@ -162,6 +168,8 @@ class Named:
         The table's own keys: layout.
     by_engine : bool
         Whether the recipe's own table has these values; a mistake's frequencies, or another order of columns, has not.
+    blank : tuple of int
+        Positions whose rows are zero.
     """
 
     keys: Mapping[str, str]
@@ -172,6 +180,7 @@ class Named:
     magnitude: float = 1.0
     table: Mapping[str, str] = field(default_factory=dict)
     by_engine: bool = True
+    blank: tuple[int, ...] = ()
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:

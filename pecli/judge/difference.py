@@ -30,7 +30,7 @@ from pecli.judge.waves import LEVELS, Measured, WaveName, exactly, fitted, magni
 from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
 from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.numbers.positions import fraction_text
-from pecli.numbers.shortest import decimal_exactly, digits, shortest
+from pecli.numbers.shortest import digits, shortest
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97
@@ -43,8 +43,8 @@ MAX_STEP_DIGITS = 6
 """Digits of a factor on every position that somebody chose, such as a length."""
 MAX_PLACED = 8
 """Descriptions whose values are computed; more cost time."""
-MAX_PAIRS = 4
-"""Pairs of another frequency that are named one by one; more follow a rule, or none."""
+MAX_OTHER_PAIRS = 0.4
+"""Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
 STEP_UNITS = 4.0
 """Units of position that a first fault is told by: below, rounding of values hides it."""
 
@@ -86,11 +86,12 @@ class Description:
     name: WaveName
     lines: tuple[str, ...]
     kind: str = "parameter"
+    other: float = 0.0
 
     @property
     def merit(self) -> tuple[float, float]:
         """Return what orders descriptions: values explained, then the fewest differences and fitted digits."""
-        return (-round(self.name.score.close, 2), len(self.lines) + self.name.cost)
+        return (-round(self.name.score.close, 2), len(self.lines) + self.name.cost + self.other)
 
 
 def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> list[Finding] | None:
@@ -133,18 +134,30 @@ def _described(measured: Measured, want: Expected) -> Description | None:
         name = fitted(measured, want.recipe.encoding.name, named, exact=False)
         if name is None:
             continue
-        one = Description(name, tuple(lines), kind)
+        one = _of(name, lines, want, kind)
         if best is None or one.merit < best.merit:
             best = one
-        if best.name.score.close == 1.0 and not best.lines:
+        if best.name.score.close == 1.0 and not best.lines and not best.other:
             return best
-    if best is None or best.name.score.close < 1.0 or len(best.lines) > 1:
+    if best is None or best.name.score.close < 1.0 or len(best.lines) > 1 or best.other:
         for name in names_of(measured)[:2]:
-            lines = parameter_lines(want, name)
-            one = Description(name, tuple(lines))
+            one = _of(name, parameter_lines(want, name), want)
+            if name.named.fitted >= LISTED and want.keys.get("scaling") != name.named.keys.get("scaling"):
+                continue
             if best is None or one.merit < best.merit:
                 best = one
     return best
+
+
+def _of(name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
+    """Return a description, weighed with the positions that it says."""
+    return Description(name, tuple(lines), kind, OTHER_STEP * (name.step != want.step))
+
+
+LISTED = 8.0
+"""Fitted digits of a list of factors, which is no mistake anybody makes."""
+OTHER_STEP = 1.25
+"""What another step counts for: a little more than one mistake, which may say the same."""
 
 
 def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
@@ -168,6 +181,25 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             plain = change.waves is None and change.step == 1 and not change.shift and "scaling" in change.keys
             lines = _key_lines(want, named.keys) if plain else [change.text]
             yield named, lines or [change.text], change.kind
+    mixed = _some_pairs(pairs, base)
+    if mixed is not None:
+        yield mixed[0], [mixed[1]], "frequency"
+
+
+def _some_pairs(pairs: Pairs, base: Named) -> tuple[Named, str] | None:
+    """Return the expected frequencies with the measured ones of some pairs, and which they are."""
+    w = base.frequencies
+    seen = pairs.at(LEVELS["float32"])
+    off = seen.gaps(w) > 2 * seen.slack(w)
+    bad = np.flatnonzero(off)
+    if not len(bad) or len(bad) > MAX_OTHER_PAIRS * len(w) or not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
+        return None
+    ratios, loose = pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad]
+    low, high = ratios.min(), ratios.max()
+    one = shortest(low * (1 - loose.max()), high * (1 + loose.max()))
+    times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
+    verb = "turns" if len(bad) == 1 else "turn"
+    return replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), f"{numbered('pair', bad)} {verb} {times} times as fast"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
@@ -291,35 +323,12 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 
 def _located(name: WaveName, want: Expected, total: Tally, actual: Tabular) -> Iterator[Finding]:
     """Yield what is known of the values that differ in a table of the expected recipe."""
-    said = list(_pairs_off(name, total))
-    if not said:
-        pairs = [same_layout(*pair) for pair in pair_lanes(actual, want.table)[0]]
-        said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
+    pairs = [same_layout(*pair) for pair in pair_lanes(actual, want.table)[0]]
+    said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if not any(finding.kind != "place" for finding in said):
         text = f"{total.unexplained:,} of {total.count:,} values differ: {places(total, name.measured.planes)}"
         said = said or [Finding("place", text)]
     yield from said
-
-
-def _pairs_off(name: WaveName, total: Tally) -> Iterator[Finding]:
-    """Yield pairs of another frequency, where all unexplained values lie in them."""
-    measured, w = name.measured, name.named.frequencies
-    if measured.reading.sin is None or not len(w):
-        return
-    wrong = np.zeros(len(w), np.int64)
-    inside = 0
-    for place in (*measured.reading.cos_at, *measured.reading.sin_at):
-        counts = total.columns[place.plane][place.index]
-        wrong += counts
-        inside += int(counts.sum())
-    bad = np.flatnonzero(wrong > measured.planes[0].rows / 4)
-    if not len(bad) or len(bad) > MAX_PAIRS or wrong[bad].sum() < 0.99 * total.unexplained or inside != total.unexplained:
-        return
-    for k in bad:
-        ratio = measured.pairs.steps[k] / (w[k] * float(name.step))
-        loose = measured.pairs.slack(measured.pairs.steps)[k] / measured.pairs.steps[k] + 2.0**-22
-        if abs(ratio - 1) > 2 * loose and np.isfinite(ratio):
-            yield Finding("frequency", f"pair {k} turns {shortest(ratio * (1 - loose), ratio * (1 + loose)):f} times as fast")
 
 
 def harmless(name: WaveName, total: Tally, found: Comparison) -> Finding:
@@ -396,15 +405,13 @@ def _positions(name: WaveName, want: Expected) -> list[Finding]:
     found = []
     if name.step != want.step and count > 1:
         ratio = name.step / want.step
-        if ratio == -1:
-            found.append(Finding("step", "positions count backward"))
-        elif ratio.numerator == 1 or not decimal_exactly(ratio):
-            by = 1 / ratio
-            length = " (the number of rows)" if by == count else " (the last row's number)" if by == count - 1 else ""
-            found.append(Finding("step", f"every position is divided by {fraction_text(by)}{length}"))
+        step, own = fraction_text(abs(name.step)), fraction_text(want.step)
+        if name.step.numerator == 1 and name.step.denominator in (count, count - 1):
+            length = "the number of rows" if name.step.denominator == count else "the last row's number"
+            found.append(Finding("step", f"positions are over {name.step.denominator}, {length}: step 1/{name.step.denominator} where {own} was expected"))
         else:
-            found.append(Finding("step", f"every position is multiplied by {fraction_text(ratio)}: step "
-                                 f"{fraction_text(name.step)} where {fraction_text(want.step)} was expected"))  # fmt: skip
+            back = " and backward" if ratio < 0 else ""
+            found.append(Finding("step", f"positions advance by {step}{back} where {own} was expected (step {step})"))
     if name.start != want.start and (count == want.rows or name.start < want.start or len(found)):
         found.append(Finding("start", f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"))
     return found

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
 from pecli.judge.alone import lone_readings
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
@@ -25,6 +26,7 @@ MAX_FITTED = 9.0
 """Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too."""
 MIN_SURE_ROWS, MIN_SURE_PAIRS = 8, 4
 """Below either, only published parameters from position 0 are sure."""
+ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 PHASE_WORDS = {
     "negated": "every value has the other sign",
@@ -52,7 +54,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         for rule in (identify_vector, identify_waves, identify_grid, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
-                return found
+                other = identify_bias(table) if found.notes[:1] == (ANGLES,) else None  # slopes rise evenly too
+                return other if other is not None and other.recipe is not None else found
             unknown = found if unknown is None or not unknown.measured else unknown
         return unknown or NONE
 
@@ -111,13 +114,26 @@ def _of_group(group: tuple[Plane, ...], stated: Floats | None) -> Identification
 
 def _judged(names: list[WaveName], measured: Measured) -> Identification:
     """Return the verdict on the best name, after all values of the file were compared with it."""
-    best = names[0]
+    best = with_blank_row(names[0])
     found = tally(best)
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best)
     return described(best, found, names)
+
+
+def with_blank_row(name: WaveName) -> WaveName:
+    """Return a name that says which one row is zero, where its encoding has a parameter for that."""
+    blank = name.measured.signal.blank
+    if len(blank) != 1 or "pad_row" not in CATALOGUE[name.encoding].parameters:
+        return name
+    row = int(blank[0])
+    position = name.start + name.step * row
+    if position.denominator != 1 or any(plane.read(row, row + 1).any() for plane in name.measured.planes):
+        return name
+    keys = {**name.named.keys, "pad-row": str(position)}
+    return replace(name, named=replace(name.named, keys=keys, blank=(int(position),)))
 
 
 def refitted(name: WaveName, found: Tally) -> tuple[WaveName, Tally]:
@@ -169,6 +185,8 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
 def structure_notes(name: WaveName) -> Iterator[str]:
     """Yield what the recipe does not say: parts exchanged, signs, blank rows, the other factor."""
     measured = name.measured
+    if measured.reading.is_angles:
+        yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
     if measured.reading.is_alone:

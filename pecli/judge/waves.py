@@ -23,7 +23,7 @@ from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import decimal_exactly, digits, shortest
 from pecli.tables.layouts import cosines_and_sines
 
-LEVELS = {"exact": 2.0**-40, "float32": 2.0**-21.5, "float16": 2.0**-10, "bfloat16": 2.0**-7.5}
+LEVELS = {"exact": 2.0**-40, "float32": 2.0**-21.5, "running product": 2.0**-16, "float16": 2.0**-10, "bfloat16": 2.0**-7.5}
 """Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product."""
 MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
@@ -147,7 +147,18 @@ def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: 
         layout = "complex"
     loose = max(2.0**-20, 4 * noise / np.sqrt(max(1, len(signal.rows))))
     return Pairs(steps, signal.errors, signal.still, signal.magnitude, loose, len(planes) == 1, swapped,
-                 layout, width)  # fmt: skip
+                 layout, width, rows=planes[0].rows, tail=_tail(reading, swapped))  # fmt: skip
+
+
+def _tail(reading: Reading, swapped: bool) -> str:
+    """Return what the column of an odd width holds that has no partner."""
+    if reading.tail is None:
+        return ""
+    column = reading.values[reading.tail.plane][:, reading.tail.index]
+    if (column[np.isfinite(column)] == 0).all():
+        return "zero"
+    middle = reading.tail.index.start != reading.values[0].shape[1] - 1
+    return "sine" if swapped != middle else "cosine"
 
 
 def names_of(measured: Measured) -> list[WaveName]:
@@ -215,7 +226,8 @@ def exactly(encoding: str, named: Named) -> Named | None:
     w = np.array([float(frequency) for frequency in plan.frequencies])
     if len(w) < len(named.frequencies):
         return None
-    return replace(named, frequencies=w[: len(named.frequencies)], magnitude=float(plan.magnitude))
+    size = float(plan.magnitude)
+    return replace(named, frequencies=w[: len(named.frequencies)], magnitude=size, blank=tuple(plan.blank))
 
 
 def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: float, *, backward: bool) -> WaveName | None:

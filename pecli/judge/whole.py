@@ -126,9 +126,10 @@ def _simulated(name: WaveName, start: int, stop: int) -> tuple[list[Floats], lis
             cos, sin = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
             if name.step < 0 and measured.swapped:
                 cos, sin = sin, cos
+        blank = np.isin(positions, name.named.blank)
         for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
             for place in places:
-                out[place.plane][:, place.index] = part
+                out[place.plane][:, place.index] = np.where(blank[:, None], 0.0, part) if blank.any() else part
         found.append(out)
     return found[0], found[1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,7 +22,6 @@ COSINE_FIRST = 2.0
 
 def identify(pairs: Pairs) -> Iterator[Named]:
     """Yield parameters of sinusoidal, the paper's spacing first."""
-    m = pairs.count
     found = layout(pairs)
     if pairs.still.any() or found is None:
         return
@@ -33,10 +33,28 @@ def identify(pairs: Pairs) -> Iterator[Named]:
         amplitude = Decimal(1)
     own = {"dim": str(pairs.width), **order} | ({} if amplitude == 1 else {"amplitude": number_text(amplitude)})
     doubt += 0.0 if amplitude == 1 else 0.5 + digits(amplitude)
-    first = pairs.steps[0]
+    for odd, half in _halves(pairs):
+        for named in _series(pairs, half):
+            cost = named.fitted + doubt + 0.25 * bool(odd)
+            yield replace(named, keys={**own, **odd, **named.keys}, fitted=cost, magnitude=float(amplitude))
+
+
+def _halves(pairs: Pairs) -> list[tuple[dict[str, str], Fraction]]:
+    """Return the treatments of an odd width that the last column allows, and the half that exponents divide by."""
+    width = pairs.width
+    if width % 2 == 0:
+        return [({}, Fraction(pairs.count))]
+    if pairs.tail == "zero":
+        return [({"odd": "pad"}, Fraction(pairs.count))]
+    return [({"odd": "truncate"}, Fraction(width, 2)), ({"odd": "round-up"}, Fraction(width + 1, 2))]
+
+
+def _series(pairs: Pairs, half: Fraction) -> Iterator[Named]:
+    """Yield base, spacing and scale of the frequencies."""
+    m, first = pairs.count, pairs.steps[0]
     loose = pairs.slack(pairs.steps)[0] / max(first, 1e-300)
-    scales = [Fraction(1)]
     low, high = first * (1 - loose), first * (1 + loose)
+    scales = [Fraction(1)]
     if not low <= 1 <= high and first > 0:
         number = shortest(low, high)
         scales = [Fraction(number)] if digits(number) <= MAX_SCALE_DIGITS else []
@@ -45,16 +63,16 @@ def identify(pairs: Pairs) -> Iterator[Named]:
     for scale in scales:
         times = float(scale) if scale else 2 * math.pi
         for shift in (0, 1):
-            if m - shift <= 0:
+            if half - shift <= 0:
                 continue
-            exponents = np.arange(m) / (m - shift)
+            exponents = np.arange(m) / float(half - shift)
             for base in pairs.bases(exponents, times) if m > 1 else [Decimal(10000)]:
                 frequencies = np.exp(-exponents * math.log(float(base)))
                 if not pairs.fits(frequencies * times):
                     continue
                 keys = {} if base == 10000 else {"base": number_text(base)}
                 keys |= {"shift": str(shift)} if shift else {}
-                cost = plain_digits(base, PUBLISHED_BASES) + 0.25 * shift + doubt
+                cost = plain_digits(base, PUBLISHED_BASES) + 0.25 * shift
                 step = Fraction(1)
                 if scale == 0:
                     keys["turns"] = "true"
@@ -62,7 +80,7 @@ def identify(pairs: Pairs) -> Iterator[Named]:
                 elif scale != 1:
                     step = scale
                     cost += plain_digits(scale) + 0.5
-                yield Named(own | keys, frequencies, step, cost, (float(base), exponents, 1.0), float(amplitude))
+                yield Named(keys, frequencies, step, cost, (float(base), exponents, 1.0))
 
 
 def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:

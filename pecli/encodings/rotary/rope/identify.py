@@ -71,6 +71,8 @@ def _named(pairs: Pairs) -> Iterator[Named]:
         if named is not None:
             yield named
             yield from _ntk(pairs, base, exponents, tail)
+            if not tail:
+                yield from _dynamic(pairs, base, exponents)
     yield from _stepped(pairs, exponents, tail)
     if not tail and m >= 4 and np.isfinite(pairs.errors).all():
         yield from _odd_width(pairs)
@@ -177,6 +179,27 @@ def _ntk(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]) -
             yield Named(keys, frequencies, Fraction(1), cost, (grown, exponents, 1.0))
 
 
+def _dynamic(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
+    """Yield a published base that dynamic scaling enlarged for the table's own length."""
+    d = 2 * pairs.count
+    if digits(base) <= 3 or d <= 2:
+        return
+    for text in PUBLISHED_BASES[:3]:
+        for length in (n for n in LENGTHS[:14] if n < pairs.rows):
+            growth = (float(base) / float(text)) ** ((d - 2) / d)  # f L/M - (f - 1)
+            ratio = pairs.rows / length - 1
+            factor = shortest((growth * (1 - 1e-5) - 1) / ratio, (growth * (1 + 1e-5) - 1) / ratio)
+            if digits(factor) > 2 or factor <= 0:
+                continue
+            grown = float(text) * (float(factor) * ratio + 1) ** (d / (d - 2))
+            frequencies = np.exp(-exponents * math.log(grown))
+            if pairs.fits(frequencies):
+                keys = {**_base_key(Decimal(text)), "scaling": "dynamic", "factor": number_text(factor),
+                        "max-position": str(length), "seq-len": str(pairs.rows)}  # fmt: skip
+                yield Named(keys, frequencies, Fraction(1), 3.0, (grown, exponents, 1.0))
+                return
+
+
 def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
     """Yield a series whose first frequency is no 1: positions a row, or a linear factor."""
     use = np.flatnonzero(pairs.usable)
@@ -244,7 +267,8 @@ def _of_ratio(pairs: Pairs, base: Decimal, plain: Floats, ratio: Floats, loose: 
         if (share < -doubt).any() or (share > 1 + doubt).any():
             continue
         price = cost + plain_digits(factor, PUBLISHED_FACTORS)
-        for keys, shares, more in (*_by_rotations(plain, share, doubt), *_by_index(pairs, base, share, doubt)):
+        for keys, shares, more in (*_by_rotations(plain, share, doubt), *_by_index(pairs, base, share, doubt),
+                                   *_by_fast_end(pairs, base, share, doubt)):  # fmt: skip
             frequencies = plain * ((1 - shares) / f + shares)
             if not pairs.fits(frequencies):
                 continue
@@ -315,6 +339,29 @@ def _by_index(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iter
             if (np.abs(shares - share) <= doubt + 1e-9).all():
                 keys = {"scaling": "yarn", "original-max": str(length)} | ({} if truncate else {"truncate": "false"})
                 yield keys, shares, 0.05 * order + (0 if truncate else 0.5)
+
+
+def _by_fast_end(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iterator[tuple[dict[str, str], Floats, float]]:
+    """Yield YaRN's ramp with another beta-fast, from the whole indices between which it runs."""
+    inside = np.flatnonzero((share > 4 * doubt) & (share < 1 - 4 * doubt))
+    d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
+    if len(inside) < 2 or logb <= 0:
+        return
+    slope, start = np.polyfit(inside, 1 - share[inside], 1)
+    low, high = round(-start / slope), round((1 - start) / slope)
+    if not 0 <= low < high:
+        return
+    shares = 1 - np.clip((k - low) / (high - low), 0, 1)
+    if not (np.abs(shares - share) <= doubt + 1e-9).all():
+        return
+    for length in LENGTHS:
+        if math.ceil(d * math.log(length / (2 * math.pi)) / (2 * logb)) != high:
+            continue
+        ends = [length / (2 * math.pi) * math.exp(-2 * logb * index / d) for index in (low + 1 - 1e-9, low)]
+        fast = shortest(*ends)
+        if fast > 1 and digits(fast) <= 2:
+            yield {"scaling": "yarn", "original-max": str(length), "beta-fast": number_text(fast)}, shares, 2.0
+            return
 
 
 def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cost: float) -> Iterator[Named]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pecli.declare.board import short
 from pecli.declare.changes import Change, other_values
 from pecli.declare.encoding import Param
+from pecli.declare.plan import Waves
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
@@ -125,6 +128,16 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
     return lines
 
 
+def _again(keys: Mapping[str, str], waves: Waves) -> Waves:
+    """Return waves whose frequencies are scaled once more."""
+    (band,) = waves.bands
+    series = PlainSeries(2, 2, ONE)
+    series.__dict__["frequencies"] = band.frequencies  # where a cached property keeps what it returned
+    numbers = {name: Decimal(keys[name.replace("_", "-")]) for name in ("factor", "low_freq_factor", "high_freq_factor")}
+    twice = _frequencies(series, original_max=int(keys["original-max"]), **numbers)
+    return replace(waves, bands=(replace(band, frequencies=twice),))
+
+
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield the two ends exchanged, no ramp between them, and others."""
     low, high = "low-freq-factor", "high-freq-factor"
@@ -134,6 +147,7 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     else:  # the first test then takes all that lie between
         no_ramp = "or the frequencies between them are not smoothed but divided by the factor"
         yield Change("scaling", f"{low} and {high} are exchanged, {no_ramp}", other)
+    yield Change("scaling", "scaling llama3 is applied twice", waves=partial(_again, keys))
     end = {high: number_text(Decimal(keys[low]) + Decimal("1e-20"))}  # right after the other: no ramp
     yield Change("scaling", f"the frequencies between {low} and {high} are not smoothed but left as they are", end)
     yield from other_values("1", "2", "0.5", "4")(low, keys[low], ())

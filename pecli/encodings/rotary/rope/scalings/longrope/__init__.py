@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from typing import Annotated, Any
 
 from pecli.declare.board import short
+from pecli.declare.changes import Change
 from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
 from pecli.encodings.rotary.rope.scaling import (
@@ -112,6 +113,13 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     return {**found, "max-position": str(reader.length)} if factor is None else {**found, "factor": number_text(factor)}
 
 
+def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield one list used at every length."""
+    for used, other in (("short", "long"), ("long", "short")):
+        text = f"the {used} list is used where the {other} one was expected"
+        yield Change("scaling", text, {f"{other}-factor": keys[f"{used}-factor"]})
+
+
 def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     long = given["seq_len"] > given["original_max"]
     stretch = given["long_factor" if long else "short_factor"]
@@ -127,5 +135,5 @@ SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
     lists=f"{__name__}.recognition:lists", sizes=f"{__name__}.recognition:sizes",
     types=(RopeType("longrope", _read, needs_head_dim=True, original_beside=True),),
-    board=_board,
+    mistakes=_mistakes, board=_board,
 )  # fmt: skip
