@@ -213,6 +213,10 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
                 argument = ((count * scale).astype(f32) * slope).astype(f32)
                 logs = np.exp(argument.astype(np.float64)).astype(f32)
                 yield f"exponential of {said} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
+            half = 1 / exponents[1]
+            quotient = ((f32(-np.log(base)) * count.astype(f32)).astype(f32) / f32(half)).astype(f32)
+            logs = np.exp(quotient.astype(np.float64)).astype(f32)
+            yield "exponential of a float32 quotient", (logs / f32(factor)).astype(np.float64)
             for argument in ((f32(np.log(base)) * -single).astype(f32), (-single * f32(np.log(base))).astype(f32)):
                 yield "exponential of a float32 product", (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pecli.comparison.results import Comparison, Finding
 from pecli.declare.changes import Change
-from pecli.declare.measured import Named, Pairs
+from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
@@ -24,11 +24,10 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.identify import refitted
-from pecli.judge.located import located
+from pecli.judge.located import Array2, located
 from pecli.judge.planes import planes_of
 from pecli.judge.waves import LEVELS, Measured, WaveName, exactly, fitted, magnitude_of, measured_readings, names_of, wave_groups
-from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
-from pecli.measures.lanes import pair_lanes, same_layout
+from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_value, tally
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest
 from pecli.tables.table import Table
@@ -39,6 +38,8 @@ MIN_EXPLAINED = 0.5
 """Share of all values from which a description is told, with the rest located; below it, the place is all we know."""
 MAX_MISTAKES = 60
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
+MAX_LISTED = 8
+"""Values that differ whose first is shown with the expected one; of more, rows and columns say more."""
 MAX_STEP_DIGITS = 6
 """Digits of a factor on every position that somebody chose, such as a length."""
 MAX_PLACED = 8
@@ -316,19 +317,33 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     elif way.name == "float32" and differs:
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
     if rest and not differs and way.name not in ("bfloat16", "float16"):
-        yield from _located(name, want, total, actual)
+        yield from _located(name, want, total)
     elif rest:
         yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {places(total, measured.planes)}")
 
 
-def _located(name: WaveName, want: Expected, total: Tally, actual: Tabular) -> Iterator[Finding]:
+def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield what is known of the values that differ in a table of the expected recipe."""
-    pairs = [same_layout(*pair) for pair in pair_lanes(actual, want.table)[0]]
-    said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
-    if not any(finding.kind != "place" for finding in said):
-        text = f"{total.unexplained:,} of {total.count:,} values differ: {places(total, name.measured.planes)}"
-        said = said or [Finding("place", text)]
-    yield from said
+    measured = name.measured
+    if total.unexplained <= MAX_LISTED and total.first is not None:
+        yield Finding("place", single_value(total, measured.planes))
+        if total.unexplained > 1:
+            yield Finding("place", f"{total.unexplained} values differ in all: {places(total, measured.planes)}")
+        return
+    own = replace(name, start=want.start, step=want.step)
+    mine, theirs = [], []
+    for number, plane in enumerate(measured.planes):
+        def made(start: int, stop: int, number: int = number) -> Floats:
+            return simulated(own, start, stop)[0][number]
+
+        mine.append(Array2(plane.name, (plane.rows, plane.width), measured.dtype, plane.read))
+        theirs.append(Array2(plane.name, (want.rows, plane.width), measured.dtype, made))
+    said = located(mine, theirs)
+    if any(finding.kind != "place" for finding in said):
+        yield from said
+    else:
+        text = f"{total.unexplained:,} of {total.count:,} values differ: {places(total, measured.planes)}"
+        yield Finding("place", text)
 
 
 def harmless(name: WaveName, total: Tally, found: Comparison) -> Finding:

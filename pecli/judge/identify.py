@@ -54,7 +54,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         for rule in (identify_vector, identify_waves, identify_grid, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
-                other = identify_bias(table) if found.notes[:1] == (ANGLES,) else None  # slopes rise evenly too
+                other = identify_bias(table) if ANGLES in found.notes else None  # slopes rise evenly too
                 return other if other is not None and other.recipe is not None else found
             unknown = found if unknown is None or not unknown.measured else unknown
         return unknown or NONE

@@ -165,9 +165,8 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
         shift = np.median(rest, axis=0)
         spread = np.median(np.abs(rest - shift), axis=0)
         open_ &= (spread < MAX_SPREAD) & (np.abs(shift) < np.pi / 2)
-        rows_used = len(apart)
         steps = np.where(open_, steps + shift / lag, steps)
-        gain = (2 * noise + spread / np.sqrt(rows_used)) / lag
+        gain = (2 * noise + spread) / lag
         errors = np.where(open_, np.minimum(errors, gain), errors)
         lag *= 2
     return steps, errors, best[1].start

@@ -33,6 +33,8 @@ LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated
 """The same of one component alone, A cos(p w + phase)."""
 MAX_SIZE_DIGITS = 5
 """Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
+OTHER_SIZE = 3.0
+"""Digits that a magnitude counts for which the parameters do not give."""
 PLAIN = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
 MIN_REGULAR = 0.5
@@ -92,6 +94,7 @@ class WaveName:
         own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
         last = self.start + self.step * (self.measured.planes[0].rows - 1)
         own += 2.0 * (min(self.start, last) < 0)
+        own += OTHER_SIZE * (magnitude_of(self.measured, self.named) != self.named.magnitude)
         return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
 
 
@@ -284,7 +287,7 @@ def origin_of(signal: Signal, w: Floats, angle: float, unit: np.ndarray) -> floa
 
 def _number(start: float, signal: Signal, w: Floats) -> Fraction | None:
     """Return a start as a whole number, or the shortest decimal that the measurement allows."""
-    doubt = max(_doubt(signal, w), 1e-9 * abs(start), 1e-9)
+    doubt = max(_doubt(signal, w), 2.0**-23 * abs(start), 1e-9)
     whole = round(start)
     if abs(start - whole) <= max(doubt, 1e-3):
         return Fraction(whole)

@@ -86,7 +86,7 @@ def expected_of(name: WaveName) -> Expected:
     exact = _by_engine(name)
     if exact is not None and way.name in ("exact", "float64"):
         return lambda start, stop: (found := exact(start, stop), found)
-    return partial(_simulated, name)
+    return partial(simulated, name)
 
 
 def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
@@ -107,7 +107,7 @@ def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
     return lambda start, stop: [plane.read(start, stop) for plane in planes]
 
 
-def _simulated(name: WaveName, start: int, stop: int) -> tuple[list[Floats], list[Floats]]:
+def simulated(name: WaveName, start: int, stop: int) -> tuple[list[Floats], list[Floats]]:
     """Return what a way gives for rows, put where the reading found cosines and sines; NaN in columns of neither."""
     measured, way, w = name.measured, name.score.way, name.named.frequencies
     positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
@@ -235,6 +235,13 @@ def _add(total: Tally, start: int, part: Tally) -> None:
     for column, more in zip(total.columns, part.columns, strict=True):
         column += more
     total.first = total.first or part.first
+
+
+def single_value(found: Tally, planes: Sequence[Plane]) -> str:
+    """Say the first value that does not fit, and what it should be."""
+    assert found.first is not None
+    number, row, column, have, want = found.first
+    return f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}"
 
 
 def places(found: Tally, planes: Sequence[Plane]) -> str:
