@@ -15,6 +15,7 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.difference import wave_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
+from pecli.judge.planes import planes_of
 from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
@@ -80,11 +81,35 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
+    if _looks_random(actual):
+        return [Finding("random", "the values look drawn at random or trained: rows and columns are unrelated"), *said]
     own = identify(actual)
     if own.recipe is None or own.confidence == "unknown":
         return said
     sure = "" if own.confidence == "sure" else "likely "
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *said]
+
+
+MAX_CORRELATION = 0.1
+"""Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more."""
+RANDOM_ROWS = 256
+
+
+def _looks_random(table: Tabular) -> bool:
+    """Whether the rows and columns of every array are as unrelated as drawn numbers are."""
+    for array in table.arrays:
+        if array.dtype.startswith(("int", "uint", "bool", "complex")) or array.rows < 8:
+            return False
+        (plane, *_) = planes_of(table, array)
+        values = plane.read(0, min(plane.rows, RANDOM_ROWS))
+        if min(values.shape) < 8 or not np.isfinite(values).all() or not (values.std(axis=0) > 0).all():
+            return False
+        normal = (values - values.mean()) / values.std()
+        for axis in (0, 1):
+            one, two = np.moveaxis(normal, axis, 0)[1:], np.moveaxis(normal, axis, 0)[:-1]
+            if abs(float((one * two).mean())) > MAX_CORRELATION:
+                return False
+    return bool(table.arrays)
 
 
 def _computed(expected: Tabular) -> Table | None:

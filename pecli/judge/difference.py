@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from pecli.comparison.results import Comparison, Finding
-from pecli.declare.changes import Change
+from pecli.declare.changes import Change, other_units
 from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
@@ -24,8 +24,9 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.identify import refitted
+from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.located import Array2, located
-from pecli.judge.planes import planes_of
+from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows
 from pecli.judge.waves import LEVELS, Measured, WaveName, exactly, fitted, magnitude_of, measured_readings, names_of, wave_groups
 from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_value, tally
 from pecli.numbers.positions import fraction_text
@@ -36,7 +37,7 @@ MIN_SAMPLE = 0.97
 """Share of sampled values that a description must give to be told; a spoiled row in 30 still passes."""
 MIN_EXPLAINED = 0.5
 """Share of all values from which a description is told, with the rest located; below it, the place is all we know."""
-MAX_MISTAKES = 60
+MAX_MISTAKES = 160
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
 MAX_LISTED = 8
 """Values that differ whose first is shown with the expected one; of more, rows and columns say more."""
@@ -106,24 +107,128 @@ def _differences(actual: Tabular, expected: Table, found: Comparison) -> list[Fi
     if want is None:
         return None
     planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
-    for group in wave_groups(planes):
-        best: Description | None = None
-        for measured in (*measured_readings(group), *(lone_readings(group) if len(group) == 1 else ())):
-            one = _described(measured, want)
-            if one is not None and (best is None or one.merit < best.merit):
-                best = one
-            if best is not None and best.name.score.close == 1.0 and not best.lines:
-                break
-        if best is None or best.name.score.close < MIN_SAMPLE * best.name.regular:
-            continue
-        total = tally(best.name)
-        name = best.name
-        if total.unexplained and total.explained > MIN_EXPLAINED:
-            name, total = refitted(name, total)
-        if total.explained < MIN_EXPLAINED:
-            continue
-        return list(_findings(Description(name, best.lines, best.kind), total, want, found, actual))
+    groups = list(wave_groups(planes))
+    for group in groups:
+        said = _of_group(group, want, found)
+        if said is not None:
+            return said
+    for group in groups:
+        turned = tuple(plane for plane in map(exchanged, group) if plane is not None)
+        said = _of_group(turned, want, found) if len(turned) == len(group) else None
+        if said is not None:
+            first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
+            return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
+    for group in groups:
+        said = _by_values(group, want) or (_one_array(group, want) if len(group) == 2 else None)
+        if said:
+            return said
     return None
+
+
+def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
+    best: Description | None = None
+    for measured in (*measured_readings(group), *(lone_readings(group) if len(group) == 1 else ())):
+        one = _described(measured, want)
+        if one is not None and (best is None or one.merit < best.merit):
+            best = one
+        if best is not None and best.name.score.close == 1.0 and not best.lines:
+            break
+    if best is None or best.name.score.close < MIN_SAMPLE * best.name.regular:
+        return None
+    name, total = best.name, tally(best.name)
+    if total.unexplained and total.explained > MIN_EXPLAINED:
+        name, total = refitted(name, total)
+    if total.explained < MIN_EXPLAINED:
+        return None
+    return list(_findings(Description(name, best.lines, best.kind), total, want, found))
+
+
+def _one_array(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return what was done to one of two arrays, where the other one alone is as expected."""
+    for index, plane in enumerate(group):
+        for measured in lone_readings((plane,)):
+            if measured.pairs.count != len(want.named.frequencies):
+                continue
+            name = fitted(measured, want.recipe.encoding.name, _structured(want, measured.pairs), exact=False)
+            part = "sin" if index else "cos"
+            if name is None or name.score.close < 1.0 or name.phase != part or name.start != want.start or name.step != want.step:
+                continue
+            other = group[1 - index]
+            for again in lone_readings((other,)):
+                if again.pairs.count != measured.pairs.count:
+                    continue
+                twin = fitted(again, want.recipe.encoding.name, _structured(want, again.pairs), exact=False)
+                if twin is not None and twin.score.close == 1.0 and twin.phase == part:
+                    held, own = ("sines", "cosines") if index else ("cosines", "sines")
+                    return [Finding("exchanged", f"'{other.name}' holds the {held} where the {own} were expected")]
+
+            def made(start: int, stop: int, name: WaveName = name, other: int = 1 - index) -> Floats:
+                rows = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
+                both = name.score.way.compute(rows, want.named.magnitude, name.measured.dtype)
+                out = np.zeros((stop - start, group[other].width))
+                for place in name.measured.reading.cos_at:
+                    out[:, place.index] = both[other]
+                return out
+
+            mine = Array2(other.name, (other.rows, other.width), name.measured.dtype, other.read)
+            theirs = Array2(other.name, (want.rows, other.width), name.measured.dtype, made)
+            return [replace(one, text=one.text if other.name in one.text else f"{other.name}: {one.text}")
+                    for one in located([mine], [theirs])]  # fmt: skip
+    return None
+
+
+def _by_values(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return the declared mistake whose values, computed column by column, are those of one array."""
+    if len(group) != 1 or group[0].rows < MIN_VALUE_ROWS:
+        return None
+    plane = group[0]
+    rows = sample_rows(plane.rows, plane.width)
+    values = plane.at(rows)
+    positions = float(want.start) + float(want.step) * rows
+    for change in _mistakes(want):
+        plan = _plan_of(want, change)
+        made = None if plan is None else _column_values(plan, positions * float(change.step) + float(change.shift))
+        if made is None or made.shape != values.shape:
+            continue
+        near = np.abs(made - values) <= VALUE_GAP * (1 + np.abs(positions[:, None]) * 2.0**-12)
+        if near.mean() >= MIN_SAMPLE:
+            return [Finding(change.kind, change.text)]
+    return None
+
+
+VALUE_GAP = 2e-3
+"""Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
+MIN_VALUE_ROWS = 4
+"""Rows by which a mistake is told; of fewer, several give the same values."""
+
+
+def _plan_of(want: Expected, change: Change) -> Waves | None:
+    keys = {**want.keys}
+    for option, value in change.keys.items():
+        keys.pop(option, None)
+        if value is not None:
+            keys[option] = value
+    try:
+        plan = Recipe.bind(want.recipe.encoding.name, **{k.replace("-", "_"): v for k, v in keys.items()}).plan
+        if isinstance(plan, Waves) and change.waves is not None:
+            plan = change.waves(plan)
+    except PecliError:
+        return None
+    return plan if isinstance(plan, Waves) and plan.form == "real" and not plan.axes else None
+
+
+def _column_values(plan: Waves, positions: Floats) -> Floats | None:
+    """Return the columns of a plan in one array, computed in double precision; None of a rotary one."""
+    out = np.zeros((len(positions), plan.width))
+    for band in plan.bands:
+        if band.sin == band.cos:
+            return None
+        w = np.array([float(f) for f in Waves(plan.width, (band,)).frequencies])
+        for columns, function in ((band.sin, np.sin), (band.cos, np.cos)):
+            if columns is not None:
+                count = len(range(*columns.indices(plan.width)))
+                out[:, columns] = float(band.magnitude) * function(positions[:, None] * w[:count])
+    return out
 
 
 def _described(measured: Measured, want: Expected) -> Description | None:
@@ -152,11 +257,14 @@ def _described(measured: Measured, want: Expected) -> Description | None:
 
 def _of(name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
     """Return a description, weighed with the positions that it says."""
-    return Description(name, tuple(lines), kind, OTHER_STEP * (name.step != want.step))
+    other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
+    return Description(name, tuple(lines), kind, other)
 
 
 LISTED = 8.0
 """Fitted digits of a list of factors, which is no mistake anybody makes."""
+OTHER_FREQUENCIES = 1.5
+"""What frequencies without a rule count for: parameters that give the same are told instead."""
 OTHER_STEP = 1.25
 """What another step counts for: a little more than one mistake, which may say the same."""
 
@@ -176,7 +284,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         named = _changed(want, base, change)
         if named is None or placed >= MAX_PLACED:
             continue
-        step = float(want.step) * float(change.step)
+        step = float(want.step)
         if any(pairs.at(error).fits(named.frequencies, step, 0.9) for error in LEVELS.values()):
             placed += 1
             plain = change.waves is None and change.step == 1 and not change.shift and "scaling" in change.keys
@@ -243,6 +351,7 @@ def _mistakes(want: Expected) -> list[Change]:
         mistaken = parameter.param.mistaken
         if mistaken is not None and parameter.option in want.keys:
             found += mistaken(parameter.option, want.keys[parameter.option], parameter.choices)
+    found += other_units()
     return [change for change in found if change.values is None and change.kind not in ("layout", "exchanged")]
 
 
@@ -297,7 +406,7 @@ def plain_lines(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _findings(best: Description, total: Tally, want: Expected, found: Comparison, actual: Tabular) -> Iterator[Finding]:
+def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield what differs: rows, parameters, positions, signs, layout, magnitude, arithmetic, places."""
     name, measured = best.name, best.name.measured
     lines = [Finding(best.kind, line) for line in best.lines]
@@ -313,13 +422,21 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     if way.name in ("bfloat16", "float16"):
         yield Finding("arithmetic", _low_arithmetic(name, total, differs=differs))
     elif not differs and found.arrays and not rest:
-        yield harmless(name, total, found)
+        yield _narrowed(name, want, total) or harmless(name, total, found)
     elif way.name == "float32" and differs:
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
     if rest and not differs and way.name not in ("bfloat16", "float16"):
         yield from _located(name, want, total)
     elif rest:
         yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {places(total, measured.planes)}")
+
+
+def _narrowed(name: WaveName, want: Expected, total: Tally) -> Finding | None:
+    """Say that values were rounded to a narrower type than was expected."""
+    have, own = name.measured.dtype, want.table.request.dtype
+    if have not in LOW_TYPES or own in LOW_TYPES:
+        return None
+    return Finding("type", f"values were rounded to {have} where {own} was expected: at most {total.residual:.2g} off")
 
 
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:

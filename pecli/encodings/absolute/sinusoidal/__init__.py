@@ -72,6 +72,8 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "recognise": ".recognise:recognise",
         "identify_waves": ".identify:identify",
         "layout": ".identify:layout",
+        "differences": ".identify:differences",
+        "mistakes": ".identify:mistakes",
         "lesson": ".lesson:steps",
         "scale": ".scale:scale",
         "extend": reaches.phases,

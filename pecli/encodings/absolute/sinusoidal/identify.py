@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
+from pecli.declare.changes import Change, other_exponent
 from pecli.declare.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
+from pecli.declare.plan import Waves
+from pecli.numbers.decimals import CONTEXT, power
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -90,3 +94,56 @@ def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
     if pairs.layout == "concat":
         return {"order": "sin-cos" if pairs.sine_first else "cos-sin"}, {}
     return ({"order": "interleaved"}, {}) if pairs.sine_first else None
+
+
+def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
+    """Say which parameters differ; the order of columns is told as a layout."""
+    found = []
+    for key in dict.fromkeys((*want, *have)):
+        one, other = have.get(key, "none"), want.get(key, "none")
+        if one == other or key == "order":
+            continue
+        said = f"{key} {one} where {other} was expected"
+        if key == "shift" and {one, other} == {"0", "1"}:
+            words = {"0": "the paper's spacing (exponent over d/2)", "1": "endpoint spacing (exponent over d/2 - 1)"}
+            said = f"{words[one]} where {words[other]} was expected"
+        found.append(said)
+    return found
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield exponents that people write instead of 2i/d."""
+    width = int(keys["dim"])
+    if "base" in keys and width > 1:
+        said = "exponent over d - 1 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
+    said = "2i runs over every column: the exponent of column j is 2j/d where the pair's was expected"
+    yield Change("exponent", said, waves=partial(_by_column, 2))
+    yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)
+
+
+def _by_column(times: int, waves: Waves) -> Waves:
+    """Return waves whose columns each have a frequency of their own, base^(-times j / d) of column j."""
+    (band,) = waves.bands
+    if len(band.frequencies) < 2 or band.sin is None or band.cos is None:
+        return waves
+    ratio = CONTEXT.divide(decimal_of(band.frequencies[1]), decimal_of(band.frequencies[0]))
+    parts = []
+    for columns, part in ((band.sin, "sin"), (band.cos, "cos")):
+        places = range(*columns.indices(waves.width))
+        first = decimal_of(band.frequencies[0])
+        frequencies = tuple(CONTEXT.multiply(first, power(ratio, Fraction(times * j, 2))) for j in places)
+        parts.append(replace(band, frequencies=frequencies, sin=columns if part == "sin" else None,
+                             cos=columns if part == "cos" else None))  # fmt: skip
+    return replace(waves, bands=tuple(parts))
+
+
+def _all_alike(waves: Waves) -> Waves:
+    """Return waves of which every frequency is the first one's."""
+    bands = tuple(replace(band, frequencies=(band.frequencies[0],) * len(band.frequencies)) for band in waves.bands)
+    return replace(waves, bands=bands)
+
+
+def decimal_of(w: Decimal | Fraction) -> Decimal:
+    """Return a frequency as a decimal."""
+    return w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))
