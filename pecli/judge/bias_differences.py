@@ -35,8 +35,8 @@ MIN_FACTOR = 1e-3
 """Relative difference from 1 from which a factor is one; less is a rounding of slopes."""
 MAX_BLOCK_VALUES = 1 << 18
 """Values to which a mistake is applied at once: most are refused by the first block."""
-MAX_CUBE_VALUES = 1 << 22
-"""Values by which the structure of an array is compared; of larger ones some queries of each head."""
+MAX_HEAD_VALUES = 1 << 17
+"""Values of a head by which its structure is compared; of larger ones some queries are."""
 
 
 def bias_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
@@ -242,17 +242,13 @@ class Cube:
         if len(shape) == 1 and lines.array.shape[-1:] == shape and lines.name == "slopes":
             sides = (*shape, 1, 1)
         heads, queries, keys = sides
-        some = max(8, MAX_CUBE_VALUES // max(1, heads * keys))
-        self.queries = (
-            np.unique(np.linspace(0, queries - 1, some).astype(int)) if queries > some else np.arange(queries)
-        )
+        some = min(queries, max(8, MAX_HEAD_VALUES // max(1, keys)))
+        self.queries = np.unique(np.linspace(0, queries - 1, some).astype(int))
         if len(self.queries) == queries:
             self.values = lines.read(0, lines.count).reshape(sides)
         else:
-            read = (
-                lines.read(h * queries + q, h * queries + q + 1) for h in range(heads) for q in self.queries.tolist()
-            )
-            self.values = np.concatenate(list(read)).reshape(heads, -1, keys)
+            picked = (head * queries + query for head in range(heads) for query in self.queries.tolist())
+            self.values = np.concatenate([lines.read(at, at + 1) for at in picked]).reshape(heads, -1, keys)
         self.grain = lines.grain if lines.dtype in GRIDS else "float64"
         self.offset = keys - queries
 
