@@ -208,8 +208,9 @@ class Profile:
         """Return the shortest a and b with values = a shape(abs(distance), b), b near `start`; None where none fit."""
         columns = self.known & (self.at != 0)
         size = np.abs(self.at).astype(np.float64)
-        for ulp in (0.5, 4.0):  # rounded once, or computed in the type itself
-            for places in range(1, 8):
+        loose = 1.5 if self.grain in ("float16", "bfloat16") else 4.0  # computed in the type itself, not rounded once
+        for ulp, digits in ((0.5, range(1, 5)), (loose, range(1, 5)), (0.5, range(5, 8)), (loose, range(5, 8))):
+            for places in digits:
                 unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
                 for guess in (round(start / unit) + step for step in (0, -1, 1)):
                     b = float(f"{guess * unit:.{places}g}")

@@ -16,7 +16,7 @@ from pecli.declare.profiles import Candidate, Floats, Integers, median, units
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.judge.biases import MAX_DIGITS_CHOSEN, MIN_SHARE_LIKELY, REORDERED, best_fit, fits
+from pecli.judge.biases import MAX_DIGITS_CHOSEN, MAX_REORDERED_BYTES, MIN_SHARE_LIKELY, REORDERED, best_fit, fits
 from pecli.judge.codes import measured_of
 from pecli.judge.description import Fit
 from pecli.judge.fit import Lines, Tally, arrays_of, fit, fit_table, recipe_text
@@ -33,8 +33,10 @@ MAX_NAMED = 3
 """Heads or factors that a finding lists."""
 MIN_FACTOR = 1e-3
 """Relative difference from 1 from which a factor is one; less is a rounding of slopes."""
-MAX_CUBE_BYTES = 1 << 28
-"""Bytes of an array whose structure is compared with the expected one; larger ones are compared by their parameters."""
+MAX_BLOCK_VALUES = 1 << 18
+"""Values to which a mistake is applied at once: most are refused by the first block."""
+MAX_HEAD_VALUES = 1 << 17
+"""Values of a head by which its structure is compared; of larger ones some queries are."""
 
 
 def bias_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
@@ -71,7 +73,12 @@ def _differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     if found := _mistakes(held, expected):
         return found
     name = expected.source.encoding.name
-    own = [f for f in fits(actual, name) if f.explained >= MIN_SHARE_LIKELY and f.candidate.fitted <= MAX_DIGITS_CHOSEN]
+    own = []
+    for one in fits(actual, name):
+        if one.explained >= MIN_SHARE_LIKELY and one.candidate.fitted <= MAX_DIGITS_CHOSEN:
+            own.append(one)
+            if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
+                break
     best = min(own, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
     described = _described(best, actual, expected) if best is not None else []
     kinds = {one.kind for one in described}
@@ -136,7 +143,7 @@ def _harmless(found: Fit, held: list[Lines], expected: Table, kind: str) -> Iter
 def _reordered(held: list[Lines]) -> Iterator[Lines]:
     for lines in held:
         for order, note in REORDERED.items():
-            if len(order) == len(lines.shape) and lines.count > 1:
+            if len(order) == len(lines.shape) and lines.count > 1 and lines.array.bytes <= MAX_REORDERED_BYTES:
                 yield Lines(lines.table, lines.name, note, order)
 
 
@@ -234,13 +241,20 @@ class Cube:
         sides = (1,) * (3 - len(shape)) + shape
         if len(shape) == 1 and lines.array.shape[-1:] == shape and lines.name == "slopes":
             sides = (*shape, 1, 1)
-        self.values = lines.read(0, lines.count).reshape(sides)
+        heads, queries, keys = sides
+        some = min(queries, max(8, MAX_HEAD_VALUES // max(1, keys)))
+        self.queries = np.unique(np.linspace(0, queries - 1, some).astype(int))
+        if len(self.queries) == queries:
+            self.values = lines.read(0, lines.count).reshape(sides)
+        else:
+            picked = (head * queries + query for head in range(heads) for query in self.queries.tolist())
+            self.values = np.concatenate([lines.read(at, at + 1) for at in picked]).reshape(heads, -1, keys)
         self.grain = lines.grain if lines.dtype in GRIDS else "float64"
+        self.offset = keys - queries
 
     def distances(self) -> Integers:
         """Return key minus query of each pair; the queries are the last of the keys."""
-        _, queries, keys = self.values.shape
-        found: Integers = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
+        found: Integers = np.arange(self.values.shape[-1]) - (self.queries + self.offset)[:, None]
         return found
 
 
@@ -248,8 +262,7 @@ def _structure(held: Sequence[Lines], expected: Table) -> list[Finding]:
     """Return which heads, sign, mask, factor or shift of the expected values the file has."""
     array = expected.arrays[0]
     for lines in held:
-        sizes = math.prod(lines.shape) * 8, math.prod(array.shape) * 8
-        if len(lines.shape) > 3 or len(array.shape) > 3 or max(sizes) > MAX_CUBE_BYTES:
+        if len(lines.shape) > 3 or len(array.shape) > 3:
             continue
         if lines.dtype in GRIDS and array.dtype in GRIDS:
             expected = expected.as_type(lines.dtype)
@@ -419,6 +432,8 @@ def _gives(change: Change, lines: Lines, expected: Table, name: str) -> bool:
     if other.shape != lines.shape or (lines.dtype in GRIDS) != (other.dtype in GRIDS):
         return False
     per = other.shape[-2] if len(other.shape) > 1 else other.count
+    while per * other.width > MAX_BLOCK_VALUES and per % 2 == 0:
+        per //= 2
     moved = False
     for start in range(0, other.count, per):
         values = plain = other.read(start, start + per)

@@ -23,6 +23,8 @@ MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
 MAX_KEYS = 1 << 16
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
+MAX_REORDERED_BYTES = 1 << 25
+"""Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
 MAX_DIGITS_CHOSEN = 4
 """Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
 MIN_SHARE_LIKELY = 0.99
@@ -35,7 +37,7 @@ def profiles(lines: Lines) -> Iterator[Profile]:
     if len(shape) <= 1:
         values = lines.read(0, lines.count).reshape(1, -1)
         flat = np.where(np.isneginf(values), np.nan, values)
-        if len(raw) <= 1 or raw[-1] == 1:
+        if flat.size <= MAX_HEADS and (len(raw) <= 1 or raw[-1] == 1):
             yield _profile(lines, "slopes", flat.T, np.ones(1, np.int64), "slopes", "", 1, 1)
         if len(raw) <= 1 or raw[-1] != 1:
             yield from _of_rows(lines, flat)
@@ -152,7 +154,7 @@ def readings(table: Tabular) -> Iterator[Lines]:
     yield from held
     for lines in held:
         for order, note in REORDERED.items():
-            if len(order) == len(lines.shape) and lines.count > 1:
+            if len(order) == len(lines.shape) and lines.count > 1 and lines.array.bytes <= MAX_REORDERED_BYTES:
                 yield Lines(table, lines.name, note, order)
         side = math.isqrt(lines.width)
         if len(lines.shape) == 1 and lines.integral and side > 1 and side**2 == lines.width:

@@ -14,7 +14,9 @@ from pecli.judge.fit import Lines
 from pecli.numbers.types import GRIDS
 
 MAX_ROWS = 4096
-"""Rows of a table that its parameters are read from; all of them are compared afterwards."""
+MAX_VALUES = 1 << 18
+"""Rows, or values of narrow tables, that parameters are read from; all are compared afterwards. A query scale of
+Llama 4 begins to grow at row 8191."""
 MAX_SIDE = 2048
 """Rows and columns of a mask of which the pattern is looked for."""
 
@@ -23,9 +25,9 @@ def rows_of(lines: Lines) -> Iterator[Rows]:
     """Yield the table of an array of two axes, or of one whose rows have one value."""
     raw = lines.array.shape
     if len(lines.shape) == 2:
-        yield Rows(lines.read(0, min(lines.count, MAX_ROWS)), lines.count, lines.grain)
+        yield Rows(lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))), lines.count, lines.grain)
     elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
-        yield Rows(lines.read(0, 1).reshape(-1, 1)[:MAX_ROWS], lines.width, lines.grain)
+        yield Rows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.grain)
 
 
 def measured_of(table: Tabular) -> Identification | None:

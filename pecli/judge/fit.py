@@ -62,7 +62,8 @@ class Lines:
         self.width = self.shape[-1] if self.shape else 1
         self.count = math.prod(self.shape) // max(1, self.width)
         self.low: float | None = None  # what stands for minus infinity
-        self.low = _mask_number(self.sample) if self.dtype in GRIDS else None
+        if self.dtype in GRIDS and not isinstance(table, Table):
+            self.low = _mask_number(self.sample)
         if self.low is not None:
             self.__dict__.pop("sample")
 
@@ -260,7 +261,7 @@ def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> F
         grain = floats[0].grain if floats else own
         if grain != own and (found is None or found.equal < 1.0):
             other = _fit(candidate, held, grain, grain)
-            if other is not None and (found is None or other.unexplained <= found.unexplained):
+            if other is not None and (found is None or other.unexplained < found.unexplained):
                 found = other
         return found
 
@@ -288,6 +289,8 @@ def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
+            if not _likely(lines, other, unit, candidate):
+                return None
             pairs = _values(lines, other)
         elif index is not None and lines.dtype in GRIDS:
             pairs = _pattern(lines, index)
@@ -310,6 +313,16 @@ def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -
     equal = 1.0 - tally.unequal / tally.count
     return Fit(candidate, made, tally.count, equal, tally.max_ulp, how, tally.unexplained, tuple(places),
                tally.residual, tuple(arrays))  # fmt: skip
+
+
+def _likely(mine: Lines, other: Lines, unit: str, candidate: Candidate) -> bool:
+    """Whether some blocks of lines, spread over the array, fit so well that all values are worth comparing."""
+    if mine.count * mine.width <= BLOCK_VALUES:
+        return True
+    some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * mine.width)), Tally()
+    for start in np.unique(np.linspace(0, other.count - some, SAMPLE_LINES).astype(int)).tolist():
+        tally.add(start, mine.read(start, start + some), other.read(start, start + some), unit, candidate)
+    return tally.unexplained <= (1 - MIN_SHARE_EXPLAINED) * tally.count
 
 
 def _matches(mine: Lines, other: Lines) -> bool:
@@ -361,7 +374,7 @@ def better(found: Fit, best: Fit | None) -> bool:
     if best is None:
         return True
     mine, other = (
-        (round(f.explained, 4), f.equal == 1.0, -len(f.candidate.doubts), -f.max_ulp, -f.candidate.fitted)
+        (round(f.explained, 4), f.equal == 1.0, not f.candidate.doubts, -f.max_ulp, -f.candidate.fitted)
         for f in (found, best)
     )
     return mine > other

@@ -8,6 +8,8 @@ import pytest
 from pecli.judge.biases import identify_bias
 from pecli.tables.foreign import table_of
 
+DTYPES = {"f2": ",dtype=float16", "f4": "", "f8": ",dtype=float64"}
+
 
 def told(values=None, **arrays):
     """What a file of these arrays is said to be."""
@@ -15,10 +17,12 @@ def told(values=None, **arrays):
 
 
 def distances(n, queries=None):
+    """Key minus query; the queries are the last of the keys."""
     return np.arange(n) - np.arange(n - (queries or n), n)[:, None]
 
 
 def slopes(heads, most=8):
+    """The slopes of the authors' code."""
     whole = 2 ** int(math.log2(heads))
     first = [2.0 ** (-most * k / whole) for k in range(1, whole + 1)]
     return np.array(first + [2.0 ** (-most * k / (2 * whole)) for k in range(1, 2 * (heads - whole), 2)])
@@ -28,13 +32,315 @@ def alibi(heads=8, n=24, kind="f4", most=8, queries=None):
     return (-slopes(heads, most)[:, None, None] * np.abs(distances(n, queries))).astype(kind)
 
 
+def bloom(heads, keys, batch=1):
+    """Slopes as powers in float32 of a rounded first one, times the key's position, (batch heads, 1, keys)."""
+    whole = 2 ** int(math.log2(heads))
+    found = []
+    for count, exponents in ((whole, range(1, whole + 1)), (2 * whole, range(1, 2 * (heads - whole), 2))):
+        base = np.float32(2 ** (-(2 ** -(math.log2(count) - 3))))
+        found += [np.power(base, np.float32(k)) for k in exponents]
+    line = np.array(found, "f4")[:, None] * np.arange(keys, dtype="f4")
+    return np.tile(line, (batch, 1))[:, None]
+
+
 def hidden(bias, low=-np.inf):
+    """Keys after the query hidden."""
     return np.where(distances(bias.shape[-1], bias.shape[-2]) > 0, low, bias).astype(bias.dtype)
 
 
+def narrow(values):
+    """Values rounded to bfloat16, in float32."""
+    bits = np.asarray(values, "f4").view("u4").astype("u8")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16).astype("u4").view("f4")
+
+
+def t5(n, buckets=32, reach=128, *, both=True):
+    """Buckets as transformers computes them, with logarithms in float32."""
+    d, side = distances(n), buckets // 2 if both else buckets
+    size, exact = np.abs(d) if both else np.maximum(-d, 0), side // 2
+    steps = np.log(np.maximum(size, 1).astype("f4") / np.float32(exact)) / np.float32(math.log(reach / exact))
+    far = exact + (steps * (side - exact)).astype(int)
+    return np.where(size < exact, size, np.minimum(far, side - 1)) + (side * (d > 0) if both else 0)
+
+
+def swin(height, width):
+    y, x = np.divmod(np.arange(height * width), width)
+    return (y[:, None] - y + height - 1) * (2 * width - 1) + x[:, None] - x + width - 1
+
+
+def beit(height, width):
+    entries = (2 * height - 1) * (2 * width - 1)
+    found = np.full((height * width + 1,) * 2, entries + 1)
+    found[0], found[0, 0], found[1:, 1:] = entries, entries + 2, swin(height, width)
+    return found
+
+
+def deberta(n, buckets=256, reach=512):
+    d, middle = -distances(n), buckets // 2
+    size = np.where(np.abs(d) < middle, middle - 1, np.abs(d)).astype("f4")
+    steps = np.log(size / np.float32(middle)) / np.float32(math.log((reach - 1) / middle)) * (middle - 1)
+    return np.where(size <= middle, d, (np.ceil(steps) + middle) * np.sign(d)).astype(int)
+
+
+def coordinates(height, width, trained):
+    y, x = np.meshgrid(np.arange(1 - height, height), np.arange(1 - width, width), indexing="ij")
+    found = 8 * np.stack([y / (trained - 1), x / (trained - 1)], -1)
+    return (np.sign(found) * np.log2(1 + np.abs(found)) / 3).astype("f4")[None]
+
+
+def trained(index, heads=4, kind="f4"):
+    weights = np.random.default_rng(1).standard_normal((int(index.max()) + 1, heads))
+    return weights[index].transpose(2, 0, 1).astype(kind)
+
+
+def sandwich(heads, n, width=128):
+    w = 10000.0 ** (-2 * np.arange(1, width // 2 + 1) / width)
+    total = np.cos(distances(n)[..., None] * w).sum(-1) - width // 2
+    return np.stack([total / (8 * (h + 1) / heads) for h in range(heads)])
+
+
+def fire(n, c=0.1, threshold=512):
+    i = np.arange(n)[:, None]
+    return np.log(c * np.abs(distances(n)) + 1) / (np.log(c * np.maximum(threshold, i) + 1) + 1e-6)
+
+
+def decay(heads=4, n=40):
+    rate = 1 - 2.0 ** (-5 - np.arange(heads))
+    return np.where(distances(n) <= 0, rate[:, None, None] ** -np.minimum(distances(n), 0), 0)
+
+
+def bits(rows, width, start=0):
+    return np.arange(start, start + rows)[:, None] >> np.arange(width) & 1
+
+
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 8, 12, 16, 32, 56, 64, 71])
-@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("kind", DTYPES)
 def test_alibi_of_any_number_of_heads_and_type_is_sure(heads, kind):
     found = told(alibi(heads, 17, kind))
-    dtype = {"f2": ",dtype=float16", "f4": "", "f8": ",dtype=float64"}[kind]
-    assert (found.recipe, found.confidence) == (f"alibi:heads={heads},len=17{dtype}", "sure")
+    assert (found.recipe, found.confidence) == (f"alibi:heads={heads},len=17{DTYPES[kind]}", "sure")
+
+
+@pytest.mark.parametrize("heads", [12, 16, 40])
+def test_float64_slopes_of_plain_numpy_are_float64_rounding(heads):
+    found = told(alibi(heads, 40, "f8"))
+    assert (found.confidence, found.arithmetic, found.count) == ("sure", "float64", heads * 1600)
+    assert 0 < found.residual < 1e-13
+    assert "ulp" in found.notes[0]
+
+
+@pytest.mark.parametrize("heads", [3, 8, 12, 32, 56, 71])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_bloom_is_named_with_its_float32_slopes(heads, batch):
+    found = told(bloom(heads, 33, batch))
+    assert found.recipe.startswith(f"alibi:heads={heads},bias=key-position")
+    assert found.confidence == "sure"
+    assert ("2 copies of it, a batch" in found.notes) == (batch == 2)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 16, 64])
+def test_alibi_of_any_length_is_named(n):
+    assert told(alibi(8, n)).recipe == f"alibi:heads=8,len={n}"
+
+
+TABLES = {
+    "mpt": (slopes(8)[:, None, None] * np.arange(-31, 1), "alibi:heads=8,bias=last-key,len=32,dtype=float64,queries=1"),
+    "mpt32": ((slopes(32)[:, None, None] * np.arange(-31, 1)).astype("f4")[None],
+              "alibi:heads=32,bias=last-key,len=32,queries=1"),
+    "batch": (np.tile(alibi(8, 16)[None], (3, 1, 1, 1)), "alibi:heads=8,len=16"),
+    "causal": (hidden(alibi(12)), "alibi:heads=12,mask=causal,len=24"),
+    "minimum": (hidden(alibi(12), np.finfo("f4").min), "alibi:heads=12,mask=causal,len=24"),
+    "decoding": (alibi(12, 64, queries=5), "alibi:heads=12,len=64,queries=5"),
+    "bias-max": (alibi(12, 20, most=16), "alibi:heads=12,bias-max=16,len=20"),
+    "slopes": (slopes(12).astype("f4"), "alibi:heads=12,len=1,form=slopes"),
+    "slopes of four axes": (slopes(12).reshape(1, -1, 1, 1), "alibi:heads=12,len=1,dtype=float64,form=slopes"),
+    "by distance": ((-slopes(12)[:, None] * np.abs(np.arange(-20, 21))).astype("f4"),
+                    "alibi:heads=12,len=21,form=distance"),
+    "heads last": (alibi(12, 20).transpose(1, 2, 0), "alibi:heads=12,len=20"),
+    "falcon": (narrow(narrow(slopes(12))[:, None] * narrow(np.arange(300)))[:, None],
+               "alibi:heads=12,bias=key-position,arithmetic=bfloat16,len=300,queries=1"),
+    "paper": ((-(2.0 ** (-8 * np.arange(1, 13) / 12))[:, None, None] * np.abs(distances(20))).astype("f4"),
+              "alibi:heads=12,slopes=paper,len=20"),
+    "t5": (t5(100), "t5:len=100,form=index"),
+    "t5 causal": (t5(100, both=False), "t5:bidirectional=false,len=100,form=index"),
+    "t5 of 64": (t5(300, 64, 256), "t5:buckets=64,max-distance=256,len=300,form=index"),
+    "t5 of 1000": (t5(300, 16, 1000), "t5:buckets=16,max-distance=1000,len=300,form=index"),
+    "t5 of 20": (t5(64, 32, 20), "t5:max-distance=20,len=64,form=index"),
+    "t5 transposed": (t5(100).T, "t5:len=100,form=index"),
+    "t5 bias": (trained(t5(100)), "t5:len=100,form=index"),
+    "t5 bias causal": (trained(t5(100, both=False))[None], "t5:bidirectional=false,len=100,form=index"),
+    "t5 bias heads last": (trained(t5(100)).transpose(1, 2, 0), "t5:len=100,form=index"),
+    "swin": (swin(7, 7), "window:grid=7x7,len=49,form=index"),
+    "swin flat": (swin(4, 6).reshape(-1), "window:grid=4x6,len=24,form=index"),
+    "swin bias": (trained(swin(4, 6)), "window:grid=4x6,len=24,form=index"),
+    "beit": (beit(7, 7), "window:grid=7x7,cls=true,len=50,form=index"),
+    "beit bias": (trained(beit(6, 6)), "window:grid=6x6,cls=true,len=37,form=index"),
+    "swin 2": (coordinates(8, 8, 8), "window:grid=8x8,version=2,len=64"),
+    "swin 2 larger": (coordinates(16, 16, 8), "window:grid=16x16,version=2,pretrained=8x8,len=256"),
+    "swin 2 flat": (coordinates(6, 6, 6).reshape(-1, 2), "window:grid=6x6,version=2,len=36"),
+    "deberta": (deberta(600), "deberta:len=600,form=index"),
+    "deberta 64": (deberta(300, 64, 128), "deberta:buckets=64,max-distance=128,len=300,form=index"),
+    "deberta 1": (np.clip(64 - distances(100), 0, 127), "deberta:buckets=0,max-distance=64,len=100,form=index"),
+    "shaw": (np.clip(distances(100), -16, 16) + 16, "shaw:dim=1,clip=16,len=100,form=index"),
+    "shaw uneven": (np.clip(distances(100), -64, 8) + 64, "shaw:dim=1,clip=64,right=8,len=100,form=index"),
+    "sandwich": (sandwich(8, 40).astype("f4"), "sandwich:heads=8,len=40"),
+    "sandwich 64": (sandwich(4, 40, 64), "sandwich:heads=4,width=64,len=40,dtype=float64"),
+    "fire": (fire(64).astype("f4"), "fire:len=64"),
+    "fire 16": (fire(64, threshold=16), "fire:threshold=16,len=64,dtype=float64"),
+    "retnet": (decay().astype("f4"), "retnet:dim=2,heads=4,decay=dense,max-len=40,len=40"),
+    "gray": (bits(32, 6) ^ np.roll(np.pad(bits(32, 6), ((0, 0), (0, 1))), -1, 1)[:, :6],
+             "binary:dim=6,code=gray,len=32"),
+    "binary": (bits(32, 6)[:, ::-1] * 1.0, "binary:dim=6,msb=true,len=32,dtype=float64"),
+    "binary signed": (2.0 * bits(20, 6, 5) - 1, "binary:dim=6,signed=true,len=20,start=5,dtype=float64"),
+    "integer": (np.tile(np.arange(50.0)[:, None] / 49, (1, 4)).astype("f4"), "integer:dim=4,max-len=50,len=50"),
+    "integer raw": (np.tile(np.arange(50)[:, None], (1, 4)), "integer:dim=4,raw=true,len=50"),
+    "integer scales": (np.outer(np.arange(50) / 49, (np.arange(8) / 7) ** 2), "integer:dim=8,max-len=50,scales=2,len=50,dtype=float64"),
+    "query scale": ((1 + 0.1 * np.log1p((np.arange(100) + 1) // 16))[:, None], "query-scale:length=16,len=100,dtype=float64"),
+    "log-n": (np.maximum(1, np.log(np.arange(100) + 1) / np.log(30))[:, None].astype("f4"),
+              "query-scale:kind=log-n,length=30,len=100"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_as_programs_keep_them_are_sure(name):
+    values, recipe = TABLES[name]
+    found = told(np.ascontiguousarray(values))
+    assert (found.recipe, found.confidence) == (recipe, "sure")
+
+
+def curves(kind, function, numbers):
+    return np.stack([function(np.abs(distances(40)).astype("f8"), *pair) for pair in numbers]).astype(kind)
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+def test_kernels_of_short_numbers_are_sure(kind):
+    pairs = ((1, 0.5), (0.5, 0.25), (2, 1), (0.125, 0.1))
+    log = curves(kind, lambda d, a, b: -a * np.log1p(b * d), pairs)
+    power = curves(kind, lambda d, a, b: -a * d**b, ((1, 0.5), (0.5, 1.5), (2, 0.75)))
+    gauss = curves(kind, lambda d, s: np.exp(-(d**2) / (2 * s * s)), ((1,), (2,), (4.5,)))
+    end = f"len=40{DTYPES[kind]}"
+    assert repr(told(log)).startswith(f"sure: kerple:heads=4,r1=1+0.5+2+0.125,r2=0.5+0.25+1+0.1,{end} ")
+    assert repr(told(hidden(log))).startswith(
+        f"sure: kerple:heads=4,r1=1+0.5+2+0.125,r2=0.5+0.25+1+0.1,mask=causal,{end} "
+    )
+    assert repr(told(power)).startswith(f"sure: kerple:heads=3,kind=power,r1=1+0.5+2,r2=0.5+1.5+0.75,{end} ")
+    assert repr(told(gauss)).startswith(f"sure: gaussian:heads=3,sigma=1+2+4.5,{end} ")
+
+
+def test_kernels_of_trained_numbers_are_unknown_with_what_was_measured():
+    pairs = np.random.default_rng(1).uniform(0.1, 2, (4, 2))
+    found = told(curves("f4", lambda d, a, b: -a * np.log1p(b * d), pairs))
+    assert found.confidence == "unknown"
+    assert "-r1 ln(1 + r2 abs(D))" in found.measured[0]
+
+
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_one_head_of_a_bias_says_of_which_whole_it_may_be(n):
+    found = told(alibi(8, n)[2])
+    assert (found.recipe, found.confidence) == (f"alibi:heads=1,slope-values=0.125,len={n}", "sure")
+    assert "the slope of head 2 of 8" in found.notes
+
+
+def test_a_short_index_says_what_it_leaves_open():
+    found = told(t5(20, both=False, reach=300))
+    assert found.confidence == "likely"
+    assert any("gives the same 39 distances" in note for note in found.notes)
+    assert told(deberta(64)).confidence == "likely"
+    assert told(np.clip(distances(10), -16, 16) + 16).confidence == "likely"
+
+
+def test_a_part_of_the_heads_is_named_so():
+    found = told(alibi(8, 16)[:4])
+    assert found.recipe == "alibi:heads=4,bias-max=4,len=16"
+    assert "the same as slopes of heads 0 to 3 of 8" in found.notes
+    assert "slopes of heads 8 to 15 of 16" in told(alibi(16, 16)[8:]).notes
+
+
+def test_spoiled_values_are_counted_and_located():
+    values = alibi(8, 64)
+    values[3, 40, 7] = 5
+    found = told(values)
+    assert (found.recipe, found.confidence) == ("alibi:heads=8,len=64", "likely")
+    assert "1 of 32,768 values do not fit, all of them in head 3; the first is 5 at [3, 40, 7]" in found.notes[0]
+
+
+MASKS = {
+    "causal": (np.tril(np.ones((6, 6))), "1 where the key is not after the query (causal)"),
+    "infinite": (np.where(np.tril(np.ones((6, 6))) > 0, 0, -np.inf).astype("f4")[None, None],
+                 "0 where the key is not after the query (causal)"),
+    "minimum": (np.where(np.tril(np.ones((6, 6))) > 0, 0, np.finfo("f4").min).astype("f4"), "(causal)"),
+    "strict": (np.tril(np.ones((6, 6)), -1), "1 where the key is before the query"),
+    "identity": (np.eye(5), "on the diagonal (an identity)"),
+    "boolean": (np.triu(np.ones((6, 6)), 1).astype(bool), "0 where the key is not after the query (causal)"),
+    "window": (np.abs(distances(12)) <= 2, "1 at distances of at most 2 (a sliding window of 5)"),
+    "causal window": ((distances(12) <= 0) & (distances(12) > -4), "a causal sliding window of 4"),
+    "blocks": (np.kron(np.eye(3), np.ones((4, 4))), "1 in 3 blocks of 4 on the diagonal"),
+    "padding": (np.tile(np.arange(8) < 5, (8, 1)), "1 at 5 of 8 keys, the same for every query"),
+    "decoding": (distances(12, 4) <= 0, "1 where the key is not after the query (causal)"),
+    "any": (np.random.default_rng(1).random((8, 8)) < 0.3, "pairs of query and key"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_two_values_are_a_mask(name):
+    values, said = MASKS[name]
+    found = told(values)
+    assert (found.recipe, found.confidence) == (None, "unknown")
+    assert found.measured[0].startswith("a mask of two values, ")
+    assert said in found.measured[0]
+
+
+def test_constants_and_ramps_are_unknown_with_what_was_measured():
+    assert told(np.full((3, 4), 0.5)).measured == ("every value is 0.5",)
+    assert told(np.full((3, 4), np.nan)).measured == ("every value is NaN",)
+    assert told(np.zeros((0, 4))).measured == ("the array is empty",)
+    assert told(np.float32([7])).measured == ("a single number, 7",)
+    assert told(np.arange(8)).measured == ("8 numbers from 0 to 7 in steps of 1: positions, not an encoding of them",)
+    assert told(np.linspace(0, 1, 5)).measured == ("5 numbers from 0 to 1 in steps of 0.25",)
+    assert told(distances(8)).measured == ("the distance, key minus query, for each pair",)
+    zeros = told(np.zeros((5, 4), "f4"))
+    assert (zeros.recipe, zeros.confidence) == ("none:dim=4,len=5", "likely")
+
+
+def small_arrays():
+    """Matrices of 0, 1, constants, ramps, one NaN, whole numbers and booleans, of many shapes."""
+    rng = np.random.default_rng(0)
+    shapes = ((0,), (0, 4), (1,), (2,), (3,), (1, 1), (2, 2), (3, 3), (5, 5), (1, 7), (4, 6), (6, 4), (2, 3, 3), (1, 1, 4, 4), ())
+    for shape in shapes:
+        count = int(np.prod(shape))
+        ramp = np.arange(count).reshape(shape)
+        for values in (np.zeros(shape), np.ones(shape), np.full(shape, 0.5), ramp, -0.25 * ramp,
+                       np.linspace(0, 1, count).reshape(shape), rng.standard_normal(shape)):  # fmt: skip
+            for kind in ("f2", "f4", "f8", "i8", "u1", "?"):
+                yield values.astype(kind)
+    for n in (1, 2, 3, 4, 8):
+        spoiled = np.zeros((n, n), "f4")
+        spoiled[-1, 0] = np.nan
+        signalling = np.full(n, 0x7FA00000, "u4").view("f4")
+        yield from (spoiled, signalling, np.full((n, n), np.finfo("f8").max), np.full((n, 3), np.inf))
+        yield from (rng.standard_normal((2, n, n)), rng.permutation(n), np.arange(n) ** 2.0, 0.5 ** np.arange(n))
+        yield from (1 / (1 + np.add.outer(np.arange(n), np.arange(n))), rng.integers(-(2**62), 2**62, (n, n)))
+
+
+def test_no_small_array_is_called_an_encoding():
+    answers = {}
+    for values in small_arrays():
+        found = told(values)
+        if found is not None and found.recipe:
+            answers[found.recipe.partition(":")[0]] = found.confidence
+    assert answers == {"none": "likely"}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("text", [
+    "alibi:heads=12,len=33", "alibi:heads=12,mask=causal,len=33", "t5:heads=3,len=200", "window:grid=4x5,heads=2",
+    "kerple:heads=2,r1=1+0.5,r2=0.5+0.25,len=33", "gaussian:heads=2,sigma=2+5,apply=log,len=33", "sandwich:heads=4,len=33",
+])  # fmt: skip
+def test_its_own_tables_are_sure(text, dtype):
+    import pecli
+
+    table = pecli.table(text, dtype=dtype)
+    found = identify_bias(table)
+    assert found.confidence == "sure"
+    name, keys = found.recipe.split(":", 1)
+    assert name == text.split(":")[0]
+    assert found.arrays[0] in table.keys()

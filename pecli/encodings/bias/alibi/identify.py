@@ -35,8 +35,10 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         keys = {"heads": str(len(slopes)), "bias": bias, **mask}
         found = False
         for words in _rules(slopes, profile.grain):
+            part = part_of(slopes, profile.grain) if words["bias-max"] != "8" else None
+            said = (*notes, f"the same as {_said(part, slopes)}") if part else notes
             for key, kind in KINDS:
-                yield Candidate("alibi", {**keys, **words, **({key: kind} if key else {})}, profile.table, notes)
+                yield Candidate("alibi", {**keys, **words, **({key: kind} if key else {})}, profile.table, said)
             found = True
         if not found and (slopes > 0).all() and profile.by != "slopes":
             yield from _listed(keys, slopes, profile, notes)
@@ -82,7 +84,7 @@ def _rules(slopes: Floats, grain: str) -> Iterator[dict[str, str]]:
         middle = int(np.argsort(tops, kind="stable")[len(tops) // 2])
         spread = 4 * PRECISION[grain] / math.log(2) / exponents[told[middle]]
         top = shortest(tops[middle] - spread, tops[middle] + spread)
-        if not 0 < top <= 1000 or digits(top) > MAX_DIGITS:
+        if not 0 < top <= 1000 or digits(top) > MAX_DIGITS or (len(slopes) == 1 and top != 8):
             continue
         made = made_slopes(len(slopes), top, rule)
         good = np.abs(slopes / np.array([float(s) for s in made]) - 1) <= 8 * PRECISION[grain]

@@ -17,6 +17,7 @@ from pecli.numbers.shortest import shortest
 Integers = NDArray[np.int64]
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))
 """Buckets and largest distances that models have."""
+COUNTS = tuple(dict.fromkeys(buckets for buckets, _ in PAIRS))
 USUAL = (*dict.fromkeys(reach for _, reach in PAIRS), 512, 1000, 1024)
 """Largest distances that somebody may have meant."""
 MAX_DISTANCE = 1 << 20
@@ -49,6 +50,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     notes = () if indexed else (f"one trained number for each of {profile.heads} heads and bucket",)
     found = list(_rules(target, at, indexed))
     exactly = [one for one in found if one[4] == 1.0] or found
+    exactly = [one for one in exactly if one[1] in COUNTS] or exactly
     for both, buckets, reach, span, _ in exactly[:3]:
         doubts = []
         if sum(span[0] <= usual <= span[1] for usual in USUAL) > 1 or (span[0] < span[1] and reach not in USUAL):
@@ -68,10 +70,10 @@ Rule = tuple[str, int, int, tuple[int, int], float]
 
 def _rules(target: Integers, at: Integers, indexed: bool) -> Iterator[Rule]:
     """Yield direction, buckets, max-distance, its range, and the share of the distances that the rule gives."""
-    counts = dict.fromkeys(buckets for buckets, _ in PAIRS)
+    counts = COUNTS
     if indexed:
         most = int(target.max()) + 1
-        counts |= dict.fromkeys((most, most + most % 2))
+        counts = tuple(dict.fromkeys((*COUNTS, most, most + most % 2)))
     for buckets in counts:
         for both in ("true", "false"):
 

@@ -11,6 +11,8 @@ from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.shared.kernel_types import Floats, Integers
 
 MAX_TOKENS = 1 << 12
+MAX_QUERIES = 128
+"""Queries from the middle of a window that are compared with each grid; more take seconds for 2,048 tokens."""
 MIN_SHARE_FOLLOWS = 0.5
 """Share of the sampled pairs of equal offset that have the same trained value."""
 
@@ -28,13 +30,14 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         if profile.name != "index":
             yield from _coordinates(profile)
         return
-    head = profile.read(0, tokens)
+    first = (tokens - MAX_QUERIES) // 2 if tokens > MAX_QUERIES else 0
+    head = profile.read(first, first + min(tokens, MAX_QUERIES))
     heads = (len(profile.shape) == 3 and shape[0]) or 1
     for cls in (False, True):
         for height in range(2, (tokens - cls) // 2 + 1):
             if (tokens - cls) % height:
                 continue
-            entries = offsets(height, (tokens - cls) // height, cls=cls)
+            entries = offsets(height, (tokens - cls) // height, cls=cls)[first : first + len(head)]
             keys = {"grid": f"{height}x{(tokens - cls) // height}", "cls": str(cls).lower()}
             if profile.integral and (head == entries).mean() > MIN_SHARE_FOLLOWS:
                 yield Candidate("window", keys, {"form": "index"})

@@ -23,9 +23,9 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     if not (at == 0).any() or len(at) < 3:
         return
     middle, points, found = int(values[0, at == 0][0]), Points(at), []
-    for buckets, reach, clamp in (*product(BUCKETS, REACHES, (False, True)), *(((0, middle, False),) * (middle > 0))):
+    for buckets, reach, clamp in product(BUCKETS, REACHES, (False, True)):
         shift = middle == (buckets or reach)
-        if reach - 1 <= buckets // 2 or (middle and not shift):
+        if reach - 1 <= buckets // 2 or ((middle or not buckets) and not shift):
             continue
         share = float((bucket_rule(buckets, reach, clamp, shift)(points) == values[0]).mean())
         if share >= MIN_SHARE_EQUAL:
@@ -34,8 +34,13 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         others = dict.fromkeys(
             f"{b}, {r}" for s, c, b, r, _ in found if (s, c) == (share, clamp) and (b, r) != (buckets, reach)
         )
-        said = f"buckets and max-distance {'; '.join([*others][:3])} give the same {profile.keys} keys"
+        open_ = not buckets and reach >= profile.keys
+        said = (
+            f"no distance is as far as {reach}"
+            if open_
+            else f"buckets and max-distance {'; '.join([*others][:3])} give the same {profile.keys} keys"
+        )
         keys = {"buckets": str(buckets), "max-distance": str(reach), "clamp": str(clamp).lower()}
         keys |= {"shifted": str(shift).lower()} if shift != (not buckets) else {}
         table = {"form": "index", **profile.table}
-        yield Candidate("deberta", keys, table, doubts=(said,) if others else ())
+        yield Candidate("deberta", keys, table, doubts=(said,) if others or open_ else ())
