@@ -72,21 +72,21 @@ def counted_with_more_heads(kernel):
 
 SWAPPED = {"half": "interleaved", "interleaved": "half", "interleaved:half": "interleaved"}
 FAULTS = {
-    "pairs swapped": (lambda k: k(pairs=SWAPPED[k.pairs]), "pairs swapped: turned as"),
-    "sign": (lambda k: k(sign=-1), "the angle has the other sign"),
-    "not turned": (lambda k: k.x, "not turned at all"),
+    "pairs swapped": (lambda k: k(pairs=SWAPPED[k.pairs]), "pairs were rotated where"),
+    "sign": (lambda k: k(sign=-1), "the rotation has the other sense"),
+    "not turned": (lambda k: k.x, "not rotated at all"),
     "one more": (lambda k: k(k.at + 1), "off by one: row p has position p + 1"),
     "one less": (lambda k: k(k.at - 1), "off by one: row p has position p - 1"),
-    "twice": (lambda k: k(x=k()), "turned twice"),
+    "twice": (lambda k: k(x=k()), "rotated twice"),
     "from 0": (lambda k: k(k.at - 7), "positions begin at 0"),
     "each step at 0": (lambda k: k(k.at * 0), "every row has position 0, as at each step"),
     "Q's heads": (lambda k: np.repeat(k(), 2, axis=1), "4 heads where 2 were expected, the queries': each stands 2"),
-    "Q's heads, in turn": (lambda k: np.tile(k(), (1, 2, 1, 1)), "in the order of none of their groups"),
+    "Q's heads, in turn": (lambda k: np.tile(k(), (1, 2, 1, 1)), "in the order of none of the groups"),
     "Q's heads counted": (counted_with_more_heads, "positions count 4 heads, the queries', where it has 2"),
     "magnitude missing": (lambda k: k(size=1.0), "is missing"),
     "magnitude squared": (lambda k: k(size=k.size**2), "is squared"),
     "nothing": (lambda k: k(), None),
-    "noise": (lambda k: k() + np.float32(0.01) * RNG.normal(size=k.x.shape).astype(np.float32), None),
+    "noise": (lambda k: k() + np.float32(0.01) * RNG.normal(size=k.x.shape).astype(np.float32), "differs in all rows"),
 }
 
 
@@ -98,11 +98,11 @@ def test_a_fault_of_a_kernel_is_named(fault, golden):
     if "magnitude" in fault and kernel.size == 1:
         pytest.skip("its magnitude is 1")
     turns = "none" if fault == "each step at 0" and plain else fault  # position 0 leaves a plain rotation as it is
-    says = "not turned at all" if turns == "none" else says
+    says = "not rotated at all" if turns == "none" else says
     held = {name: table.read(name) for name in table if name not in ("recipe", "positions")}
     mine = InMemory({**held, "k_rotated": make(kernel)})
     said = rotation_faults(mine, table, compare(mine, table, Tolerance(ulp=8)))
-    assert [finding.text.startswith("k_rotated: ") for finding in said] == ([True] if says else [])
+    assert [finding.text.startswith("k_rotated") for finding in said] == ([True] if says else [])
     assert not says or says in said[0].text
 
 
@@ -115,7 +115,7 @@ def test_another_width_is_named(recipe, other, tmp_path, pecli):
     done = pecli("compare", "mine.npz", "golden.npz", "--ulp", "4")
     assert done.returncode == 1
     said = " ".join(done.stdout.split())
-    fault = f"k_rotated: {other} columns were turned, and {24 - other} were expected"
+    fault = f"k_rotated: {other} columns were rotated, and {24 - other} were expected"
     assert fault in said
     assert "q_rotated: " not in said
     files = [str(tmp_path / name) for name in ("mine.npz", "golden.npz")]
@@ -131,7 +131,7 @@ def test_no_fault_is_said_that_leaves_a_value(tmp_path, pecli):
     np.savez(tmp_path / "mine.npz", **mine)
     done = pecli("compare", "mine.npz", "golden.npz", "--ulp", "4")
     assert done.returncode == 1
-    assert "not turned" not in done.stdout
+    assert "not rotated" not in done.stdout
 
 
 def test_weights_of_the_other_pairing_are_named(tmp_path, pecli):

@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli import api
-from pecli.declare.encoding import Family
+from pecli.application.pairing import HeadPairs
+from pecli.application.tensors import BY_RANK
+from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
+from pecli.judge import applied as judge
+from pecli.judge.located import located
 from pecli.measures.allowance import allowance as allowance
 from pecli.measures.floats import floats
 from pecli.numbers.printing import figure
@@ -22,10 +26,6 @@ from pecli.tables.foreign import table_of
 from pecli.tables.selection import InMemory
 
 Floats = NDArray[np.float64]
-WRONG_PAIRS = {
-    "half": ("interleaved", "interleaved for halves: x_2i was turned with x_(2i+1), not x_i with x_(i+d/2)"),
-    "interleaved": ("half", "halves for interleaved: x_i was turned with x_(i+d/2), not x_2i with x_(2i+1)"),
-}
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,12 @@ class Applied:
             if before.shape != after.shape:
                 return f"{after.name} has the shape {after.shape}, its input {before.shape}"
         allowed = self.allowed if atol is None else atol
-        gap = self.gap()
+        made = self.made()
+        gap = self.gap(made)
         if gap <= allowed:
             return ""
         said = f"{self.source.text} was not applied rightly: the outputs are up to {figure(gap, 3)} from the exact ones"
-        explained = next(
-            (text for text, left in self.others() if left <= allowed), "no fault that is known explains it"
-        )
-        return f"{said}, and {figure(allowed, 3)} are allowed\n  {explained}"
+        return "\n  ".join([f"{said}, and {figure(allowed, 3)} are allowed", *self.explained(made)])
 
     @property
     def allowed(self) -> float:
@@ -85,10 +83,13 @@ class Applied:
             return int(np.max(np.asarray(self.positions)))
         return max((a.shape[-2] if len(a.shape) > 1 else 1 for a in self.before.arrays), default=1) + (self.start or 0)
 
-    def gap(self, **options: Any) -> float:
-        """Return how far the outputs are from what is made of the inputs; infinite where one is not a number."""
+    def made(self, **options: Any) -> Any:
+        """Return what is made of the inputs, in float64."""
         wish = {"pairs": self.pairs, "start": self.start, "positions": self.positions, "axes": self.axes, **options}
-        made = api.apply(self.source, self.before, dtype="float64", **wish)
+        return api.apply(self.source, self.before, dtype="float64", **wish)
+
+    def gap(self, made: Any) -> float:
+        """Return how far the outputs are from what is made of the inputs; infinite where one is not a number."""
         pairs = zip(self._numbers(made.outputs), self._numbers(self.after), strict=True)
         gaps = [np.abs(exact - got).max(initial=0.0) for exact, got in pairs]
         return float(np.nan_to_num(np.max(gaps), nan=np.inf, posinf=np.inf))  # max() would pass over a NaN
@@ -97,40 +98,58 @@ class Applied:
         for array in table.arrays:
             yield floats(table.read(array.name), array.dtype).astype(np.float64)
 
-    def others(self) -> Iterator[tuple[str, float]]:
-        """Yield what people do instead, and how far the outputs are from that."""
-        same = zip(self._numbers(self.before), self._numbers(self.after), strict=True)
-        yield (
-            "nothing was done: the outputs are the inputs",
-            max(float(np.abs(a - b).max(initial=0.0)) for a, b in same),
-        )
-        for text, options in self._wishes():
+    def explained(self, made: Any) -> list[str]:
+        """Return what was done to each tensor instead, and where."""
+        facts, beside, found = made.outputs.metadata, made.beside, list[str]()
+        for array, x, y, right in zip(
+            self.after.arrays, *(self._numbers(t) for t in (self.before, self.after, made.outputs)), strict=True
+        ):
+            if "rotary-dim" not in facts:
+                found += self._added(array.name, x, y, right)
+                continue
+            axes = self.axes or BY_RANK[x.ndim]
+            pairs = HeadPairs.parse(facts["pairs"])
+            applied = judge.Applied(
+                x=judge.as_vectors(x, axes),
+                y=judge.as_vectors(y, axes),
+                right=judge.as_vectors(right, axes),
+                positions=self._positions(x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1),
+                pairs=(pairs.taken, pairs.given),
+                rotary=int(facts["rotary-dim"]),
+                dtype=array.dtype,
+                source=self._source(facts["applied"], beside),
+                heads=max(a.shape[axes.index("h")] for a in self.before.arrays) if "h" in axes else 1,
+                axes=axes,
+            )
+            if applied.wrong.any() or len(self.after.arrays) == 1:
+                found += [finding.text for finding in judge.faults(applied, array.name)]
+        return found
+
+    def _positions(self, rows: int) -> Any:
+        if self.positions is None:
+            given = self.source.given.get("start", "0")
+            start = self.start if self.start is not None else int(given) if given.lstrip("-").isdigit() else 0
+            return start + np.arange(rows)
+        return np.asarray(self.positions, np.int64)
+
+    def _source(self, applied: str, beside: Any) -> judge.Source:
+        """Return the cosines and sines of any position: of the recipe, or of the rows of a file."""
+        if self.source.recipe is not None:
+            name, keys = split_recipe(applied)
+            return judge.Source((name, keys))
+        cos, sin = (np.asarray(beside.read(part), np.float64) for part in ("cos", "sin"))
+        return judge.Source(None, (np.arange(len(cos)), cos, sin))
+
+    def _added(self, name: str, x: Floats, y: Floats, right: Floats) -> list[str]:
+        """Return what was done instead of adding rows, or adding a bias."""
+        if np.array_equal(x, y):
+            return [f"{name}: nothing was done: the outputs are the inputs"]
+        for start in (1, 0, (self.start or 0) - 1, (self.start or 0) + 1) if self.positions is None else ():
             try:
-                yield text, self.gap(**options)
+                other = dict(zip(self.after.keys(), self._numbers(self.made(start=start).outputs), strict=True))
             except PecliError:
                 continue
-
-    def _wishes(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        start, listed = self.start or 0, self.positions
-        if listed is None:
-            yield "positions one later: they begin at " + str(start + 1), {"start": start + 1}
-            if start > 0:
-                yield "positions one earlier: they begin at " + str(start - 1), {"start": start - 1}
-                yield "positions from 0: the offset was left out", {"start": 0}
-        if self.axes is None and len(self.before.arrays[0].shape) == 4:
-            yield "axes of heads and positions swapped: bshd where bhsd was expected", {"axes": "bshd"}
-        if self.source.recipe is not None and self.source.recipe.encoding.family is not Family.ROTARY:
-            return
-        yield "turned the other way: the sine has the wrong sign", {"way": "inverse"}
-        pairs = self._pairs()
-        if pairs in WRONG_PAIRS:
-            other, text = WRONG_PAIRS[pairs]
-            yield text, {"pairs": other}
-            yield f"{text}, and turned the other way", {"pairs": other, "way": "inverse"}
-            taken = f"{pairs}:{other}"
-            yield f"the columns come out in the order {other}, where {pairs} was expected", {"pairs": taken}
-
-    def _pairs(self) -> str:
-        from pecli.application.rotated import pairing_of
-
-        return str(pairing_of(self.source, self.pairs)[0])
+            if np.allclose(other[name], y, rtol=0, atol=self.allowed):
+                return [f"{name}: positions start at {start} where {self.start or 0} was expected"]
+        clean = np.where(np.abs(y - right) <= self.allowed, right, y)
+        return [finding.text for finding in located({name: clean}, {name: right})]

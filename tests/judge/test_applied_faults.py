@@ -1,0 +1,228 @@
+"""What a kernel did instead of the expected rotation, and where: arrays in, findings out."""
+
+import numpy as np
+import pytest
+
+from pecli.judge.applied import Applied, Source, faults
+from pecli.testing import assert_applied
+
+B, H, N, D = 2, 4, 160, 64
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((B, H, N, D)).astype(np.float32)
+P = np.arange(N)
+ROPE = "rope:dim=64"
+
+
+def rates(base=10000.0, width=D):
+    return base ** (-np.arange(0, width, 2) / width)
+
+
+def llama3(w, factor=8.0, original=64, low=1.0, high=4.0):
+    smooth = np.clip((original / (2 * np.pi / w) - low) / (high - low), 0, 1)
+    return (1 - smooth) * w / factor + smooth * w
+
+
+def kernel(x=X, positions=P, w=None, pairs="half", size=1.0, sense=1, width=D):
+    """Rotate in float32, from angles in float64; positions (n,) or any shape that broadcasts to x's vectors."""
+    w = rates(width=width) if w is None else w
+    angles = np.asarray(positions, np.float64)[..., None] * w
+    c, s = (size * np.cos(angles)).astype(np.float32), (sense * size * np.sin(angles)).astype(np.float32)
+    half = width // 2
+    a, b = (slice(0, half), slice(half, width)) if pairs == "half" else (slice(0, width, 2), slice(1, width, 2))
+    out = x.copy()
+    out[..., a], out[..., b] = x[..., a] * c - x[..., b] * s, x[..., a] * s + x[..., b] * c
+    return out
+
+
+def formula(cosines, partner, negative):
+    angles = P[:, None] * rates()
+    c, s = np.cos(angles)[:, cosines].astype(np.float32), np.sin(angles)[:, cosines].astype(np.float32)
+    return X * c + np.where(negative, -1, 1).astype(np.float32) * X[..., partner] * s
+
+
+K, HALF = np.arange(D), D // 2
+SWAPPED = (K + HALF) % D
+
+
+def bfloat16(values):
+    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    return (((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) << 16).astype(np.uint32).view(np.float32)
+
+
+def narrow_phases():
+    angles = bfloat16(bfloat16(P[:, None]) * bfloat16(rates()))
+    c, s = np.cos(angles), np.sin(angles)
+    return np.concatenate([X[..., :HALF] * c - X[..., HALF:] * s, X[..., HALF:] * c + X[..., :HALF] * s], -1)
+
+
+def overwritten():
+    out = kernel()
+    angles = P[:, None] * rates()
+    out[..., HALF:] = X[..., HALF:] * np.cos(angles) + out[..., :HALF] * np.sin(angles)
+    return out
+
+
+def next_head():
+    angles = np.tile(P[:, None] * rates(), 2)
+    c, s, out = np.cos(angles), np.sin(angles), X.copy()
+    out[:, 0::2], out[:, 1::2] = X[:, 0::2] * c - X[:, 1::2] * s, X[:, 1::2] * c + X[:, 0::2] * s
+    return out
+
+
+ROW, HEAD, BATCH = P, np.arange(H)[:, None], np.arange(B)[:, None, None]
+KERNELS = {
+    "base 500000 where 10000 was expected": kernel(w=rates(500000.0)),
+    "base 123456.7 where 10000 was expected": kernel(w=rates(123456.7)),
+    "the angles are those of positions divided by 4": kernel(w=rates() / 4),
+    "the angles are those of positions divided by 1.5": kernel(positions=P / 1.5),
+    "interleaved pairs were rotated where half-split ones were expected": kernel(pairs="interleaved"),
+    "the rotation has the other sense: the sine has the wrong sign": kernel(sense=-1),
+    "not rotated at all: the outputs are the inputs": X,
+    "it was rotated twice": kernel(kernel()),
+    "positions are off by one: row p has position p + 1": kernel(positions=P + 1),
+    "positions start at 37 where 0 was expected": kernel(positions=P + 37),
+    "positions run along the heads: a vector of head h has position h": kernel(positions=HEAD + 0 * ROW),
+    "positions run along the batch: a vector of batch b has position b": kernel(positions=BATCH + 0 * ROW),
+    "positions are not reset for each batch: they go on where the last one ended": kernel(positions=P + N * BATCH),
+    "positions run backwards": kernel(positions=P[::-1]),
+    "rows 80 to 159 have positions 0 to 79 where 80 was expected": kernel(positions=P % 80),
+    "the cosines are repeated pair by pair (interleaved) and used with rotate_half": formula(K // 2, SWAPPED, K < HALF),
+    "the cosines are doubled by halves and used with neighbouring": formula(K % HALF, K ^ 1, K % 2 == 0),
+    "the minus sign of the first members is missing: x1 cos + x2 sin": formula(K % HALF, SWAPPED, K < 0),
+    "the second members have a minus sign: x2 cos - x1 sin": formula(K % HALF, SWAPPED, K >= 0),
+    "the partner of column i is i + 16": formula(K % HALF, K // HALF * HALF + (K + 16) % HALF, K % HALF < 16),
+    "the partner of column i is i + 64, in the next head": next_head(),
+    "the first members were overwritten before the second ones were computed": overwritten(),
+    "it is multiplied by 1/sqrt(64) as well": kernel(size=0.125),
+    "it is 1.1 times as long as expected": kernel(size=1.1),
+    "the angles were computed in bfloat16": narrow_phases(),
+    "the frequencies were rounded to bfloat16": kernel(w=bfloat16(rates()).astype(np.float64)),
+    "32 columns were rotated, and 64 were expected": kernel(width=32),
+    "the pairs take the frequencies in reverse order": kernel(w=rates()[::-1]),
+}
+
+
+def exchanged():
+    angles = P[:, None] * rates()
+    c, s = np.sin(angles).astype(np.float32), np.cos(angles).astype(np.float32)
+    return np.concatenate([X[..., :HALF] * c - X[..., HALF:] * s, X[..., HALF:] * c + X[..., :HALF] * s], -1)
+
+
+KERNELS["cos and sin are exchanged"] = exchanged()
+
+
+def said(output, recipe=ROPE, x=X, **options):
+    with pytest.raises(AssertionError) as raised:
+        assert_applied(x, output, recipe, pairs="half", **options)
+    return [line.strip().removeprefix("array").removeprefix(": ").strip() for line in str(raised.value).split("\n")[1:]]
+
+
+@pytest.mark.parametrize("text", KERNELS)
+def test_a_wrong_kernel_is_named(text):
+    (found,) = said(np.asarray(KERNELS[text], np.float32))
+    assert found.startswith(text)
+
+
+OTHERS = {
+    "scaling llama3 is missing": (
+        "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
+        kernel(w=rates(5e5)),
+    ),
+    "base 10000 where 500000 was expected": (
+        "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
+        kernel(w=llama3(rates())),
+    ),
+    "base 10000 where 500000 was expected, and scaling llama3 is missing": (
+        "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
+        kernel(),
+    ),
+    "64 columns were rotated, and 32 were expected": ("rope:dim=64,rotary-dim=32", kernel()),
+    "the exponents are 2i/64, of the whole head, where 2i/32 was expected": (
+        "rope:dim=64,rotary-dim=32",
+        kernel(w=rates()[:16], width=32),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_recipe_that_was_not_followed_is_named(text):
+    recipe, output = OTHERS[text]
+    assert said(output, recipe) == [text]
+
+
+def put(index, value):
+    out = kernel()
+    out[index] = value
+    return out
+
+
+PLACES = {
+    "one value differs: array[1, 2, 17, 40] is 9": put((1, 2, 17, 40), 9),
+    "NaN at array[0, 3, 5, 1]": put((0, 3, 5, 1), np.nan),
+}
+
+
+def test_the_place_of_a_fault_is_said():
+    wrong = kernel(sense=-1)
+    out = kernel()
+    out[:, 1:, 1:] = wrong[:, 1:, 1:]
+    assert said(out)[0].startswith("all of heads 1 to 3, rows from 1 on: the rotation has the other sense")
+    out = kernel()
+    out[:, :, 128:] = kernel(X[:, :, 128:], P[:32])
+    assert said(out)[0].startswith("rows 128 to 159 have positions 0 to 31 where 128 was expected")
+    out = kernel(positions=P + 5)
+    out[1] = X[1]
+    assert said(out, start=5) == ["all of batch 1: not rotated at all: the outputs are the inputs"]
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_the_place_of_a_value_is_said(text):
+    assert said(PLACES[text])[0].startswith(text)
+
+
+def test_other_axes_keep_their_places():
+    out = np.ascontiguousarray(kernel().transpose(0, 2, 1, 3))
+    out[1, 17, 2, 40] = 9
+    (text,) = said(out, x=np.ascontiguousarray(X.transpose(0, 2, 1, 3)), axes="bshd")
+    assert text.startswith("one value differs: array[1, 17, 2, 40] is 9")
+
+
+def test_keys_that_were_not_rotated_are_named_and_queries_are_not():
+    with pytest.raises(AssertionError) as raised:
+        assert_applied({"q": X, "k": X[:, :2]}, {"q": kernel(), "k": X[:, :2]}, ROPE, pairs="half")
+    assert str(raised.value).split("\n")[1:] == ["  k: not rotated at all: the outputs are the inputs"]
+
+
+def test_a_magnitude_that_is_missing_is_named():
+    recipe = "rope:dim=64,scaling=yarn,factor=8,original-max=64"
+    from pecli import table
+
+    made = table(f"{recipe},len={N}", dtype="float64", layout="split")
+    c, s = made["cos"], made["sin"]
+    size = float(np.hypot(c[0, 0], s[0, 0]))
+    w = np.arctan2(s[1], c[1])
+    assert said(kernel(w=w), recipe) == [f"the magnitude (attention factor {size:.6g}) is missing"]
+    assert said(kernel(w=w, size=size**2), recipe) == [f"the magnitude (attention factor {size:.6g}) is squared"]
+
+
+def test_a_right_rotation_in_float32_is_said_to_be_right():
+    x = RNG.standard_normal((1, 4, 64, 64)).astype(np.float32)
+    exact = np.float64(x)
+    angles = np.arange(64)[:, None] * rates()
+    c, s = np.cos(angles), np.sin(angles)
+    a, b = exact[..., :HALF], exact[..., HALF:]
+    right = np.concatenate([a * c - b * s, b * c + a * s], -1)
+    y = np.float64(kernel(x, np.arange(64)))
+    source = Source(("rope", {"dim": "64"}))
+    applied = Applied(x=exact, y=y, right=right, positions=np.arange(64), pairs=("half", "half"), rotary=64,
+                      dtype="float32", source=source, heads=4)  # fmt: skip
+    (finding,) = faults(applied, "q")
+    assert finding.kind == "rounding"
+    assert "the rotation is right" in finding.text
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_other_types_of_tensors(dtype):
+    x = X.astype(dtype)
+    output = kernel(x.astype(np.float64), w=rates(500000.0)).astype(dtype)
+    assert said(output, x=x) == ["base 500000 where 10000 was expected"]
