@@ -255,13 +255,13 @@ def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, magnitu
     if not best.fits or best.close < 1.0:
         for _, way in looked[:4]:
             if way.name not in ("exact", "float64") and not way.running:
-                near = _neighbours(way, some, magnitude)
-                if near.close > best.close + 0.002:
+                near = neighbours(way, some, magnitude)
+                if near.close > best.close + 0.002 or near.close == 1.0 > best.close:
                     best = near
     return best
 
 
-def _neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
+def neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
     """Return a way with each frequency the number of its type, near the simulated one, that gives most values."""
     kind = way.frequency_type
     kind = "float32" if kind == "float64" else kind
