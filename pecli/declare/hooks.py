@@ -12,7 +12,19 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-HookName = Literal["lesson", "recognise", "identify_waves", "mistakes", "emulate", "scale", "extend", "apply", "why", "code"]
+HookName = Literal[
+    "lesson",
+    "recognise",
+    "identify_waves",
+    "identify_axes",
+    "mistakes",
+    "emulate",
+    "scale",
+    "extend",
+    "apply",
+    "why",
+    "code",
+]
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]
 

@@ -108,7 +108,9 @@ class Pairs:
         folded[: rising[-1] + 1 if len(rising) else 0] = True  # a series falls; what lies before a rise went around
         return clear & ~folded
 
-    def bases(self, exponents: Floats, step: float = 1.0, *, some: NDArray[np.bool_] | None = None) -> Iterator[Decimal]:
+    def bases(
+        self, exponents: Floats, step: float = 1.0, *, some: NDArray[np.bool_] | None = None
+    ) -> Iterator[Decimal]:
         """Yield bases b of step * b^-exponent within the errors: published ones, then the shortest decimal."""
         if np.isinf(self.errors).all() or len(exponents) == 1:  # one row, or one pair, whose exponent is 0
             yield from map(Decimal, PUBLISHED_BASES[: MAX_BASES if len(exponents) > 1 else 1])
@@ -175,3 +177,117 @@ def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> 
         value = Decimal(value.numerator) / Decimal(value.denominator)
     texts = {format(Decimal(text), "f") for text in published}
     return 0.5 if format(value.normalize(), "f") in texts else float(digits(value))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
+
+    Attributes
+    ----------
+    size : int
+        How many levels.
+    columns : (k,) int64
+        Its pairs, by their place in the row.
+    pairs : Pairs
+        The same as measured, in radians a level.
+    origin : float
+        Coordinate of its first level, in levels.
+    backward : bool
+        Whether the pairs turn backward from level to level.
+    """
+
+    size: int
+    columns: NDArray[np.int64]
+    pairs: Pairs
+    origin: float
+    backward: bool = False
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What was measured of a table whose pairs follow several axes.
+
+    Attributes
+    ----------
+    count : int
+        Pairs of a row.
+    width : int
+        Columns of a row, each value counted once.
+    absolute : bool
+        Whether sines and cosines are columns of one array, the sine of a pair first.
+    layout : str
+        As `pecli.judge.structure` calls it; of an absolute table how pairs stand in columns: "blocks+.." with the
+        widths of the blocks, "halves" or "alternate".
+    axes : tuple of Axis
+        The commonest last side of a grid is the last.
+    sides : tuple of int
+        Sides of the grid, the slowest first; empty where the rows follow none.
+    side_of : tuple of int
+        Which side each axis is.
+    owner : (m,) int64
+        Axis of each pair, -1 where it does not move.
+    streams : (n, k) float64
+        Coordinate of each row on each axis, in levels.
+    rows : int
+        Of the table.
+    """
+
+    count: int
+    width: int
+    absolute: bool
+    layout: str
+    axes: tuple[Axis, ...]
+    sides: tuple[int, ...]
+    side_of: tuple[int, ...]
+    owner: NDArray[np.int64]
+    streams: Floats = field(repr=False)
+    rows: int = 0
+    merge: int = 1
+    prefix: int = 0
+    suffix: int = 0
+
+    def at(self, level: float) -> Axes:
+        """Return the same with another relative error of the frequencies."""
+        return replace(self, axes=tuple(replace(axis, pairs=axis.pairs.at(level)) for axis in self.axes))
+
+    @property
+    def edges(self) -> dict[str, str]:
+        """Parameters of rows before and after the grid and of the order of its rows, where they are not the usual."""
+        found = {"prefix": self.prefix, "suffix": self.suffix, "merge": self.merge - 1 and self.merge}
+        return {key: str(value) for key, value in found.items() if value}
+
+    @property
+    def table(self) -> dict[str, str]:
+        """The layout of a rotary table, where it is not the usual one."""
+        return {} if self.layout == "split" or self.absolute else {"layout": self.layout}
+
+    def common_bases(self, exponents: Mapping[int, Floats], steps: Mapping[int, float]) -> Iterator[Decimal]:
+        """Yield the bases that fit every axis, published ones first.
+
+        Parameters
+        ----------
+        exponents : mapping of int to (k,) float64
+            Of the pairs of each axis.
+        steps : mapping of int to float
+            Coordinate from level to level of each axis, times 2 pi where frequencies count turns.
+        """
+        chosen = max(exponents, key=lambda a: (len(exponents[a]) > 1, self.axes[a].size), default=None)
+        if chosen is None:
+            return
+        for base in self.axes[chosen].pairs.bases(exponents[chosen], steps[chosen]):
+            series = {a: np.exp(-e * math.log(float(base))) for a, e in exponents.items()}
+            if all(self.axes[a].pairs.fits(w, steps[a]) for a, w in series.items()):
+                yield base
+
+    def by_side(self, sides: tuple[int, ...], wanted: Mapping[int, range]) -> dict[int, int] | None:
+        """Return the axis of each side of a grid whose pairs are wanted for it; None where pairs follow others."""
+        found: dict[int, int] = {}
+        for number, axis in enumerate(self.axes):
+            side = next((s for s, pairs in wanted.items() if axis.columns[0] in pairs), -1)
+            if side < 0 or side in found or any(k not in wanted[side] for k in axis.columns.tolist()):
+                return None
+            if sides[side] != axis.size or (sides == self.sides and self.side_of[number] != side):
+                return None
+            found[side] = number
+        return found

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import SHIFTED, Guess, combinations
 from pecli.declare.guidance import Reason
+from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.grid_rules import spaced
 from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
+from pecli.errors import BadParameter
 from pecli.numbers.shortest import price
 
 if TYPE_CHECKING:
@@ -50,7 +53,13 @@ CONVENTIONS = {
     use_when="for video cut in patches, without trained positions",
     not_when="where attention should depend on offsets alone",
     place=6,
-    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={
+        "why": ":why",
+        "lesson": ":lesson",
+        "recognise": ":recognise",
+        "identify_axes": ":identify",
+        "extend": reaches.phases,
+    },
     presets=(
         Preset("Widths and order of the axes as this framework has them.", CONVENTIONS),
         SPACING,
@@ -117,6 +126,31 @@ def recognise(evidence: Evidence) -> Iterator[Guess]:
             for own in combinations("sincos3d", "split", shift=("0", "1"), base=evidence.side_bases(sides)):
                 cost = 2.0 + SHIFTED * (own["shift"] != "0") + price(Decimal(own["base"]))
                 yield Guess("sincos3d", {**dim, **own}, {}, cost, free=("base",))
+
+
+def identify(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of sincos3d from measured axes."""
+    if not axes.absolute or len(axes.sides) not in (2, 3) or axes.suffix or axes.merge > 1:
+        return
+    for split in ("quarter-rest", "half-quarters", "thirds"):
+        try:
+            widths = _widths(axes.width, split)
+        except BadParameter:
+            continue
+        if axes.layout != "blocks" + "+".join(str(width) for _, width in widths):
+            continue
+        wanted, start = {}, 0
+        for side, width in widths:
+            wanted[side] = range(start, start + width // 2)
+            start += width // 2
+        sides = axes.sides if len(axes.sides) == 3 else (1, *axes.sides)
+        by_side = axes.by_side(sides, wanted)
+        if by_side is None:
+            continue
+        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
+        keys |= {} if split == "quarter-rest" else {"split": split}
+        for more, cost in spaced(axes, by_side, wanted, sides):
+            yield Named({**keys, **more}, axes.owner[:0].astype(float), fitted=cost)
 
 
 def why() -> list[Reason]:

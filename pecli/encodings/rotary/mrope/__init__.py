@@ -230,6 +230,7 @@ mrope = encoding(
     hooks={
         "why": ".why:why",
         "recognise": ".recognise:recognise",
+        "identify_axes": ".identify:identify",
         "mistakes": "..rope.mistakes:mistakes",
         "lesson": ".lesson:steps",
         "emulate": "..rope.arithmetic:emulate",

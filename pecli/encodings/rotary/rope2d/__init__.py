@@ -69,7 +69,13 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for vision transformers whose images vary in size",
     not_when="for plain text",
     place=2,
-    hooks={"why": ":why", "lesson": ":lesson", "recognise": ".recognise:recognise", "extend": reaches.phases},
+    hooks={
+        "why": ":why",
+        "lesson": ":lesson",
+        "recognise": ".recognise:recognise",
+        "identify_axes": ".identify:identify",
+        "extend": reaches.phases,
+    },
     presets=(Preset("Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),),
 )
 def rope2d(

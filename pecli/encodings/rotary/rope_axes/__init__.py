@@ -56,7 +56,13 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for video and images with axes of unequal weight",
     not_when="for plain text",
     place=3,
-    hooks={"why": ":why", "lesson": ":lesson", "recognise": ".recognise:recognise", "extend": reaches.phases},
+    hooks={
+        "why": ":why",
+        "lesson": ":lesson",
+        "recognise": ".recognise:recognise",
+        "identify_axes": ".identify:identify",
+        "extend": reaches.phases,
+    },
     presets=(Preset("Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),),
 )
 def rope_axes(

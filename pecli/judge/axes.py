@@ -1,0 +1,440 @@
+"""Axes of a table: pairs whose rows repeat in the same pattern share one, and each is a table of waves over its levels.
+
+The levels of an axis are its different values, in the order in which they first appear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.measured import Axes, Axis, Floats, Pairs
+from pecli.declare.tabular import Array, Tabular
+from pecli.encodings.shared.lattice import Lattice
+from pecli.judge.planes import EPSILON, Plane, effective_dtype
+from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
+from pecli.judge.structure import ALL, MAX_DEPARTURE, Column, Reading, departure, readings, usable_rows
+from pecli.tables.layouts import cosines_and_sines
+
+Integers = NDArray[np.int64]
+
+MAX_WHOLE = 1 << 23
+"""Values of a table that is measured whole (65536 x 128 takes 0.3 s); of a longer one, rows from the beginning and
+blocks of the others are taken."""
+WINDOW = 64
+MAX_AXES = 6
+"""Axes beyond which nothing is looked for; noise has as many as columns."""
+MIN_SHARE = 0.95
+"""Share of the values in which the halves of a block must agree."""
+MIN_CLEAR = 2
+"""Roundings that a pair must turn by from row to row for every change of its axis to show."""
+MIN_PAIRS = 3
+"""Pairs of an axis beside which a lone pair that hardly differs is taken for a spoiled one."""
+MAX_SPOILED = 4
+"""Rows in which a spoiled pair may change otherwise: two spoiled values."""
+MAX_KEYS = 12
+"""Pairs by which rows are told apart."""
+JUMP = 0.4
+"""Share of the usual step by which half of the pairs must step otherwise where a coordinate jumps, as behind an image."""
+MERGES = (2, 3, 4)
+"""Sides of the blocks in which vision towers order their patches."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Arrays of a table as rows of columns, measured in some of its rows.
+
+    Attributes
+    ----------
+    planes : tuple of Plane
+        One, or cosines and sines.
+    rows : (n,) int64
+        Which rows were read: all, or some of a long table.
+    values : tuple of (n, width) float64
+        Of these rows.
+    dtype : str
+        The effective type.
+    """
+
+    planes: tuple[Plane, ...]
+    rows: Integers
+    values: tuple[Floats, ...] = field(repr=False)
+    dtype: str
+
+    @property
+    def total(self) -> int:
+        """Rows of the table."""
+        return self.planes[0].rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows were read."""
+        return len(self.rows) == self.total
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A view with the axes that were found in one reading of it.
+
+    Attributes
+    ----------
+    view : View
+    reading : Reading
+        Which columns hold the cosines and sines of each pair.
+    axes : Axes
+    labels : (n, k) int64
+        Level of each usable row on each axis.
+    usable : (n,) bool
+        Rows that hold numbers other than zero.
+    signals : tuple of Signal
+        Of the levels of each axis.
+    """
+
+    view: View
+    reading: Reading
+    axes: Axes
+    labels: Integers = field(repr=False)
+    usable: NDArray[np.bool_] = field(repr=False)
+    signals: tuple[Signal, ...] = field(repr=False)
+
+
+def views(table: Tabular) -> Iterator[View]:
+    """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
+    arrays = {array.name: array for array in table.arrays if _real(array)}
+    pair = cosines_and_sines(list(arrays)) or (list(arrays) if len(arrays) == 2 else [])
+    groups: list[tuple[Plane, ...]] = []
+    if pair and arrays[pair[0]].shape == arrays[pair[1]].shape:
+        groups.append((_plane(table, arrays[pair[0]]), _plane(table, arrays[pair[1]])))
+    for name, array in arrays.items():
+        if not groups or name not in pair:
+            groups += _alone(table, array)
+    for planes in groups:
+        rows = _sample(planes[0].rows, planes[0].width * len(planes))
+        values = tuple(plane.at(rows) for plane in planes)
+        some = values[0][:: max(1, len(rows) // 64)]
+        dtype = effective_dtype(
+            np.concatenate([some.ravel(), *(v[:64].ravel() for v in values)]), planes[0].array.dtype
+        )
+        yield View(planes, rows, values, dtype)
+
+
+def _real(array: Array) -> bool:
+    kinds = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+    return array.dtype in kinds and len([s for s in array.shape if s != 1]) >= 2
+
+
+def _plane(table: Tabular, array: Array, part: str = "") -> Plane:
+    shape = [side for side in array.shape if side != 1]
+    if shape[-1] == 2 and len(shape) > 2:
+        shape = [*shape[:-2], 2 * shape[-2]]
+    return Plane(table, array, array.name, math.prod(shape[:-1]), shape[-1], 0, part)
+
+
+def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
+    """Yield one array: complex, as rows of its last axis, as a stack of two, or with its channels first."""
+    if array.dtype.startswith("complex"):
+        yield _plane(table, array, "real"), _plane(table, array, "imag")
+        return
+    shape = [side for side in array.shape if side != 1]
+    whole = _plane(table, array)
+    yield (whole,)
+    if shape[0] == 2 and len(shape) > 2:
+        half = whole.rows // 2
+        yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
+    size = math.prod(shape)
+    if size <= MAX_WHOLE and shape[0] >= 4 and size // shape[0] >= 4:
+        values = np.ascontiguousarray(whole.read(0, whole.rows).reshape(shape[0], -1).T)
+        yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
+
+
+def _sample(rows: int, width: int) -> Integers:
+    if rows * width <= MAX_WHOLE:
+        return np.arange(rows)
+    head = max(WINDOW, MAX_WHOLE // (2 * width))
+    starts = np.linspace(head, rows - WINDOW, max(2, head // (2 * WINDOW))).astype(np.int64)
+    return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW)).ravel()]))
+
+
+def grids_of(view: View) -> Iterator[Grid]:
+    """Yield the readings of a view whose pairs follow several axes, or one, the best first."""
+    seen: set[tuple[Any, ...]] = set()
+    for reading in _readings(view):
+        key = (reading.layout, reading.pairs, str(reading.cos_at[0].index))
+        if reading.sin is None or key in seen:
+            continue
+        seen.add(key)
+        found = _measured(view, reading)
+        if found is not None:
+            yield found
+
+
+def _readings(view: View) -> Iterator[Reading]:
+    """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
+    if len(view.values) == 1:
+        yield from _blocks(view.values[0])
+    for reading in readings(view.planes, view.values):
+        if reading.layout == "split" and reading.sin is not None:
+            yield from _doubled(reading)
+        yield reading
+
+
+def _blocks(values: Floats) -> Iterator[Reading]:
+    """Yield absolute tables whose columns are blocks, each with its sines before its cosines."""
+    d = values.shape[1]
+    third = 2 * -(-(d // 2) // 3)
+    splits: dict[tuple[int, ...], bool] = {
+        (d // 2, d // 2): d % 4 == 0,
+        (d // 4, 3 * d // 8, 3 * d // 8): d % 16 == 0,
+        (d // 2, d // 4, d // 4): d % 8 == 0,
+        (third, third, third): d % 2 == 0 and d > 4,
+    }
+    good = values[usable_rows([values])]
+    if len(good) < 2:
+        return
+    for widths, fits in splits.items():
+        if not fits:
+            continue
+        sines: list[int] = []
+        cosines: list[int] = []
+        start = 0
+        for width in widths:
+            half = width // 2
+            count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
+            sines += range(start, start + count)
+            cosines += range(start + half, start + half + count)
+            start += width
+        sin, cos = np.array(sines), np.array(cosines)
+        apart = departure(good[:, cos], good[:, sin])
+        if apart < MAX_DEPARTURE:
+            layout = "blocks" + "+".join(map(str, widths))
+            yield Reading(layout, values[:, cos], values[:, sin], (Column(0, cos),), (Column(0, sin),), departure=apart)
+
+
+def _doubled(reading: Reading) -> Iterator[Reading]:
+    """Yield a table whose columns are blocks of two equal halves each, as one with each pair once."""
+    assert reading.sin is not None
+    for blocks in (2, 3):
+        if reading.pairs % (2 * blocks):
+            continue
+        shape = (blocks, 2, reading.pairs // (2 * blocks))
+        index = np.arange(reading.pairs).reshape(shape)
+        first, second = index[:, 0].reshape(-1), index[:, 1].reshape(-1)
+        both = (reading.cos, reading.sin)
+        if all((part[:, first] == part[:, second]).mean() > MIN_SHARE for part in both):
+            at = [tuple(Column(plane, which) for which in (first, second)) for plane in (0, 1)]
+            yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
+
+
+def _measured(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
+    """Return the axes of a reading, by the rows inside; None where none move, or too many."""
+    assert reading.sin is not None
+    usable = usable_rows([reading.cos, reading.sin])
+    if inside is not None:
+        usable &= (view.rows >= inside[0]) & (view.rows < inside[1])
+    cos, sin, rows = reading.cos[usable], reading.sin[usable], view.rows[usable]
+    if len(rows) < 2:
+        return None
+    groups = _groups(cos + 1j * sin, rows, view.dtype)
+    if groups is None or not groups:
+        return None
+    single, swapped = len(view.planes) == 1, False
+    found = [_axis(cos, sin, view.dtype, *group) for group in groups]
+    turned = [axis.backward for axis, *_ in found if axis.size > 2]
+    if single and reading.layout in ("alternate", "concat") and turned and all(turned):  # sines stand first
+        exchanged = reading.swapped()
+        assert exchanged.sin is not None
+        reading, swapped, cos, sin = exchanged, True, sin, cos
+        found = [_axis(cos, sin, view.dtype, *group) for group in groups]
+    axes, labels, signals, places = map(list, zip(*found, strict=True))
+    order, sides, merge, prefix, suffix = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin, usable)
+    if inside is None and (prefix, suffix) != (int(rows[0]), view.total - 1 - int(rows[-1])):
+        return _measured(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
+    owner = np.full(reading.pairs, -1, np.int64)
+    for number, at in enumerate(order):
+        owner[axes[at].columns] = number
+    layout, absolute = reading.layout, reading.layout.startswith("blocks") or swapped
+    if absolute and layout in ("concat", "sin-cos"):
+        layout = "halves"
+    layout = {"alternate": "alternate" if absolute else "pairs"}.get(layout, layout)
+    layout = "complex" if view.planes[0].part else layout
+    width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
+    picked = tuple(axes[at] for at in order)
+    side_of = tuple(range(len(sides) - len(order), len(sides))) if sides else ()
+    measured = Axes(reading.pairs, width, absolute, layout, picked, sides, side_of, owner,
+                    np.stack([places[at] for at in order], axis=1), view.total, merge, prefix, suffix)  # fmt: skip
+    return Grid(view, reading, measured, np.stack([labels[at] for at in order], axis=1), usable,
+                tuple(signals[at] for at in order))  # fmt: skip
+
+
+def _groups(z: NDArray[np.complex128], rows: Integers, dtype: str) -> list[tuple[Integers, Integers, Integers]] | None:
+    """Return pairs that share an axis, with the level of each row and the first row of each level.
+
+    Pairs of one axis change in the same rows; slow ones of narrow types in some of these.  None where there are too
+    many for a grid.
+    """
+    near = np.flatnonzero(np.diff(rows) == 1)
+    before, after = z[near], z[near + 1]
+    changed = before != after
+    free = np.flatnonzero(changed.any(axis=0))
+    if not len(free):
+        return None
+    turns = np.abs(np.angle(after[:, free] * np.conj(before[:, free])))
+    turns[~changed[:, free]] = np.nan
+    size = np.nanmedian(turns, axis=0)
+    clear = size > MIN_CLEAR * EPSILON[dtype]
+    groups: list[list[int]] = []
+    patterns: list[NDArray[np.bool_]] = []
+    odd: list[int] = []
+    for k in free[clear].tolist():
+        at = next((g for g, pattern in enumerate(patterns) if (pattern == changed[:, k]).all()), None)
+        if at is not None:
+            groups[at].append(k)
+        elif len(groups) <= 4 * MAX_AXES:
+            groups.append([k])
+            patterns.append(changed[:, k])
+    if not groups:
+        return None
+    most = max(map(len, groups))
+    for g in range(len(groups) - 1, -1, -1):  # a pair with a spoiled value
+        if len(groups[g]) == 1 and most >= MIN_PAIRS:
+            off = [int((patterns[g] != p).sum()) if h != g else len(z) for h, p in enumerate(patterns)]
+            if min(off) <= MAX_SPOILED:
+                odd += groups.pop(g)
+                patterns.pop(g)
+    slow: int | None = None  # an axis of slow pairs alone
+    many_first = np.argsort(-changed.sum(axis=0), kind="stable")
+    for k in [*(k for k in many_first.tolist() if k in set(free[~clear].tolist())), *odd]:
+        off = [int(np.count_nonzero(pattern != changed[:, k])) for pattern in patterns]
+        beyond = [int(np.count_nonzero(changed[:, k] & ~pattern)) for pattern in patterns]
+        fits = [g for g, many in enumerate(beyond) if many <= (MAX_SPOILED if k in odd else 0)]
+        if min(off) == 0 or k in odd:
+            groups[int(np.argmin(off))].append(k)
+        elif len(fits) == 1:
+            groups[fits[0]].append(k)
+        elif not fits and slow is not None:
+            groups[slow].append(k)
+            patterns[slow] = patterns[slow] | changed[:, k]
+        elif not fits:
+            slow = len(groups)
+            groups.append([k])
+            patterns.append(changed[:, k])
+    if len(groups) > MAX_AXES:
+        return None
+    return [(np.sort(np.array(group)), *_levels(z[:, np.array(group)])) for group in groups]
+
+
+def _levels(values: NDArray[np.complex128]) -> tuple[Integers, Integers]:
+    """Return the level of each row and the first row of each level, in order of appearance."""
+    key = np.zeros(len(values))
+    for k in range(min(values.shape[1], MAX_KEYS)):  # equal rows have equal sums
+        key = key * 1.6180339887 + values[:, k].real + values[:, k].imag * 0.7071067811865
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[inverse.reshape(-1)], first[order]
+
+
+def _axis(cos: Floats, sin: Floats, dtype: str, columns: Integers, labels: Integers, first: Integers) -> tuple[
+    Axis, Integers, Signal, Floats
+]:  # fmt: skip
+    """Return an axis, the level of each row, the signal of its levels and the place of each row in levels."""
+    c, s = cos[np.ix_(first, columns)], sin[np.ix_(first, columns)]
+    signal = _signal(c, s, dtype)
+    backward = signal.backward
+    steps = -signal.steps if backward else signal.steps
+    steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
+    with np.errstate(all="ignore"):
+        slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
+        guess = np.unwrap(np.angle(signal.unit[:, slow])) / signal.steps[slow]
+        at = int(np.flatnonzero(signal.rows == signal.reference)[0])
+        guess = guess - guess[at] if np.isfinite(guess).all() else None
+        places = positions_in_steps(signal, signal.steps, signal.phases, guess)
+    near = np.rint(places)
+    if len(near) != len(first) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
+        near = np.arange(len(first), dtype=float) - signal.reference
+    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(first))))
+    pairs = Pairs(steps, signal.errors, np.zeros(len(columns), bool), signal.magnitude, loose, False, False, "split",
+                  2 * len(columns))  # fmt: skip
+    axis = Axis(len(first), columns, pairs, _first_place(signal, backward), backward)
+    return axis, labels, signal, (near - near[0])[labels]
+
+
+def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
+    """Return the signal of the levels of an axis, measured where they follow one another without a jump."""
+    z = cos + 1j * sin
+    turns = np.angle(z[1:] * np.conj(z[:-1]))
+    usual = np.median(turns, axis=0)
+    clear = np.abs(usual) > 8 * EPSILON[dtype]
+    off = np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + 4 * EPSILON[dtype]
+    jumps = np.flatnonzero(off[:, clear].mean(axis=1) > 0.5) + 1 if clear.any() else np.empty(0, np.int64)
+    edges = [0, *jumps.tolist(), len(z)]
+    start, stop = max(pairwise(edges), key=lambda run: run[1] - run[0])
+    signals = []
+    for part in (slice(start, stop), slice(0, len(z))):
+        reading = Reading("split", cos[part], sin[part], (Column(0, ALL),), (Column(1, ALL),))
+        signal = measure(reading, np.arange(len(z))[part], dtype)
+        assert signal is not None
+        signals.append(signal)
+        if stop - start == len(z):
+            return signal
+    return replace(signals[0], unit=signals[1].unit, rows=signals[1].rows)
+
+
+def _first_place(signal: Signal, backward: bool) -> float:
+    """Return the coordinate of the first level, in levels; NaN where the phases name none."""
+    w = np.abs(signal.steps)
+    with np.errstate(all="ignore"):
+        unit = signal.unit[:1]
+        one = replace(signal, unit=np.conj(unit) if backward else unit, rows=signal.rows[:1])
+        (place,) = positions_in_steps(one, w, np.zeros(len(w)))
+        rest = np.abs(wrapped(np.angle(one.unit[0]) - w * place))
+    agree = rest <= 0.05 + 6 * signal.noise + np.abs(place) * signal.errors
+    return float(place) if agree.mean() > 0.8 else float("nan")
+
+
+def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats, usable: NDArray[np.bool_]) -> tuple[
+    list[int], tuple[int, ...], int, int, int
+]:  # fmt: skip
+    """Return the order of the axes, the sides of the grid they make, merge, prefix and suffix.
+
+    Sides are empty where rows follow no grid.
+    """
+    count = places.shape[1]
+    lead, tail = int(rows[0]), total - 1 - int(rows[-1])
+    if lead or tail:  # blank rows
+        edges = [(lead, tail)]
+    else:
+        plain = ((cos == 1) & (sin == 0)).all(axis=1)
+        first = int((~plain).argmax()) if not plain.all() else 0
+        last = int((~plain[::-1]).argmax()) if not plain.all() else 0
+        edges = list(dict.fromkeys([(0, 0), (first, 0), (max(0, first - 1), 0), (0, last), (first, last),
+                                    (max(0, first - 1), last)]))  # fmt: skip
+    for prefix, suffix in edges:
+        inside = (rows >= prefix) & (rows < total - suffix)
+        body, index = places[inside], rows[inside] - prefix
+        n = total - prefix - suffix
+        if len(body) < 2:
+            continue
+        body = body - body.min(axis=0)
+        sizes = body.max(axis=0).astype(np.int64) + 1
+        if n % math.prod(sizes.tolist()):
+            continue
+        for order in permutations(range(count)):
+            own = tuple(int(sizes[a]) for a in order)
+            frames = n // math.prod(own)
+            sides = (frames, *own) if frames > 1 else own
+            for merge in (1, *MERGES) if count > 1 else (1,):
+                if merge > 1 and any(side % merge for side in sides[-2:]):
+                    continue
+                lattice = Lattice(sides, merge)
+                skip = len(sides) - count
+                if all((lattice.index(skip + k)(index) == body[:, a]).all() for k, a in enumerate(order)):
+                    return list(order), sides, merge, prefix, suffix
+    return list(range(count)), (), 1, 0, 0
