@@ -13,18 +13,9 @@ from importlib import import_module
 from typing import Any, Literal
 
 HookName = Literal[
-    "lesson",
-    "recognise",
-    "identify_waves",
-    "identify_axes",
-    "mistakes",
-    "emulate",
-    "scale",
-    "extend",
-    "apply",
-    "why",
-    "code",
-]
+    "lesson", "recognise", "identify", "identify_waves", "identify_axes", "words", "mistakes", "emulate", "scale",
+    "extend", "apply", "why", "code",
+]  # fmt: skip
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]
 

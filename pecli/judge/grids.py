@@ -18,6 +18,7 @@ from pecli.encodings.recipe import Recipe, join_recipe
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import CLOSE, MIN_CLOSE, Score, Shown, Way, best_way, float32_series, neighbours, score
 from pecli.judge.axes import Grid, grids_of, views
+from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
 
 LEVELS = (2.0**-40, 2.0**-22, 2.0**-10, 2.0**-7.5)
@@ -36,22 +37,6 @@ ROUGH = 0.03
 """Difference of values that nearly agree; angles computed in bfloat16 leave more in fast pairs, less in slow ones."""
 BLOCK_VALUES = 1 << 20
 """Values compared at once."""
-
-
-@dataclass(frozen=True)
-class Identification:
-    """The recipe that gives a table's values, and how certain it is."""
-
-    recipe: str | None
-    confidence: str
-    residual: float | None = None
-    equal: float | None = 0.0
-    arithmetic: str = "unknown"
-    notes: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    count: int = 0
-    arrays: tuple[str, ...] = ()
-    measured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,13 @@ def reach(recipe: Recipe) -> Reach:
     use_when="to show what sinusoids do continuously",
     not_when="in a model: neighbours jump, and positions end with the last bit",
     place=3,
-    hooks={"recognise": ".recognise:recognise", "lesson": ".lesson:steps", "extend": reach, "why": ".why:why"},
+    hooks={
+        "identify": ".identify:identify",
+        "recognise": ".recognise:recognise",
+        "lesson": ".lesson:steps",
+        "extend": reach,
+        "why": ".why:why",
+    },
 )
 def binary(
     *,

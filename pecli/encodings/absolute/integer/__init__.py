@@ -32,6 +32,7 @@ from pecli.numbers.decimals import CONTEXT, powers_of_ratios
     not_when="where neighbours must stay apart in long sequences, or lengths grow",
     place=2,
     hooks={
+        "identify": ".identify:identify",
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.values,

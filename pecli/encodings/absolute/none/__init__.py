@@ -23,7 +23,13 @@ from pecli.encodings.shared.parameters import Dim
     use_when="in some layers of a causal decoder, beside others that have positions",
     not_when="without a causal mask: the order is lost",
     place=1,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.nothing, "why": ".why:why"},
+    hooks={
+        "identify": ".identify:identify",
+        "lesson": ".lesson:steps",
+        "recognise": ":recognise",
+        "extend": reaches.nothing,
+        "why": ".why:why",
+    },
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""

@@ -53,6 +53,8 @@ CONVENTIONS = {
     not_when="where far tokens must be found: their weight vanishes",
     place=1,
     hooks={
+        "identify": ".identify:identify",
+        "words": ".identify:words",
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.biases,

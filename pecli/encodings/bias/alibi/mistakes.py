@@ -47,6 +47,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield Change("slopes", "powers of e taken where powers of 2 were expected", {"bias-max": number_text(most / LN2)})
     slopes, more = alibi_slopes(heads, most, "frameworks"), 1 << (heads - 1).bit_length()
     if more == heads:
+        yield _slopes([Fraction(1), *slopes[:-1]], "heads are counted from 0 in the slopes: the first slope is 1")
         return
     falling = sorted(slopes, reverse=True)
     for order, word in ((falling, "largest"), (falling[::-1], "smallest")):

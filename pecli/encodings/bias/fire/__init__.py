@@ -41,7 +41,10 @@ from pecli.encodings.shared.ratios import Ratios, even_step
     use_when="where lengths vary widely: distances count as shares of the query's position",
     not_when="where one bias for each distance must serve all queries, as a cached kernel",
     place=6,
-    hooks={"why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases},
+    hooks={
+        "identify": ".identify:identify",
+        "why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases,
+    },
 )  # fmt: skip
 def fire(
     *,

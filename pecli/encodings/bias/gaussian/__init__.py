@@ -49,7 +49,15 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for attention to a window with soft edges",
     not_when="for far tokens: nothing beyond a few sigma is reached",
     place=3,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect, "why": ".why:why"},
+    hooks={
+        "identify": ".identify:identify",
+        "mistakes": ".mistakes:mistakes",
+        "lesson": ".lesson:steps",
+        "recognise": ":recognise",
+        "extend": reach,
+        "apply": effect,
+        "why": ".why:why",
+    },
 )
 def gaussian(
     *,

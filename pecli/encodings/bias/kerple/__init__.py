@@ -35,7 +35,13 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     use_when="as ALiBi, with slopes that are trained",
     not_when="where nothing should be trained for positions",
     place=2,
-    hooks={"lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.biases, "why": ".why:why"},
+    hooks={
+        "identify": ".identify:identify",
+        "lesson": ".lesson:steps",
+        "recognise": ".recognise:recognise",
+        "extend": reaches.biases,
+        "why": ".why:why",
+    },
 )
 def kerple(
     *,

@@ -39,7 +39,13 @@ TOGETHER = 1 << 14  # values worked on at once
     use_when="as ALiBi, with a bias that grows slowly with the distance",
     not_when="where far tokens must be found",
     place=4,
-    hooks={"why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases},
+    hooks={
+        "identify": ".identify:identify",
+        "why": ".why:why",
+        "lesson": ".lesson:steps",
+        "recognise": ":recognise",
+        "extend": reaches.biases,
+    },
 )
 def sandwich(
     *,

@@ -41,6 +41,7 @@ MOST_BUCKETS = 1 << 16
     not_when="where distances beyond max-distance must be told apart",
     place=5,
     hooks={
+        "identify": ".identify:identify",
         "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.vectors,

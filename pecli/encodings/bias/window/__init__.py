@@ -60,7 +60,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for attention within the windows of an image, as in Swin",
     not_when="for sequences, or windows of another size without resizing",
     place=7,
-    hooks={
+    hooks={"identify": ".identify:identify",
         "why": ".why:why", "lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.grid,
         "mistakes": ".mistakes:mistakes",
     },

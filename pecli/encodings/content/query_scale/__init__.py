@@ -42,6 +42,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="as the only encoding: it gives no order",
     place=3,
     hooks={
+        "identify": ".identify:identify",
         "why": ".why:why",
         "lesson": ".lesson:steps",
         "recognise": ":recognise",

@@ -86,7 +86,10 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for masked language models that weigh content and position apart",
     not_when="where memory is short: scores need three products",
     place=3,
-    hooks={"lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect, "why": ":why"},
+    hooks={
+        "identify": ".identify:identify",
+        "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect, "why": ":why",
+    },
 )  # fmt: skip
 def deberta(
     *,

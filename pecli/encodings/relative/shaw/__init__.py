@@ -62,7 +62,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for tasks of short range such as translation and music",
     not_when="where distances beyond the clip must be told apart",
     place=1,
-    hooks={
+    hooks={"identify": ".identify:identify",
         "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect,
         "why": ".why:why", "mistakes": ".mistakes:mistakes",
     },

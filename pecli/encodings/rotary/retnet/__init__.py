@@ -59,6 +59,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for plain attention",
     place=5,
     hooks={
+        "identify": ".identify:identify",
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ".recognise:recognise",

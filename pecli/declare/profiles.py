@@ -1,0 +1,243 @@
+"""What a judge measured of a bias, an index or a code, and what a rule of an encoding makes of it.
+
+Rules (``identify.py`` beside an encoding) turn values by distance, by key or by row into parameters: published values
+first, then the shortest decimal in the interval that the effective dtype allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.numbers.shortest import shortest
+from pecli.numbers.types import GRIDS
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MIN_SHARE_ALIKE = 0.75
+"""Share of the sampled values that must depend on the distance (or the key) alone; the others count as spoiled."""
+MAX_ULP_OFF = 4.0
+"""Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do."""
+
+
+def units(values: Floats, dtype: str) -> Floats:
+    """Return the unit in the last place of each value in a floating type; of 0 the smallest."""
+    grid = GRIDS[dtype]
+    assert grid is not None
+    _, exponent = np.frexp(np.where(np.isfinite(values), values, 1.0))
+    lowest = np.where(values == 0, grid.lowest, np.maximum(exponent - 1, grid.lowest))
+    found: Floats = np.ldexp(1.0, lowest - (grid.precision - 1))
+    return found
+
+
+def median(values: Floats) -> Floats:
+    """Return the median of the numbers along the last axis; NaN where there is none."""
+    told = np.isfinite(values)
+    found: Floats = np.nanmedian(
+        np.where(told | ~told.any(axis=-1, keepdims=True), np.nan_to_num(values), np.nan), axis=-1
+    )
+    return np.where(told.any(axis=-1), found, np.nan)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An encoding with the parameters that an identification rule read off the measurements.
+
+    Attributes
+    ----------
+    name : str
+        The encoding.
+    keys : mapping of str to str
+        Its parameters as a recipe writes them.
+    table : mapping of str to str
+        The table's own: length, start, step, positions, layout, form, queries.
+    notes : tuple of str
+        What else was seen.
+    fitted : int
+        Significant digits that were fitted to the values; 0 for published values and defaults.
+    ulp : float
+        Units in the last place by which plain NumPy code of this formula may be off.
+    absolute : float
+        Absolute error of such code where the value is small, in the same units of a value of size 1.
+    trained : bool
+        Whether the values are trained: the recipe gives only which of them are equal.
+    doubts : tuple of str
+        What the values leave open, such as a range of a parameter; the answer is then at most likely.
+    open : tuple of str
+        Parameters that the values say nothing of, such as the width of vectors that an index chooses.
+    """
+
+    name: str
+    keys: Mapping[str, str]
+    table: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    fitted: int = 0
+    ulp: float = 2.0
+    absolute: float = 0.0
+    trained: bool = False
+    doubts: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A bias or an index reduced to one row a head.
+
+    Attributes
+    ----------
+    by : {"distance", "key", "slopes", "pair"}
+        What the values depend on; "pair" stands for none of the others, with one row for each line of the array.
+    values : (heads, m) float64
+        NaN where masked or unknown.
+    at : (m,) int64
+        Distance (key minus query) or key of each column.
+    form : {"dense", "distance", "past", "slopes", "row"}
+        How the array holds them; "past" for distances 0 .. n - 1 before the query.
+    masked : str
+        What keys after the query hold where that hides them: "", "-inf" or "0".
+    queries, keys : int
+    align : str
+        "first" where the queries are the first of the keys, "" otherwise.
+    grain : str
+        The effective dtype.
+    integral : bool
+        Whether all values are whole numbers, as those of an index are.
+    shape : tuple of int
+        The array's, without axes of length 1; `name` its name.
+    read : callable
+        Gives rows `start` to `stop` along its last axis, (stop - start, width) float64.
+    copies : int
+        How many times the heads are repeated, as a batch repeats them.
+    """
+
+    by: str
+    values: Floats
+    at: Integers
+    form: str
+    masked: str
+    queries: int
+    keys: int
+    grain: str
+    integral: bool
+    name: str
+    shape: tuple[int, ...]
+    read: Callable[[int, int], Floats] = field(repr=False, compare=False)
+    align: str = ""
+    copies: int = 1
+
+    @property
+    def heads(self) -> int:
+        """Number of heads."""
+        return len(self.values)
+
+    @property
+    def table(self) -> dict[str, str]:
+        """The table's keys of a recipe."""
+        found = {"length": str(self.keys)}
+        if self.form in ("distance", "slopes"):
+            found["form"] = self.form
+        elif self.queries != self.keys:
+            found["queries"] = str(self.queries)
+            if self.align:
+                found["align"] = self.align
+        return found
+
+    @property
+    def mask(self) -> dict[str, str]:
+        """The parameter of a bias that hides later keys."""
+        return {"mask": "causal"} if self.masked else {}
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Columns that are known in every head but a few."""
+        told = np.isfinite(self.values)
+        found: NDArray[np.bool_] = np.asarray(told.mean(axis=0) > 0.5)
+        return found
+
+    @cached_property
+    def seen(self) -> tuple[Floats, Integers]:
+        """Values of the known columns, and what they belong to."""
+        return self.values[:, self.known], self.at[self.known]
+
+    def slopes(self, at: NDArray[Any], columns: NDArray[np.bool_]) -> Floats | None:
+        """Return the factor of each head whose values are one number times `at` in these columns; None where none is.
+
+        NaN stands for heads whose values are not in proportion.
+        """
+        chosen = columns & self.known & (at != 0)
+        if not chosen.any():
+            return None
+        values, weights = self.values[:, chosen], at[chosen].astype(np.float64)
+        far = np.abs(weights) >= np.abs(weights).max() / 2  # their rounding matters least
+        found = median(values[:, far] / weights[far])
+        off = np.abs(values - found[:, None] * weights)
+        good = off <= MAX_ULP_OFF * units(values, self.grain)
+        good |= ~np.isfinite(values)
+        found = np.where(good.mean(axis=1) >= MIN_SHARE_ALIKE, found, np.nan)
+        at_zero = self.known & (at == 0) & columns
+        if at_zero.any() and np.nan_to_num(self.values[:, at_zero]).any(axis=1).mean() > 0.5:
+            return None
+        return found if np.isfinite(found).mean() > 0.5 and np.nan_to_num(found).any() else None
+
+    def factor(self, made: Floats, head: int, columns: NDArray[np.bool_], ulp: float = 0.5) -> Decimal | None:
+        """Return the shortest factor of `made` within `ulp` units of a head's values; None where there is none."""
+        values, weights = self.values[head, columns], made[columns]
+        moving = (weights != 0) & np.isfinite(values)
+        if not moving.any():
+            return None
+        half = ulp * 1.0001 * units(values[moving], self.grain)
+        ends = np.stack([(values[moving] - half) / weights[moving], (values[moving] + half) / weights[moving]])
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        for spoiled in (0.0, 0.1):
+            least, most = np.quantile(low, 1 - spoiled), np.quantile(high, spoiled)
+            if least <= most:
+                return shortest(float(least), float(most))
+        return None
+
+    def curve(
+        self, shape: Callable[[Floats, float], Floats], start: float, head: int
+    ) -> tuple[Decimal, Decimal] | None:
+        """Return the shortest a and b with values = a shape(abs(distance), b), b near `start`; None where none fit."""
+        columns = self.known & (self.at != 0)
+        size = np.abs(self.at).astype(np.float64)
+        for ulp in (0.5, 4.0):  # rounded once, or computed in the type itself
+            for places in range(1, 8):
+                unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
+                for guess in (round(start / unit) + step for step in (0, -1, 1)):
+                    b = float(f"{guess * unit:.{places}g}")
+                    a = self.factor(shape(size, b), head, columns, ulp) if b > 0 else None
+                    if a is not None:
+                        return a, Decimal(repr(b))
+        return None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table with one row for each position.
+
+    Attributes
+    ----------
+    values : (n, width) float64
+        The first rows.
+    count : int
+        Rows of the whole table.
+    grain : str
+        The effective dtype.
+    """
+
+    values: Floats
+    count: int
+    grain: str
+
+    @property
+    def table(self) -> dict[str, str]:
+        """The table's keys of a recipe."""
+        return {"length": str(self.count)}

@@ -1,0 +1,59 @@
+"""Columns that rise evenly: positions, as they are or divided by the last one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from pecli.declare.profiles import Candidate, Rows, units
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import number_text
+
+MIN_ROWS = 3
+MAX_ULP_OFF = 4.0
+"""Units in the last place by which a value may lie off the line."""
+
+
+def identify(rows: Rows) -> Iterator[Candidate]:
+    """Yield p, p / (L - 1), and p / (L - 1) (i / (d - 1))^a by column."""
+    values = rows.values
+    if len(values) < MIN_ROWS or not np.isfinite(values).all():
+        return
+    half, at = len(values) // 2, np.arange(len(values))[:, None]
+    rise = np.median(values[half:] - values[: len(values) - half], axis=0) / half
+    line = np.median(values - at * rise, axis=0) + at * rise
+    largest = np.maximum(np.abs(values), np.abs(rise))
+    if not rise.any() or (np.abs(values - line) <= MAX_ULP_OFF * units(largest, rows.grain)).mean() < 0.9:
+        return
+    width, start = values.shape[1], float(line[0, 0])
+    precision = MAX_ULP_OFF * float(units(np.ones(1), rows.grain)[0])
+    if (values == values[:, :1]).mean() > 0.9:
+        step = float(rise[0])
+        if step == 1 and start == round(start):
+            table = rows.table | ({"start": f"{start:.0f}"} if start else {})
+            yield Candidate("integer", {"dim": str(width), "raw": "true"}, table)
+        elif 0 < step < 1:
+            last = _last(values[:, 0], rows.count, precision)
+            if last:
+                table = rows.table | ({"start": str(round(start * last))} if round(start * last) else {})
+                given = {} if last + 1 == rows.count and "start" not in table else {"max-len": str(last + 1)}
+                yield Candidate("integer", {"dim": str(width), **given}, table)
+    elif width > 2 and abs(rise[0]) <= precision * abs(rise[-1]) and (rise[1:] > 0).all():
+        middle = width // 2
+        log = math.log(middle / (width - 1))
+        exponent, spread = math.log(rise[middle] / rise[-1]) / log, 16 * precision / abs(log)
+        scales, last = shortest(exponent - spread, exponent + spread), _last(values[:, -1], rows.count, precision)
+        if scales > 0 and last:
+            given = {} if last + 1 == rows.count else {"max-len": str(last + 1)}
+            keys = {"dim": str(width), "scales": number_text(scales), **given}
+            yield Candidate("integer", keys, rows.table, fitted=digits(scales), ulp=4.0)
+
+
+def _last(column: np.ndarray[tuple[int], np.dtype[np.float64]], count: int, precision: float) -> int:
+    """Return the last position, which the values are divided by: the table's own if it may be; 0 where none is."""
+    inverse = (len(column) - 1) / (column[-1] - column[0])
+    if abs(inverse - (count - 1)) <= 2 * precision * inverse:
+        return count - 1
+    return round(inverse) if abs(inverse - round(inverse)) <= precision * inverse and inverse >= 1 else 0

@@ -1,0 +1,172 @@
+"""ALiBi's parameters from the slope of each head."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.profiles import Candidate, Profile
+from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
+from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.text import join_list, number_text
+
+Floats = NDArray[np.float64]
+PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}
+"""Relative error of a slope that was read off values of a type; float32 as torch's powers leave it."""
+MAX_DIGITS = 3
+"""Digits of a bias-max that somebody would choose."""
+WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
+"""Numbers of heads that models have, of which a file may hold a part."""
+KINDS: tuple[tuple[str, str], ...] = (
+    ("", "exact"), ("arithmetic", "float32"), ("arithmetic", "bfloat16"), ("slope-dtype", "bfloat16"),
+    ("slope-dtype", "float16"), ("slope-dtype", "float32"),
+)  # fmt: skip
+
+
+def identify(profile: Profile) -> Iterator[Candidate]:
+    """Yield biases in proportion to the distance or the key, and slopes by themselves."""
+    for bias, slopes, mask, notes in _slopes(profile):
+        keys = {"heads": str(len(slopes)), "bias": bias, **mask}
+        found = False
+        for words in _rules(slopes, profile.grain):
+            for key, kind in KINDS:
+                yield Candidate("alibi", {**keys, **words, **({key: kind} if key else {})}, profile.table, notes)
+            found = True
+        if not found and (slopes > 0).all() and profile.by != "slopes":
+            yield from _listed(keys, slopes, profile, notes)
+        elif not found and profile.by == "slopes" and (part := part_of(slopes, profile.grain)):
+            yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, (_said(part, slopes),))
+
+
+def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
+    """Yield the form, the slope of each head, the mask, and what else is to be said."""
+    if profile.by == "slopes":
+        if profile.heads > 1 or profile.name == "slopes":
+            yield "symmetric", profile.values[:, 0], {}, ()
+    elif profile.by == "distance" and not profile.integral and profile.form != "past":
+        before = profile.slopes(-profile.at, profile.at <= 0)
+        after = profile.slopes(profile.at, profile.at >= 0)
+        one_side = bool(profile.masked) or not (profile.at[profile.known] > 0).any()
+        if before is not None and (one_side or (after is not None and _alike(before, after))):
+            note = "keys after the query hold 0, where -inf would hide them"
+            yield "symmetric", -before, profile.mask, (note,) if profile.masked == "0" else ()
+    elif profile.by == "key":
+        last = profile.keys - 1
+        for bias, at in (("key-position", profile.at), ("last-key", profile.at - last)):
+            slopes = profile.slopes(at, np.ones(len(at), bool))
+            if slopes is not None:
+                copies = (f"{profile.copies} copies of it, a batch",) if profile.copies > 1 else ()
+                yield bias, slopes, profile.mask, copies
+
+
+def _alike(one: Floats, other: Floats) -> bool:
+    told = np.isfinite(one) & np.isfinite(other)
+    return bool(told.any()) and bool((np.abs(one - other)[told] <= 2.0**-6 * np.abs(one[told])).all())
+
+
+def _rules(slopes: Floats, grain: str) -> Iterator[dict[str, str]]:
+    """Yield the rule and the exponent that give these slopes, for all heads but a few."""
+    seen: list[list[Fraction]] = []
+    for rule in ("frameworks", "paper"):
+        exponents = -np.log2([float(s) for s in made_slopes(len(slopes), Decimal(1), rule)])
+        told = np.flatnonzero(np.isfinite(slopes) & (slopes > 0))
+        if 2 * len(told) <= len(slopes):
+            return
+        tops = -np.log2(slopes[told]) / exponents[told]
+        middle = int(np.argsort(tops, kind="stable")[len(tops) // 2])
+        spread = 4 * PRECISION[grain] / math.log(2) / exponents[told[middle]]
+        top = shortest(tops[middle] - spread, tops[middle] + spread)
+        if not 0 < top <= 1000 or digits(top) > MAX_DIGITS:
+            continue
+        made = made_slopes(len(slopes), top, rule)
+        good = np.abs(slopes / np.array([float(s) for s in made]) - 1) <= 8 * PRECISION[grain]
+        if good.sum() > len(slopes) / 2 and made not in seen:
+            seen.append(made)
+            yield {"slopes": rule, "bias-max": number_text(top)}
+
+
+def made_slopes(heads: int, top: Decimal, rule: str) -> list[Fraction]:
+    """Return the slopes that a rule gives."""
+    return alibi_slopes(heads, top, cast(Literal["frameworks", "paper"], rule))
+
+
+Part = tuple[int, int, list[Decimal]]
+"""Heads of the whole, the first of the part, and its slopes."""
+
+
+def part_of(slopes: Floats, grain: str) -> Part | None:
+    """Return of which whole number of heads these slopes are consecutive ones."""
+    count = len(slopes)
+    for whole in WHOLE:
+        made = np.array([float(s) for s in made_slopes(whole, Decimal(8), "frameworks")])
+        for first in range(whole - count + 1 if count < whole else 0):
+            near = made[first : first + count]
+            if (np.abs(slopes / near - 1) <= 4 * PRECISION[grain]).all():
+                return whole, first, [Decimal(float(s)) for s in near]
+    return None
+
+
+def _said(part: Part, slopes: Floats) -> str:
+    whole, first, _ = part
+    heads = f"heads {first} to {first + len(slopes) - 1}" if len(slopes) > 1 else f"head {first}"
+    return f"{'slopes of' if len(slopes) > 1 else 'the slope of'} {heads} of {whole}"
+
+
+def _listed(keys: dict[str, str], slopes: Floats, profile: Profile, notes: tuple[str, ...]) -> Iterator[Candidate]:
+    """Yield slopes one by one: those of a part of the heads, or short decimals."""
+    part = part_of(slopes, profile.grain)
+    if part is not None:
+        said = (_said(part, slopes), *notes)
+        yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, said)
+        return
+    at = -np.abs(profile.at) if profile.by == "distance" else profile.at - (keys["bias"] == "last-key") * profile.keys
+    given = [
+        Decimal(float(slope))
+        if math.frexp(slope)[0] == 0.5
+        else profile.factor(at.astype(np.float64), head, profile.known)
+        for head, slope in enumerate(slopes)
+    ]
+    if all(value is not None and value > 0 for value in given):
+        listed = [value for value in given if value is not None]
+        what = "distance" if profile.by == "distance" else "key"
+        shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (len(slopes) > 4)
+        said = (*notes, f"in proportion to the {what}, slopes {shown}")
+        most = max(map(digits, listed))
+        doubts = ("the slopes follow no known rule",)
+        yield Candidate("alibi", {**keys, "slope-values": _text(listed)}, profile.table, said, most, doubts=doubts)
+
+
+def _text(values: list[Decimal]) -> str:
+    return join_list(values, "+")
+
+
+def stored(slopes: list[Fraction], kind: str) -> Any:
+    """Return exact slopes as a type holds them, float64."""
+    return np.array([float(s) for s in as_stored(slopes, cast(SlopeType, kind))])
+
+
+def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return what a difference of parameters is called, of the file's and the expected text of each."""
+    forms = {
+        "symmetric": "the distance's form -m abs(j - i)",
+        "key-position": "the key-position form m j",
+        "last-key": "the last-key form m (j - last)",
+    }
+    rules = {"frameworks": "the frameworks' rule", "paper": "the paper's formula 2^(-8h/H)"}
+    said = {}
+    for key, (mine, wanted) in other.items():
+        if key == "bias":
+            said[key] = f"{forms[mine]} where {forms[wanted]} was expected: equal after a causal softmax"
+        elif key == "slopes":
+            said[key] = f"slopes by {rules[mine]} where {rules[wanted]} was expected"
+        elif key == "heads":
+            said[key] = f"slopes of {mine} heads where {wanted} were expected"
+        elif key in ("slope-dtype", "arithmetic") and mine != "exact":
+            said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {mine}"
+    return said

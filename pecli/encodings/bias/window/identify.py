@@ -1,0 +1,84 @@
+"""Windows of an image: indices of offsets, trained biases that follow one, and Swin v2's coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from pecli.declare.profiles import Candidate, Profile
+from pecli.encodings.shared.kernel_types import Floats, Integers
+
+MAX_TOKENS = 1 << 12
+MIN_SHARE_FOLLOWS = 0.5
+"""Share of the sampled pairs of equal offset that have the same trained value."""
+
+
+def identify(profile: Profile) -> Iterator[Candidate]:
+    """Yield windows of as many patches as there are queries, with and without a class token."""
+    tokens, shape = profile.keys, profile.shape
+    if (
+        profile.by not in ("pair", "distance")
+        or profile.form != "dense"
+        or profile.queries != tokens
+        or not 4 <= tokens <= MAX_TOKENS
+        or shape[-1] != tokens
+    ):
+        if profile.name != "index":
+            yield from _coordinates(profile)
+        return
+    head = profile.read(0, tokens)
+    heads = (len(profile.shape) == 3 and shape[0]) or 1
+    for cls in (False, True):
+        for height in range(2, (tokens - cls) // 2 + 1):
+            if (tokens - cls) % height:
+                continue
+            entries = offsets(height, (tokens - cls) // height, cls=cls)
+            keys = {"grid": f"{height}x{(tokens - cls) // height}", "cls": str(cls).lower()}
+            if profile.integral and (head == entries).mean() > MIN_SHARE_FOLLOWS:
+                yield Candidate("window", keys, {"form": "index"})
+            elif not profile.integral and _follows(head, entries):
+                notes = (f"one trained number for each of {heads} heads and offset",)
+                yield Candidate("window", keys, {"form": "index"}, notes, trained=True)
+
+
+def offsets(height: int, width: int, *, cls: bool = False) -> Integers:
+    """Return the entry of each pair of tokens, (tokens, tokens)."""
+    y, x = np.divmod(np.arange(height * width), width)
+    inner = (y[:, None] - y + height - 1) * (2 * width - 1) + x[:, None] - x + width - 1
+    if not cls:
+        return inner
+    count = (2 * height - 1) * (2 * width - 1)
+    found = np.full((len(inner) + 1,) * 2, count + 1)
+    found[0], found[0, 0], found[1:, 1:] = count, count + 2, inner
+    return found
+
+
+def _follows(head: Floats, entries: Integers) -> bool:
+    """Whether pairs of equal offset have equal values, and those of equal distance and other offsets have not."""
+    order = np.argsort(entries, axis=None, kind="stable")
+    groups, values = entries.reshape(-1)[order], head.reshape(-1)[order]
+    shared, same = groups[1:] == groups[:-1], values[1:] == values[:-1]
+    apart = entries[1:, 1:] != entries[:-1, :-1]
+    by_distance = (head[1:, 1:] == head[:-1, :-1])[apart].mean()
+    return bool(same[shared].mean() > MIN_SHARE_FOLLOWS > max(same[~shared].mean(), by_distance))
+
+
+def _coordinates(profile: Profile) -> Iterator[Candidate]:
+    """Yield the window of version 2 whose coordinates (2h - 1, 2w - 1, 2) these are, and the one of the training."""
+    sides, axes = profile.shape[:-1], profile.shape[-1:]
+    if axes != (2,) or profile.integral or len(sides) not in (1, 2) or profile.by == "slopes":
+        return
+    values = profile.read(0, math.prod(sides))
+    side = int((values[:, 1] == values[0, 1]).sum()) if len(sides) == 1 else sides[0]
+    if side < 3 or len(values) % side:
+        return
+    grid, trained = [(side + 1) // 2, (len(values) // side + 1) // 2], []
+    for count, end in zip(grid, values[-1], strict=True):
+        if not 0 < end < MAX_TOKENS.bit_length():
+            return
+        trained.append(1 + round(8 * (count - 1) / (8.0**end - 1)))  # the end is log8(1 + 8 (count - 1)/(trained - 1))
+    if min(trained) > 1 and math.prod(grid) <= MAX_TOKENS:
+        given = {} if trained == grid else {"pretrained": "x".join(map(str, trained))}
+        yield Candidate("window", {"grid": "x".join(map(str, grid)), "version": "2", **given}, ulp=4.0)

@@ -1,0 +1,29 @@
+"""Where distances are clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pecli.declare.profiles import Candidate, Profile
+
+MIN_DISTANCES = 5
+
+
+def identify(profile: Profile) -> Iterator[Candidate]:
+    """Yield indices of distances that are clipped on both sides."""
+    values, at = profile.seen
+    if profile.by != "distance" or not profile.integral or profile.heads != 1 or len(at) < MIN_DISTANCES:
+        return
+    if profile.form != "dense" or at[0] >= 0 or at[-1] <= 0:
+        return
+    first, last, clip = int(values[0, 0]), int(values[0, -1]), int(values[0, at == 0][0])
+    backward, reach = first > last, profile.keys - 1
+    right, least = max(first, last) - clip, min(first, last)
+    if clip < 1 or right < 0 or least != max(0, clip - reach) or (backward and right == clip - 1):
+        return
+    short = [side for side, cut in (("before", clip), ("after", right)) if cut >= reach]
+    right = clip if right == reach and clip > reach else right
+    keys = {"dim": "1", "clip": str(clip), "backward": str(backward).lower()}
+    keys |= {"right": str(right)} if right != clip else {}
+    doubts = (f"distances {' and '.join(short)} the query are not clipped in {profile.keys} keys",) if short else ()
+    yield Candidate("shaw", keys, {"form": "index", "length": str(profile.keys)}, doubts=doubts, open=("dim",))

@@ -1,0 +1,367 @@
+"""Fits: the table of a candidate compared with every value of a file, and where it does not fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.profiles import Floats, Integers, units
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
+from pecli.errors import PecliError
+from pecli.judge.description import Candidate, Fit
+from pecli.numbers.rounding import widen
+from pecli.numbers.types import GRIDS
+from pecli.tables.table import Table
+
+BLOCK_VALUES = 1 << 20
+"""Values compared at once: their temporaries take some 50 MB."""
+SAMPLE_LINES = 64
+"""Lines that say in which type the values were rounded, and what stands for minus infinity."""
+MAX_PLACES = 1 << 18
+"""Places of values that do not fit that are kept to be described; more of them are only counted."""
+MIN_SHARE_EXPLAINED = 0.5
+"""Share of the first lines that a candidate must explain to be compared as a whole."""
+MASK_NUMBERS = (-65504.0, -1e9, -1e4, -1e5)
+"""Finite numbers that programs write for minus infinity; those below -3e38 are minima of float32 and bfloat16."""
+
+
+class Lines:
+    """Values of one array as float64 lines along the last axis; axes of length 1 are left out.
+
+    Minus infinity stands for a masked value, whatever number the file has for it.
+
+    Attributes
+    ----------
+    table : Tabular
+    name : str
+    order : tuple of int, optional
+        Axes in another order, counted without those of length 1; the array is held in memory then.
+    shape : tuple of int
+        Without axes of length 1, in that order; or as given, where lines stand one after the other.
+    note : str
+        How the array is read otherwise than as it is; "" as it is.
+    """
+
+    def __init__(
+        self, table: Tabular, name: str, note: str = "", order: tuple[int, ...] | None = None,
+        shape: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        self.table, self.name, self.note, self.order = table, name, note, order
+        self.array = array = table.array(name)
+        self.dtype = array.dtype
+        kept = tuple(side for side in array.shape if side != 1)
+        self.shape = shape or (kept if order is None else tuple(kept[axis] for axis in order))
+        self._plain = kept
+        self.width = self.shape[-1] if self.shape else 1
+        self.count = math.prod(self.shape) // max(1, self.width)
+        self.low: float | None = None  # what stands for minus infinity
+        self.low = _mask_number(self.sample) if self.dtype in GRIDS else None
+        if self.low is not None:
+            self.__dict__.pop("sample")
+
+    def read(self, start: int, stop: int) -> Floats:
+        """Return lines `start` to `stop`, (stop - start, width)."""
+        if self.order is not None:
+            raw = self._held.reshape(-1, self.width)[start:stop]
+        else:
+            size = max(1, math.prod(self.array.row_shape))
+            first, last = start * self.width // size, -(-stop * self.width // size)
+            rows = self.table.read_rows([self.name], first, last)[self.name].reshape(-1)
+            raw = rows[start * self.width - first * size :][: (stop - start) * self.width]
+        values: Floats = widen(raw, "bfloat16") if self.dtype == "bfloat16" else raw.astype(np.float64)
+        values = values.reshape(-1, self.width)
+        return values if self.low is None else np.where(values <= self.low, -np.inf, values)
+
+    @cached_property
+    def _held(self) -> NDArray[Any]:
+        assert self.order is not None
+        values = self.table.read(self.name).reshape(self._plain)
+        return np.ascontiguousarray(values.transpose(self.order))
+
+    @cached_property
+    def sample(self) -> Floats:
+        """Lines from the whole array, evenly spaced, the first and the last among them."""
+        if self.count * self.width <= BLOCK_VALUES:
+            return self.read(0, self.count)
+        many = max(2, min(SAMPLE_LINES, BLOCK_VALUES // self.width))
+        places = np.unique(np.linspace(0, self.count - 1, many).astype(int)).tolist()
+        return np.concatenate([self.read(at, at + 1) for at in places])
+
+    @cached_property
+    def grain(self) -> str:
+        """The effective dtype: the narrowest that holds the sample exactly."""
+        return narrowest(self.sample, self.dtype)
+
+    @cached_property
+    def integral(self) -> bool:
+        """Whether the sample holds whole numbers alone."""
+        values = self.sample[np.isfinite(self.sample)]
+        return bool(values.size) and bool((values == np.rint(values)).all())
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield the first line and the values of each block of lines."""
+        step = max(1, BLOCK_VALUES // max(1, self.width))
+        for start in range(0, self.count, step):
+            yield start, self.read(start, min(self.count, start + step))
+
+
+def _mask_number(values: Floats) -> float | None:
+    """Return the finite number that stands for minus infinity: far below all others."""
+    finite = values[np.isfinite(values)]
+    low = float(finite.min()) if finite.size else 0.0
+    if low > -1e4 or not (low < -3e38 or low in MASK_NUMBERS):
+        return None
+    others = finite[finite > low]
+    return low if not others.size or others.min() > low / 2 else None
+
+
+def narrowest(values: Floats, dtype: str) -> str:
+    """Return the narrowest floating type, up to the file's own, that holds all values exactly."""
+    own = dtype if dtype in GRIDS else "float64"
+    finite = values[np.isfinite(values)]
+    for kind in ("bfloat16", "float16", "float32"):
+        if kind == own:
+            break
+        single = finite.astype(np.float32)
+        if kind == "bfloat16":
+            held = (single == finite).all() and not (single.view(np.uint32) & np.uint32(0xFFFF)).any()
+        else:
+            held = bool((finite.astype(kind) == finite).all())
+        if held:
+            return kind
+    return own
+
+
+@dataclass
+class Tally:
+    """Counts over the values compared so far."""
+
+    count: int = 0
+    unequal: int = 0
+    unexplained: int = 0
+    max_ulp: float = 0.0
+    residual: float = 0.0
+    lines: list[Integers] = field(default_factory=list)
+    columns: list[Integers] = field(default_factory=list)
+    first: tuple[float, float] | None = None
+
+    def add(self, start: int, mine: Floats, other: Floats, dtype: str, candidate: Candidate) -> None:
+        """Count two blocks whose first line has this number."""
+        self.count += mine.size
+        different = ~((mine == other) | (np.isnan(mine) & np.isnan(other)))
+        if not different.any():
+            return
+        line, column = np.nonzero(different)
+        a, b = mine[different], other[different]
+        self.unequal += len(a)
+        gap, unit = np.abs(a - b), units(np.maximum(np.abs(a), np.abs(b)), dtype)
+        allowed = candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
+        fits = gap <= allowed
+        if fits.any():
+            self.max_ulp = max(self.max_ulp, float((gap[fits] / unit[fits]).max()))
+            self.residual = max(self.residual, float(gap[fits].max()))
+        if fits.all():
+            return
+        if self.unexplained < MAX_PLACES:
+            self.lines.append(line[~fits] + start)
+            self.columns.append(column[~fits])
+        self.first = self.first or (float(a[~fits][0]), float(b[~fits][0]))
+        self.unexplained += int((~fits).sum())
+
+    def places(self, lines: Lines) -> tuple[str, ...]:
+        """Return where the values are that do not fit: whole heads, then distances, then rows, then single places."""
+        if not self.unexplained or self.first is None:
+            return ()
+        line, column = np.concatenate(self.lines), np.concatenate(self.columns)
+        index = [*np.unravel_index(line, lines.shape[:-1] or (1,)), column]
+        mine, expected = self.first
+        at = [int(axis[0]) for axis in (index if lines.shape[:-1] else index[1:])]
+        start = f"{self.unexplained:,} of {self.count:,} values do not fit"
+        example = f"the first is {mine:g} at {at}, expected {expected:g}"
+        where = ""
+        shape = lines.shape if lines.shape[:-1] else (1, *lines.shape)
+        names = {1: ("line",), 2: ("row", "column"), 3: ("head", "query", "key")}.get(len(shape), ())
+        for axis, name in enumerate(names):
+            found, many = np.unique(index[axis], return_counts=True)
+            if len(found) < shape[axis] and many.sum() == self.unexplained and len(found) <= max(1, shape[axis] // 2):
+                whole = (many == math.prod(shape) // shape[axis]).all()
+                where = f", {'all' if whole else 'all of them'} in {name}{'s' * (len(found) > 1)} {_numbers(found)}"
+                break
+        if not where and len(shape) >= 2:
+            distance = np.unique(index[-1] - index[-2])
+            if len(distance) <= shape[-1] // 4:
+                where = f", all of them at the distances {_numbers(distance)}"
+        return (f"{start}{where}; {example}",)
+
+
+def _numbers(values: Integers) -> str:
+    """Return numbers as text: runs with their ends, at most four of them."""
+    runs = np.split(values, np.flatnonzero(np.diff(values) != 1) + 1)
+    said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:4]]
+    return ", ".join(said) + (" and others" if len(runs) > 4 else "")
+
+
+def make(candidate: Candidate, dtype: str) -> Table | None:
+    """Return the table of a candidate; None where its parameters contradict each other."""
+    given: dict[str, Any] = dict(candidate.table)
+    if "len" in given:
+        given["length"] = given.pop("len")
+    if "length" in given:
+        given["length"] = int(given["length"])
+    try:
+        return Table.make(Recipe.bind(candidate.name, **candidate.keys), dtype=dtype, **given)
+    except PecliError:
+        return None
+
+
+def recipe_text(table: Table) -> str:
+    """Return the recipe with only what differs from the defaults."""
+    name, keys = split_recipe(table.title)
+    if table.request.dtype == "float32" or not any(array.dtype in GRIDS for array in table.arrays):
+        del keys["dtype"]
+    return join_recipe(name, keys)
+
+
+def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> Fit | None:
+    """Compare the table of a candidate with every value of a file.
+
+    Arrays are matched by their shapes without axes of length 1. Copies of the expected array along a leading
+    axis (a batch) are compared one by one. A bias whose numbers are trained is compared with the pattern that
+    the candidate's index gives.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    table : Tabular
+        The file.
+    reading : Lines, optional
+        One of its arrays with the axes in another order.
+
+    Returns
+    -------
+    Fit or None
+        None where the candidate makes no table, no array of it has the shape of one of the file's, or the first
+        values do not fit.
+    """
+    with np.errstate(all="ignore"):
+        held = arrays_of(table, reading)
+        if not held:
+            return None
+        floats = [lines for lines in held if lines.dtype in GRIDS]
+        own = floats[0].dtype if floats else "float64" if np.abs(held[0].sample).max() > 1 << 24 else "float32"
+        found = _fit(candidate, held, own, own)
+        grain = floats[0].grain if floats else own
+        if grain != own and (found is None or found.equal < 1.0):
+            other = _fit(candidate, held, grain, grain)
+            if other is not None and (found is None or other.unexplained <= found.unexplained):
+                found = other
+        return found
+
+
+def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
+    """Return the arrays of real numbers of a file, one of them as a reading has it."""
+    readable = [a.name for a in table.arrays if not a.dtype.startswith("complex") and 0 not in a.shape]
+    held = [reading] if reading is not None else []
+    return held + [Lines(table, name) for name in readable if reading is None or name != reading.name]
+
+
+def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit | None:
+    made = make(candidate, dtype)
+    return None if made is None else fit_table(candidate, made, held, unit)
+
+
+def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -> Fit | None:
+    """Compare a table with every value of a file's arrays, in units in the last place of a type; see `fit`."""
+    own = [Lines(made, array.name) for array in made.arrays]
+    tally = Tally()
+    arrays: list[str] = []
+    places: list[str] = []
+    for lines in held:
+        one = Tally()
+        other = next((o for o in own if _matches(lines, o)), None)
+        index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
+        if other is not None and not candidate.trained:
+            pairs = _values(lines, other)
+        elif index is not None and lines.dtype in GRIDS:
+            pairs = _pattern(lines, index)
+        else:
+            continue
+        for start, mine, expected in pairs:
+            one.add(start, mine, expected, unit, candidate)
+            if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * max(one.count, lines.count * lines.width / 2):
+                return None
+        if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * one.count:
+            return None
+        arrays.append(lines.name)
+        places += one.places(lines)
+        tally.count, tally.unequal = tally.count + one.count, tally.unequal + one.unequal
+        tally.unexplained += one.unexplained
+        tally.max_ulp, tally.residual = max(tally.max_ulp, one.max_ulp), max(tally.residual, one.residual)
+    if not arrays:
+        return None
+    how = "trained" if candidate.trained else "exact" if tally.unequal == tally.unexplained else unit
+    equal = 1.0 - tally.unequal / tally.count
+    return Fit(candidate, made, tally.count, equal, tally.max_ulp, how, tally.unexplained, tuple(places),
+               tally.residual, tuple(arrays))  # fmt: skip
+
+
+def _matches(mine: Lines, other: Lines) -> bool:
+    """Whether an array has the expected shape, or holds copies of it along a leading axis."""
+    if mine.shape == other.shape or (mine.count == other.count and mine.width == other.width > 1):
+        return True
+    tail = other.shape[1:]
+    repeated = len(mine.shape) == len(other.shape) > 1 and mine.shape[1:] == tail and mine.shape[0] > other.shape[0]
+    batched = len(mine.shape) == len(other.shape) + 1 and mine.shape[1:] == other.shape and len(other.shape) > 1
+    lost = mine.shape[1:] == other.shape and len(other.shape) == 1 and 1 in other.array.shape[:-1]
+    return batched or lost or (repeated and mine.shape[0] % other.shape[0] == 0)
+
+
+def _values(mine: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
+    if mine.count == other.count:
+        for start, values in mine.blocks():
+            yield start, values, other.read(start, start + len(values))
+        return
+    step = max(1, BLOCK_VALUES // max(1, mine.width))
+    for copy in range(0, mine.count, other.count):
+        for start in range(0, other.count, step):
+            stop = min(other.count, start + step)
+            yield copy + start, mine.read(copy + start, copy + stop), other.read(start, stop)
+
+
+def _pattern(mine: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield trained values beside the commonest of the values that have their index, head by head."""
+    rows = index.read(0, index.count).astype(np.int64)
+    flat = rows.reshape(-1)
+    low = flat.min()
+    shown = np.stack([_spread(flat - low, at) for at in (0.0, 0.5, 1.0)])
+    for start in range(0, mine.count, index.count):
+        values = mine.read(start, start + index.count)
+        told = np.sort(values.reshape(-1)[shown], axis=0)[1]  # the middle one of three
+        yield start, values, told[rows - low]
+
+
+def _spread(entries: Integers, share: float) -> Integers:
+    """Return for each entry one of the places that have it, a share of the way from its first to its last."""
+    order = np.argsort(entries, kind="stable")
+    counts = np.bincount(entries)
+    first = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    found: Integers = order[np.minimum(first + (share * np.maximum(counts - 1, 0)).astype(int), len(order) - 1)]
+    return found
+
+
+def better(found: Fit, best: Fit | None) -> bool:
+    """Whether a fit explains more than another, or as much from a more exact calculation."""
+    if best is None:
+        return True
+    mine, other = (
+        (round(f.explained, 4), f.equal == 1.0, -len(f.candidate.doubts), -f.max_ulp, -f.candidate.fitted)
+        for f in (found, best)
+    )
+    return mine > other
