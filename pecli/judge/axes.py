@@ -169,7 +169,7 @@ def grids_of(view: View) -> Iterator[Grid]:
         if reading.sin is None or key in seen:
             continue
         seen.add(key)
-        found = _measured(view, reading)
+        found = grid_of(view, reading)
         if found is not None:
             yield found
 
@@ -231,7 +231,7 @@ def _doubled(reading: Reading) -> Iterator[Reading]:
             yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
 
 
-def _measured(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
+def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
     """Return the axes of a reading, by the rows inside; None where none move, or too many."""
     assert reading.sin is not None
     usable = usable_rows([reading.cos, reading.sin])
@@ -254,7 +254,7 @@ def _measured(view: View, reading: Reading, inside: tuple[int, int] | None = Non
     axes, labels, signals, places = map(list, zip(*found, strict=True))
     order, sides, merge, prefix, suffix = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin, usable)
     if inside is None and (prefix, suffix) != (int(rows[0]), view.total - 1 - int(rows[-1])):
-        return _measured(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
+        return grid_of(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
     owner = np.full(reading.pairs, -1, np.int64)
     for number, at in enumerate(order):
         owner[axes[at].columns] = number

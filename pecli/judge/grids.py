@@ -156,7 +156,7 @@ def names_of(grid: Grid) -> list[GridName]:
                 if text in seen or len(seen) >= MAX_NAMES:
                     continue
                 seen.add(text)
-                name = _fitted(grid, encoding.name, named)
+                name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
         found.sort(key=_merit)
@@ -181,7 +181,7 @@ def planned(encoding: str, keys: Mapping[str, str]) -> tuple[Recipe, PlannedPair
     return recipe, PlannedPairs.of(plan)
 
 
-def _fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
+def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     """Return a name with its arithmetic; None where its table is another one."""
     made = planned(encoding, named.keys)
     if made is None:
