@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,17 @@ class Grid:
     labels: Integers = field(repr=False)
     usable: NDArray[np.bool_] = field(repr=False)
     signals: tuple[Signal, ...] = field(repr=False)
+
+
+class Lines(NamedTuple):
+    """The grid that rows follow: the order of the axes, its sides (none where there is no grid), which each axis is."""
+
+    order: tuple[int, ...]
+    sides: tuple[int, ...] = ()
+    side_of: tuple[int, ...] = ()
+    merge: int = 1
+    prefix: int = 0
+    suffix: int = 0
 
 
 def views(table: Tabular) -> Iterator[View]:
@@ -252,7 +263,8 @@ def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None)
         reading, swapped, cos, sin = exchanged, True, sin, cos
         found = [_axis(cos, sin, view.dtype, *group) for group in groups]
     axes, labels, signals, places = map(list, zip(*found, strict=True))
-    order, sides, merge, prefix, suffix = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin, usable)
+    lines = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin)
+    order, prefix, suffix = lines.order, lines.prefix, lines.suffix
     if inside is None and (prefix, suffix) != (int(rows[0]), view.total - 1 - int(rows[-1])):
         return grid_of(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
     owner = np.full(reading.pairs, -1, np.int64)
@@ -265,9 +277,8 @@ def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None)
     layout = "complex" if view.planes[0].part else layout
     width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
     picked = tuple(axes[at] for at in order)
-    side_of = tuple(range(len(sides) - len(order), len(sides))) if sides else ()
-    measured = Axes(reading.pairs, width, absolute, layout, picked, sides, side_of, owner,
-                    np.stack([places[at] for at in order], axis=1), view.total, merge, prefix, suffix)  # fmt: skip
+    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner,
+                    np.stack([places[at] for at in order], axis=1), view.total, lines.merge, prefix, suffix)  # fmt: skip
     return Grid(view, reading, measured, np.stack([labels[at] for at in order], axis=1), usable,
                 tuple(signals[at] for at in order))  # fmt: skip
 
@@ -399,42 +410,40 @@ def _first_place(signal: Signal, backward: bool) -> float:
     return float(place) if agree.mean() > 0.8 else float("nan")
 
 
-def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats, usable: NDArray[np.bool_]) -> tuple[
-    list[int], tuple[int, ...], int, int, int
-]:  # fmt: skip
-    """Return the order of the axes, the sides of the grid they make, merge, prefix and suffix.
-
-    Sides are empty where rows follow no grid.
-    """
-    count = places.shape[1]
+def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats) -> Lines:
+    """Return which grid the rows follow: by its edges, the order of its axes, and a side that no axis follows."""
     lead, tail = int(rows[0]), total - 1 - int(rows[-1])
-    if lead or tail:  # blank rows
-        edges = [(lead, tail)]
-    else:
+    edges = [(lead, tail)]
+    if not lead and not tail:  # rows without a coordinate look like those of coordinate 0
         plain = ((cos == 1) & (sin == 0)).all(axis=1)
-        first = int((~plain).argmax()) if not plain.all() else 0
-        last = int((~plain[::-1]).argmax()) if not plain.all() else 0
-        edges = list(dict.fromkeys([(0, 0), (first, 0), (max(0, first - 1), 0), (0, last), (first, last),
-                                    (max(0, first - 1), last)]))  # fmt: skip
+        first, last = (0, 0) if plain.all() else (int((~plain).argmax()), int((~plain[::-1]).argmax()))
+        lower = max(0, first - 1)
+        edges = list(dict.fromkeys([(0, 0), (first, 0), (lower, 0), (0, last), (first, last), (lower, last)]))
     for prefix, suffix in edges:
         inside = (rows >= prefix) & (rows < total - suffix)
         body, index = places[inside], rows[inside] - prefix
-        n = total - prefix - suffix
+        count = total - prefix - suffix
         if len(body) < 2:
             continue
         body = body - body.min(axis=0)
         sizes = body.max(axis=0).astype(np.int64) + 1
-        if n % math.prod(sizes.tolist()):
+        if count % math.prod(sizes.tolist()) or (sizes < 2).any():
             continue
-        for order in permutations(range(count)):
-            own = tuple(int(sizes[a]) for a in order)
-            frames = n // math.prod(own)
-            sides = (frames, *own) if frames > 1 else own
-            for merge in (1, *MERGES) if count > 1 else (1,):
-                if merge > 1 and any(side % merge for side in sides[-2:]):
-                    continue
-                lattice = Lattice(sides, merge)
-                skip = len(sides) - count
-                if all((lattice.index(skip + k)(index) == body[:, a]).all() for k, a in enumerate(order)):
-                    return list(order), sides, merge, prefix, suffix
-    return list(range(count)), (), 1, 0, 0
+        for order, sides, which, merge in _orders(sizes.tolist(), count):
+            lattice = Lattice(sides, merge)
+            if all((lattice.index(side)(index) == body[:, a]).all() for a, side in zip(order, which, strict=True)):
+                return Lines(order, sides, which, merge, prefix, suffix)
+    return Lines(tuple(range(places.shape[1])))
+
+
+def _orders(sizes: list[int], rows: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]]:
+    """Yield orders of axes, with the sides of the grid, which side each axis is, and the side of merged blocks."""
+    frames = rows // math.prod(sizes)
+    for at in range(len(sizes) + 1) if frames > 1 else (-1,):  # where a side stands that no axis follows
+        for order in permutations(range(len(sizes))):
+            own = [sizes[a] for a in order]
+            which = tuple(k + (0 <= at <= k) for k in range(len(own)))
+            sides = tuple(own if at < 0 else [*own[:at], frames, *own[at:]])
+            for merge in (1, *MERGES) if len(sizes) > 1 else (1,):
+                if merge == 1 or not any(side % merge for side in sides[-2:]):
+                    yield order, sides, which, merge

@@ -7,7 +7,7 @@ instead (which axis it follows, how fast, from where).  The shorter description 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -17,9 +17,10 @@ from pecli.comparison.results import Finding
 from pecli.declare.measured import PUBLISHED_BASES, Floats, Named
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.axes import MERGES, Grid, View, grid_of, grids_of, views
-from pecli.judge.grids import GridName, PlannedPairs, compare_all, fitted, names_of
+from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, Column, Reading, departure, usable_rows
 from pecli.numbers.shortest import digits, shortest
@@ -96,9 +97,9 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
         return None
     if tally.equal == tally.count:
         return []
-    units = f"at most {max(1, round(tally.worst))} ulp" if tally.worst < 1e6 else f"at most {tally.residual:.1g}"
-    how = f"{name.score.way.words()}: {units}, {tally.residual:.1g}"
-    return [Finding("rounding", f"rounding alone, harmless: {how}")]
+    units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.worst < 1e3 else f"{tally.residual:.1g}"
+    way = "rounding" if name.score.way.name == "exact" else f"rounding of {name.score.way.words()}"
+    return [Finding("rounding", f"{way} alone, at most {units}: harmless")]
 
 
 # by recipe ----------------------------------------------------------------------------------------
@@ -113,10 +114,17 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
         return None
     if name.encoding != own:
         return [Finding("encoding", f"{name.recipe} where {own} was expected")]
-    keys = {key.replace("-", "_"): value for key, value in name.keys.items()}
-    from pecli.encodings.recipe import Recipe
+    have, want = dict(_recipe(own, name.keys).keys()), expected.source.keys()
+    differ = [key for key in have if have[key] != want.get(key)]
+    for key in differ if len(differ) > 1 else ():  # what makes no difference is not said
+        other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
+        if other is not None and not compare_all(other).odd:
+            have = dict(_recipe(own, other.keys).keys())
+    return _parameters(have, want)
 
-    return _parameters(Recipe.bind(own, **keys).keys(), expected.source.keys())
+
+def _recipe(encoding: str, keys: Mapping[str, str]) -> Recipe:
+    return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
 
 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
@@ -218,13 +226,25 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     """Return how pairs differ from the expected ones: row order, axes, phases, frequencies, first coordinates."""
     plan, axes = pairs.plan, grid.axes
     both = (pairs.cos >= 0) & (pairs.sin >= 0)
-    order = np.flatnonzero(both) if grid.reading.layout == "expected" else np.argsort(pairs.cos, kind="stable")
     rotary = bool((pairs.cos == pairs.sin).all())
-    if len(order) != axes.count or (axes.absolute if rotary else grid.reading.layout != "expected"):
+    order = np.argsort(pairs.cos, kind="stable") if rotary else np.flatnonzero(both)
+    if rotary and axes.absolute:
+        return None
+    found: list[Finding] = []
+    if not rotary and grid.reading.layout != "expected":
+        if not axes.absolute or axes.width != plan.width:
+            return None
+        found.append(Finding("layout", _arrangement(grid.axes.layout)))
+    names = NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
+    if axes.count < len(order) and rotary:
+        lost = sorted(set(pairs.axis[order[axes.count :]].tolist()) - set(pairs.axis[order[: axes.count]].tolist()))
+        what = f": the pairs of the {' and '.join(names[a] for a in lost)}" if lost else ""
+        found.append(Finding("columns", f"{len(order) - axes.count} of {len(order)} columns are missing{what}"))
+        order = order[: axes.count]
+    if len(order) != axes.count:
         return None
     axis, w = pairs.axis[order], (pairs.frequencies * pairs.turning)[order]
     rows = grid.view.rows[grid.usable]
-    found: list[Finding] = []
     missing = (plan.rows or 0) - grid.view.total
     shift = 0
     if missing:
@@ -241,7 +261,6 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     if len(streams) != len(index):
         return None
     wanted = np.stack([own.index(index) for own in plan.axes], axis=1)
-    names = NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
     moving = [a for a in range(len(plan.axes)) if np.ptp(wanted[:, a])]
     said, places, follows = _row_order(streams, wanted, plan, index, moving)
     if follows is None:
@@ -255,18 +274,29 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     found += told
     coordinates = np.zeros((len(index), len(w)))
     used = np.where(followed >= 0, followed, axis)
+    still = (followed < 0) & (z == 1).all(axis=0)
     for a in np.unique(used):
         own = plan.axes[int(a)]
         count = np.array(own.multiples if isinstance(own.multiples, tuple) else list(own.multiples), float)
         if places[:, a].max() >= len(count):
             return None
         coordinates[:, used == a] = (count * float(own.unit))[places[:, a]][:, None]
-    z, turns = _undone(z, w, coordinates, used, names, grid.view.dtype)
+    coordinates[:, still] = 0
+    z, turns = _undone(z, w, coordinates, used, names)
     found += turns
     model = Model(w.copy(), coordinates)
     found += _frequencies(model, grid, z, used, names, expected, pairs)
     share = _share(z, model, grid.view.dtype)
     return found if found and share >= MIN_SHARE_EXPLAINED else None
+
+
+def _arrangement(layout: str) -> str:
+    """Return in words where the columns of an absolute table stand."""
+    if layout == "alternate":
+        return "sines and cosines are interleaved column by column where blocks of each were expected (column order)"
+    if layout == "halves":
+        return "the sines of all axes stand before the cosines where another order of columns was expected"
+    return f"columns are blocks of {layout.removeprefix('blocks')}, sines before cosines, where another order was expected"
 
 
 def _row_order(streams: Floats, wanted: Integers, plan: Waves, index: Integers, moving: Sequence[int]) -> tuple[
@@ -321,8 +351,9 @@ def _exchanged(followed: Integers, axis: Integers, moving: Sequence[int], names:
         text = ", ".join(f"{names[a]} follows the {names[next(iter(to))]}" for a, to in mapping.items() if to != {a})
         return [Finding("exchanged", f"axes are exchanged: {text}")]
     if all(len(to) == 1 for to in mapping.values()) and len({next(iter(to)) for to in mapping.values()}) == 1:
-        (to,) = next(iter(mapping.values())),
-        return [Finding("axes", f"every pair follows the {names[next(iter(to))]}: the other axes are ignored")]
+        (to,) = next(iter(mapping.values()))
+        streams = ", as if all sections were of its stream" if "sections" in keys else ""
+        return [Finding("axes", f"every pair follows the {names[to]}{streams}: the other axes are ignored")]
     text = _runs_text(followed, names)
     want = f"sections {keys['sections']} in the order {keys.get('section-order', 'chunked')}" if "sections" in keys else _runs_text(axis, names)
     return [Finding("sections", f"{'sections: ' if 'sections' in keys else ''}pairs follow {text} where {want} was expected")]
@@ -336,7 +367,7 @@ def _runs_text(followed: Integers, names: Sequence[str]) -> str:
     return " + ".join(said) + (" .." if len(runs) > 4 else "")
 
 
-def _undone(z: NDArray[np.complex128], w: Floats, coordinates: Floats, used: Integers, names: Sequence[str], dtype: str) -> tuple[
+def _undone(z: NDArray[np.complex128], w: Floats, coordinates: Floats, used: Integers, names: Sequence[str]) -> tuple[
     NDArray[np.complex128], list[Finding]
 ]:  # fmt: skip
     """Return cosines and sines put in order, axis by axis, and what was done to them."""

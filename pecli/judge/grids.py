@@ -384,6 +384,8 @@ def compare_all(name: GridName) -> Tally:
     tables = []
     for number, values in enumerate(coordinate_values(plan.axes, name.spacing, turning=turns)):
         own = np.flatnonzero(pairs.axis == number)
+        if not len(own):
+            continue
         made = replace(way, frequencies=way.frequencies[own]).compute(values, pairs.magnitude[own], view.dtype)
         angles = np.abs(values[:, None] * way.frequencies[own])
         bound = 2.0**-51 * angles  # what this reference, computed in float64, is off by
