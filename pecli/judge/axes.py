@@ -19,7 +19,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
-from pecli.judge.structure import ALL, MAX_DEPARTURE, Column, Reading, departure, readings, usable_rows
+from pecli.judge.structure import ALL, MAX_DEPARTURE, Column, Reading, copies, departure, readings, usable_rows
 from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
@@ -60,12 +60,15 @@ class View:
         Of these rows.
     dtype : str
         The effective type.
+    note : str
+        How cosines and sines stand in one array otherwise than a layout says.
     """
 
     planes: tuple[Plane, ...]
     rows: Integers
     values: tuple[Floats, ...] = field(repr=False)
     dtype: str
+    note: str = ""
 
     @property
     def total(self) -> int:
@@ -133,6 +136,10 @@ def views(table: Tabular) -> Iterator[View]:
             np.concatenate([some.ravel(), *(v[:64].ravel() for v in values)]), planes[0].array.dtype
         )
         yield View(planes, rows, values, dtype)
+    for array in arrays.values() if not pair else ():
+        for note, planes in _parts(_plane(table, array)):
+            values = tuple(plane.read(0, plane.rows) for plane in planes)
+            yield View(planes, np.arange(planes[0].rows), values, effective_dtype(values[0], array.dtype), note)
 
 
 def _real(array: Array) -> bool:
@@ -162,6 +169,30 @@ def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
     if size <= MAX_WHOLE and shape[0] >= 4 and size // shape[0] >= 4:
         values = np.ascontiguousarray(whole.read(0, whole.rows).reshape(shape[0], -1).T)
         yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
+
+
+def _parts(whole: Plane) -> Iterator[tuple[str, tuple[Plane, ...]]]:
+    """Yield cosines and sines that one array holds in halves of doubled columns, or as rotation matrices."""
+    if whole.rows * whole.width > MAX_WHOLE or whole.part:
+        return
+    values = whole.read(0, whole.rows)
+    shape = [side for side in whole.array.shape if side != 1]
+    half = whole.width // 2
+    parts: tuple[Floats, Floats] | None = None
+    note = ""
+    if shape[-2:] == [2, 2] and len(shape) > 3:  # [[cos, -sin], [sin, cos]] for each pair
+        entries = values.reshape(-1, shape[-3], 4)
+        if (entries[..., 0] == entries[..., 3]).all() and (entries[..., 1] == -entries[..., 2]).all():
+            parts, note = (entries[..., 0], entries[..., 2]), "rotation matrices of 2 x 2"
+    elif whole.width % 4 == 0 and half > 2:
+        left, right = values[:, :half], values[:, half:]
+        if next(copies(left), None) and next(copies(right), None):
+            sines_first = np.abs(left).mean() < np.abs(right).mean()  # slow pairs have cosines near 1
+            parts = (right, left) if sines_first else (left, right)
+            note = f"{'sines, then cosines' if sines_first else 'cosines, then sines'} in one array, each value twice"
+    if parts is not None:
+        cos, sin = (np.ascontiguousarray(part) for part in parts)
+        yield note, tuple(replace(whole, rows=len(p), width=p.shape[1], values=p) for p in (cos, sin))
 
 
 def _sample(rows: int, width: int) -> Integers:
@@ -274,7 +305,7 @@ def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None)
     if absolute and layout in ("concat", "sin-cos"):
         layout = "halves"
     layout = {"alternate": "alternate" if absolute else "pairs"}.get(layout, layout)
-    layout = "complex" if view.planes[0].part else layout
+    layout = "complex" if view.planes[0].part else "split" if view.note else layout
     width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
     picked = tuple(axes[at] for at in order)
     measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner,

@@ -365,7 +365,7 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     way = name.score.way
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
-                          way.words(), tuple(tally.places), others, tally.count, arrays)  # fmt: skip
+                          way.words(), (*filter(None, [name.grid.view.note]), *tally.places), others, tally.count, arrays)  # fmt: skip
 
 
 def _in_float32(name: GridName) -> Iterator[GridName]:
