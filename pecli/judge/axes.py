@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
-from pecli.judge.structure import ALL, MAX_DEPARTURE, Column, Reading, departure, readings, usable_rows
+from pecli.judge.structure import ALL, MAX_DEPARTURE, Column, Reading, copies, departure, readings, usable_rows
 from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
@@ -60,12 +60,15 @@ class View:
         Of these rows.
     dtype : str
         The effective type.
+    note : str
+        How cosines and sines stand in one array otherwise than a layout says.
     """
 
     planes: tuple[Plane, ...]
     rows: Integers
     values: tuple[Floats, ...] = field(repr=False)
     dtype: str
+    note: str = ""
 
     @property
     def total(self) -> int:
@@ -104,6 +107,17 @@ class Grid:
     signals: tuple[Signal, ...] = field(repr=False)
 
 
+class Lines(NamedTuple):
+    """The grid that rows follow: the order of the axes, its sides (none where there is no grid), which each axis is."""
+
+    order: tuple[int, ...]
+    sides: tuple[int, ...] = ()
+    side_of: tuple[int, ...] = ()
+    merge: int = 1
+    prefix: int = 0
+    suffix: int = 0
+
+
 def views(table: Tabular) -> Iterator[View]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
     arrays = {array.name: array for array in table.arrays if _real(array)}
@@ -122,6 +136,10 @@ def views(table: Tabular) -> Iterator[View]:
             np.concatenate([some.ravel(), *(v[:64].ravel() for v in values)]), planes[0].array.dtype
         )
         yield View(planes, rows, values, dtype)
+    for array in arrays.values() if not pair else ():
+        for note, planes in _parts(_plane(table, array)):
+            values = tuple(plane.read(0, plane.rows) for plane in planes)
+            yield View(planes, np.arange(planes[0].rows), values, effective_dtype(values[0], array.dtype), note)
 
 
 def _real(array: Array) -> bool:
@@ -153,6 +171,30 @@ def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
         yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
 
 
+def _parts(whole: Plane) -> Iterator[tuple[str, tuple[Plane, ...]]]:
+    """Yield cosines and sines that one array holds in halves of doubled columns, or as rotation matrices."""
+    if whole.rows * whole.width > MAX_WHOLE or whole.part:
+        return
+    values = whole.read(0, whole.rows)
+    shape = [side for side in whole.array.shape if side != 1]
+    half = whole.width // 2
+    parts: tuple[Floats, Floats] | None = None
+    note = ""
+    if shape[-2:] == [2, 2] and len(shape) > 3:  # [[cos, -sin], [sin, cos]] for each pair
+        entries = values.reshape(-1, shape[-3], 4)
+        if (entries[..., 0] == entries[..., 3]).all() and (entries[..., 1] == -entries[..., 2]).all():
+            parts, note = (entries[..., 0], entries[..., 2]), "rotation matrices of 2 x 2"
+    elif whole.width % 4 == 0 and half > 2:
+        left, right = values[:, :half], values[:, half:]
+        if next(copies(left), None) and next(copies(right), None):
+            sines_first = np.abs(left).mean() < np.abs(right).mean()  # slow pairs have cosines near 1
+            parts = (right, left) if sines_first else (left, right)
+            note = f"{'sines, then cosines' if sines_first else 'cosines, then sines'} in one array, each value twice"
+    if parts is not None:
+        cos, sin = (np.ascontiguousarray(part) for part in parts)
+        yield note, tuple(replace(whole, rows=len(p), width=p.shape[1], values=p) for p in (cos, sin))
+
+
 def _sample(rows: int, width: int) -> Integers:
     if rows * width <= MAX_WHOLE:
         return np.arange(rows)
@@ -169,7 +211,7 @@ def grids_of(view: View) -> Iterator[Grid]:
         if reading.sin is None or key in seen:
             continue
         seen.add(key)
-        found = _measured(view, reading)
+        found = grid_of(view, reading)
         if found is not None:
             yield found
 
@@ -231,7 +273,7 @@ def _doubled(reading: Reading) -> Iterator[Reading]:
             yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
 
 
-def _measured(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
+def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
     """Return the axes of a reading, by the rows inside; None where none move, or too many."""
     assert reading.sin is not None
     usable = usable_rows([reading.cos, reading.sin])
@@ -252,9 +294,10 @@ def _measured(view: View, reading: Reading, inside: tuple[int, int] | None = Non
         reading, swapped, cos, sin = exchanged, True, sin, cos
         found = [_axis(cos, sin, view.dtype, *group) for group in groups]
     axes, labels, signals, places = map(list, zip(*found, strict=True))
-    order, sides, merge, prefix, suffix = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin, usable)
+    lines = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin)
+    order, prefix, suffix = lines.order, lines.prefix, lines.suffix
     if inside is None and (prefix, suffix) != (int(rows[0]), view.total - 1 - int(rows[-1])):
-        return _measured(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
+        return grid_of(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
     owner = np.full(reading.pairs, -1, np.int64)
     for number, at in enumerate(order):
         owner[axes[at].columns] = number
@@ -262,12 +305,11 @@ def _measured(view: View, reading: Reading, inside: tuple[int, int] | None = Non
     if absolute and layout in ("concat", "sin-cos"):
         layout = "halves"
     layout = {"alternate": "alternate" if absolute else "pairs"}.get(layout, layout)
-    layout = "complex" if view.planes[0].part else layout
+    layout = "complex" if view.planes[0].part else "split" if view.note else layout
     width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
     picked = tuple(axes[at] for at in order)
-    side_of = tuple(range(len(sides) - len(order), len(sides))) if sides else ()
-    measured = Axes(reading.pairs, width, absolute, layout, picked, sides, side_of, owner,
-                    np.stack([places[at] for at in order], axis=1), view.total, merge, prefix, suffix)  # fmt: skip
+    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner,
+                    np.stack([places[at] for at in order], axis=1), view.total, lines.merge, prefix, suffix)  # fmt: skip
     return Grid(view, reading, measured, np.stack([labels[at] for at in order], axis=1), usable,
                 tuple(signals[at] for at in order))  # fmt: skip
 
@@ -332,7 +374,7 @@ def _groups(z: NDArray[np.complex128], rows: Integers, dtype: str) -> list[tuple
 def _levels(values: NDArray[np.complex128]) -> tuple[Integers, Integers]:
     """Return the level of each row and the first row of each level, in order of appearance."""
     key = np.zeros(len(values))
-    for k in range(min(values.shape[1], MAX_KEYS)):  # equal rows have equal sums; the factors have no common multiple
+    for k in range(min(values.shape[1], MAX_KEYS)):  # equal rows have equal sums
         key = key * 1.6180339887 + values[:, k].real + values[:, k].imag * 0.7071067811865
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -399,42 +441,40 @@ def _first_place(signal: Signal, backward: bool) -> float:
     return float(place) if agree.mean() > 0.8 else float("nan")
 
 
-def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats, usable: NDArray[np.bool_]) -> tuple[
-    list[int], tuple[int, ...], int, int, int
-]:  # fmt: skip
-    """Return the order of the axes, the sides of the grid they make, merge, prefix and suffix.
-
-    Sides are empty where rows follow no grid.
-    """
-    count = places.shape[1]
+def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats) -> Lines:
+    """Return which grid the rows follow: by its edges, the order of its axes, and a side that no axis follows."""
     lead, tail = int(rows[0]), total - 1 - int(rows[-1])
-    if lead or tail:  # blank rows
-        edges = [(lead, tail)]
-    else:
+    edges = [(lead, tail)]
+    if not lead and not tail:  # rows without a coordinate look like those of coordinate 0
         plain = ((cos == 1) & (sin == 0)).all(axis=1)
-        first = int((~plain).argmax()) if not plain.all() else 0
-        last = int((~plain[::-1]).argmax()) if not plain.all() else 0
-        edges = list(dict.fromkeys([(0, 0), (first, 0), (max(0, first - 1), 0), (0, last), (first, last),
-                                    (max(0, first - 1), last)]))  # fmt: skip
+        first, last = (0, 0) if plain.all() else (int((~plain).argmax()), int((~plain[::-1]).argmax()))
+        lower = max(0, first - 1)
+        edges = list(dict.fromkeys([(0, 0), (first, 0), (lower, 0), (0, last), (first, last), (lower, last)]))
     for prefix, suffix in edges:
         inside = (rows >= prefix) & (rows < total - suffix)
         body, index = places[inside], rows[inside] - prefix
-        n = total - prefix - suffix
+        count = total - prefix - suffix
         if len(body) < 2:
             continue
         body = body - body.min(axis=0)
         sizes = body.max(axis=0).astype(np.int64) + 1
-        if n % math.prod(sizes.tolist()):
+        if count % math.prod(sizes.tolist()) or (sizes < 2).any():
             continue
-        for order in permutations(range(count)):
-            own = tuple(int(sizes[a]) for a in order)
-            frames = n // math.prod(own)
-            sides = (frames, *own) if frames > 1 else own
-            for merge in (1, *MERGES) if count > 1 else (1,):
-                if merge > 1 and any(side % merge for side in sides[-2:]):
-                    continue
-                lattice = Lattice(sides, merge)
-                skip = len(sides) - count
-                if all((lattice.index(skip + k)(index) == body[:, a]).all() for k, a in enumerate(order)):
-                    return list(order), sides, merge, prefix, suffix
-    return list(range(count)), (), 1, 0, 0
+        for order, sides, which, merge in _orders(sizes.tolist(), count):
+            lattice = Lattice(sides, merge)
+            if all((lattice.index(side)(index) == body[:, a]).all() for a, side in zip(order, which, strict=True)):
+                return Lines(order, sides, which, merge, prefix, suffix)
+    return Lines(tuple(range(places.shape[1])))
+
+
+def _orders(sizes: list[int], rows: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]]:
+    """Yield orders of axes, with the sides of the grid, which side each axis is, and the side of merged blocks."""
+    frames = rows // math.prod(sizes)
+    for at in range(len(sizes) + 1) if frames > 1 else (-1,):  # where a side stands that no axis follows
+        for order in permutations(range(len(sizes))):
+            own = [sizes[a] for a in order]
+            which = tuple(k + (0 <= at <= k) for k in range(len(own)))
+            sides = tuple(own if at < 0 else [*own[:at], frames, *own[at:]])
+            for merge in (1, *MERGES) if len(sizes) > 1 else (1,):
+                if merge == 1 or not any(side % merge for side in sides[-2:]):
+                    yield order, sides, which, merge

@@ -1,4 +1,4 @@
-"""Description of a table over several axes: its axes, the encodings' names for them, and the arithmetic of every value."""
+"""Description of a table over several axes: its axes, what encodings call them, and the arithmetic of every value."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def names_of(grid: Grid) -> list[GridName]:
                 if text in seen or len(seen) >= MAX_NAMES:
                     continue
                 seen.add(text)
-                name = _fitted(grid, encoding.name, named)
+                name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
         found.sort(key=_merit)
@@ -181,7 +181,7 @@ def planned(encoding: str, keys: Mapping[str, str]) -> tuple[Recipe, PlannedPair
     return recipe, PlannedPairs.of(plan)
 
 
-def _fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
+def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     """Return a name with its arithmetic; None where its table is another one."""
     made = planned(encoding, named.keys)
     if made is None:
@@ -347,21 +347,31 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return what is said of the best name that explains the table's values."""
     fits = []
     for name in names[:3]:
-        tally = compare_all(name)
-        fits.append((tally.odd, name.fitted, name, tally))
-        if not tally.odd:
+        for way in (name, *_in_float32(name)):
+            tally = compare_all(way)
+            fits.append((tally.odd, name.fitted, way, tally))
+            if not tally.odd or tally.odd > (1 - MIN_SHARE_LIKELY) * tally.count:
+                break
+        if not fits[-1][0]:
             break
     odd, _, name, tally = min(fits, key=lambda fit: fit[:2])
     if odd > (1 - MIN_SHARE_LIKELY) * tally.count:
         return None
     sure = (not odd and name.fitted <= PLAIN) or (odd <= MAX_ODD and name.fitted <= PLAIN / 2)
-    notes = tally.places + ([] if not odd else [])
     others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.score.close >= name.score.close
                    and n.fitted <= PLAIN)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     way = name.score.way
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
-                          way.words(), tuple(notes), others, tally.count, arrays)  # fmt: skip
+                          way.words(), (*filter(None, [name.grid.view.note]), *tally.places), others, tally.count, arrays)  # fmt: skip
+
+
+def _in_float32(name: GridName) -> Iterator[GridName]:
+    """Yield the same name with its angles computed in float32, which sampled values rounded to fewer bits may hide."""
+    if name.score.way.name == "exact" and name.grid.view.dtype != "float64":
+        recipe = Recipe.bind(name.encoding, **{key.replace("-", "_"): value for key, value in name.keys.items()})
+        for said, w in float32_frequencies(recipe, name.pairs).items():
+            yield replace(name, score=replace(name.score, way=Way("float32", w, "float32", "float32", said)))
 
 
 def compare_all(name: GridName) -> Tally:
@@ -372,6 +382,8 @@ def compare_all(name: GridName) -> Tally:
     tables = []
     for number, values in enumerate(coordinate_values(plan.axes, name.spacing, turning=turns)):
         own = np.flatnonzero(pairs.axis == number)
+        if not len(own):
+            continue
         made = replace(way, frequencies=way.frequencies[own]).compute(values, pairs.magnitude[own], view.dtype)
         angles = np.abs(values[:, None] * way.frequencies[own])
         bound = 2.0**-51 * angles  # what this reference, computed in float64, is off by

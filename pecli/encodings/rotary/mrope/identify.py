@@ -37,9 +37,10 @@ def identify(axes: Axes) -> Iterator[Named]:
 
 
 def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str], float]]:
-    """Yield which role each axis has (0 frame, 1 row, 2 column), with the sequence that frames and rows follow.
+    """Yield which role each axis has (0 frame, 1 row, 2 column), with the sequence that the rows follow.
 
-    Columns need not be told: in narrow types they change by less than a rounding.
+    Frames tell only how many positions lie between them; columns need not be told, and in narrow types they change by
+    less than a rounding.
     """
     if len(axes.streams) != axes.rows:
         return
@@ -47,55 +48,53 @@ def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str], fl
     for number, axis in enumerate(axes.axes):
         if np.isfinite(axis.origin) and abs(axis.origin - round(axis.origin)) < 0.1:
             found[number] = np.rint(axes.streams[:, number] + axis.origin).astype(np.int64)
-    still = {-1: np.zeros(axes.rows, np.int64)} if (axes.owner < 0).any() else {}
-    for t, h in permutations([*still, *found], 2):
-        if h < 0:
-            continue
-        runs = _runs({**still, **found}[t], found[h])
-        if runs is not None:
-            text = {"sequence": "+".join(runs[0]), **({} if runs[1] == 1 else {"time-step": str(runs[1])})}
-            yield tuple({t: 0, h: 1}.get(number, 2) for number in range(-1, len(axes.axes))), text, 0.0
+    for h in found:
+        for t in [number for number in found if number != h] + ([-1] if len(axes.axes) < 3 else []):
+            runs = _runs(found[h], found.get(t))
+            if runs is not None:
+                text = {"sequence": "+".join(runs[0]), **({} if runs[1] == 1 else {"time-step": str(runs[1])})}
+                yield tuple({t: 0, h: 1}.get(number, 2) for number in range(len(axes.axes))), text, 0.0
 
 
-def _runs(t: Integers, h: Integers) -> tuple[list[str], int] | None:
-    """Return the text tokens and grids that frames and rows count, and the positions between frames."""
+def _runs(h: Integers, t: Integers | None) -> tuple[list[str], int] | None:
+    """Return the text tokens and grids that rows count, and the positions between the frames of a grid."""
     runs: list[str] = []
-    at, q, n, step = 0, 0, len(t), 1
+    at, q, n, step = 0, 0, len(h), 1
+    index = np.arange(n)
     while at < n and len(runs) < MAX_RUNS:
-        text = _while(t, h, at, q + np.arange(n - at), q + np.arange(n - at))
+        left = index[: n - at]
+        text = _while(h[at:], q + left)
         if at + text < n and text:  # the last of them is the first of a grid
             text -= 1
         if text:
             runs.append(str(text))
             at, q = at + text, q + text
-        if at == n:
-            break
-        width = _while(t, h, at, q, q)
-        if not width:
-            return None
-        area = _while(t, h, at, q, q + np.arange(n - at) // width)
-        height = area // width
-        frames, area = 1, width * height
-        if at + area < n and t[at + area] > q and h[at + area] == q:
-            step = int(t[at + area] - q)
-            index = np.arange(n - at)
-            frames = _while(t, h, at, q + index // area * step, q + index // width % height) // area
+            continue
+        width = _while(h[at:], np.full(n - at, q))
+        height = _while(h[at:], q + left // max(1, width)) // max(1, width)
+        area = width * height
+        frames = _while(h[at:], q + left // max(1, width) % max(1, height)) // max(1, area)
         if area * frames < 2:
             return None
+        if t is not None:
+            if frames > 1:
+                step = int(t[at + area] - q)
+            if not (t[at : at + area * frames] == q + left[: area * frames] // area * step).all():
+                return None
         runs.append(f"{frames}x{height}x{width}")
         at, q = at + area * frames, q + max((frames - 1) * step + 1, height, width)
-    return runs, step
+    return (runs, step) if step >= 0 and any("x" in run for run in runs) else None
 
 
-def _while(t: Integers, h: Integers, at: int, frames: Integers | int, rows: Integers | int) -> int:
-    """Return how many tokens from one on have these frames and rows."""
-    same = (t[at:] == frames) & (h[at:] == rows)
+def _while(values: Integers, wanted: Integers) -> int:
+    """Return how many of the first values are as wanted."""
+    same = values == wanted
     return len(same) if same.all() else int(same.argmin())
 
 
 def _sections(axes: Axes, roles: tuple[int, ...], *, full: bool) -> Iterator[dict[str, str]]:
     """Yield the sections, and their order, in which every pair turns with its stream."""
-    owner = np.array([roles[number + 1] if number >= 0 or roles[0] == 0 else -1 for number in axes.owner.tolist()])
+    owner = np.array([roles[number] if number >= 0 else -1 for number in axes.owner.tolist()])
     m = len(owner) // 2 if full else len(owner)
     known = owner >= 0
     if full:
@@ -123,6 +122,8 @@ def _chunks(owner: Integers, m: int) -> Iterator[tuple[int, ...]]:
         if sizes is None:
             known = np.flatnonzero(owner >= 0)
             ends = [int(known[owner[known] == role].max(initial=-1)) + 1 for role in (0, 1)]
+            if 0 not in owner:  # frames that do not move come first
+                ends[0] = int(known.min(initial=m))
             sizes = (ends[0], max(ends[1] - ends[0], 0), m - max(ends))
         if sum(sizes) == m:
             wanted = np.repeat([0, 1, 2], sizes)

@@ -27,7 +27,7 @@ def identify(axes: Axes) -> Iterator[Named]:
         return
     for runs in _runs(axes):
         moving = [number for number, _ in runs if number >= 0]
-        if moving != sorted(set(moving)) or len(moving) != len(axes.axes) or len(runs) > 4:
+        if moving != sorted(set(moving)) or len(moving) != len(axes.axes) or not 2 <= len(runs) <= 4:
             continue
         sides = [axes.sides[axes.side_of[number]] if number >= 0 else 1 for number, _ in runs]
         if math.prod(sides) + axes.prefix + axes.suffix != axes.rows:
