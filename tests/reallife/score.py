@@ -11,7 +11,9 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -25,8 +27,8 @@ from pecli import testing
 from tests.reallife.cases import CASES, STATE, Case, Verdict
 
 HERE = Path(__file__).parent
-MODULES = ("caches", "mistakes", "reports", "small_arrays")
-GROUPS = ("tables", "caches", "mistakes", "right", "applied", "reports", "small")
+MODULES = ("caches", "printed", "mistakes", "reports", "small_arrays")
+GROUPS = ("tables", "caches", "printed", "mistakes", "right", "applied", "reports", "small")
 
 TOPICS = {
     "base": r"\b(?:base|theta|temperature)\b",
@@ -36,7 +38,7 @@ TOPICS = {
     "positions": r"\bstarts?\b|\bbegins?\b|\bshifted\b|\blater\b|\bearlier\b|positions? (?:is|are|off|counted)"
     r"|\bstep \d|offset|left padding|one position",
     "layout": r"interleaved|half-split|\bhalves\b|neighbours were|\bpairing\b",
-    "exchange": r"exchang|swap|changed places|each other",
+    "exchange": r"exchang|swapped|changed places|each other",
     "sign": r"negat|\bsigns?\b|conjugat|inverse|other way|opposite",
     "transposed": r"transpos",
     "missing": r"\brows?\b[^.;]*\bmissing|missing rows?|\blacks?\b",
@@ -178,8 +180,12 @@ def agree(named: str, truth: str) -> bool:
 def score(case: Case) -> Verdict:
     """Run one case through the public interface and judge what was said."""
     run: Callable[[Case], Verdict] = {
-        "tables": _identify, "caches": _identify, "small": _small, "applied": _applied, "right": _compare,
-    }.get(case.group, _compare)  # fmt: skip
+        "tables": _identify,
+        "caches": _identify,
+        "printed": _printed,
+        "small": _small,
+        "applied": lambda case: _applied(case, *_made(case)),
+    }.get(case.group, _compare)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -213,12 +219,31 @@ def _identify(case: Case) -> Verdict:
     return verdict
 
 
+def _printed(case: Case) -> Verdict:
+    values, digits = _made(case)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        np.savetxt(path, values, fmt=f"%.{digits}f", delimiter=",")
+        line = [sys.executable, "-m", "pecli", "identify", str(path), "--digits", str(digits)]
+        run = subprocess.run(line, capture_output=True, text=True, check=False)
+    found = re.search(r"^identified\s+(.*)$", run.stdout, re.MULTILINE)
+    named = found[1] if found else run.stderr.strip()
+    verdict = Verdict(case, named, run.stdout + run.stderr, 0.0)
+    if not found or named.startswith("unknown"):
+        verdict.missed.append(f"not named: {case.truth[0]}")
+    elif not any(agree(named.split()[0], truth) for truth in case.truth):
+        verdict.false.append(f"named {named} where {' or '.join(case.truth)} is right")
+    return verdict
+
+
 def _sentences(found: Any) -> list[str]:
     return [str(found.verdict), *[str(f.text) for f in found.findings]]
 
 
 def _compare(case: Case) -> Verdict:
     ours, expected = _made(case)
+    if isinstance(ours, tuple):
+        return _applied(case, *ours[:2], expected, ours[2])
     found = pecli.compare(ours, expected)
     said = _sentences(found)
     lines = [line for line in str(found).splitlines() if line.strip()]
@@ -272,8 +297,7 @@ def _right(case: Case, found: Any, said: list[str], verdict: Verdict) -> Verdict
     return verdict
 
 
-def _applied(case: Case) -> Verdict:
-    inputs, outputs, expected, options = _made(case)
+def _applied(case: Case, inputs: Any, outputs: Any, expected: Any, options: dict[str, Any]) -> Verdict:
     verdict = Verdict(case, "", "", 0.0)
     try:
         testing.assert_applied(inputs, outputs, expected, **options)
