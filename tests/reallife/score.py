@@ -25,6 +25,7 @@ import numpy as np
 import pecli
 from pecli import testing
 from tests.reallife.cases import CASES, STATE, Case, Verdict
+from tests.reallife.truth import keys_of, share_held
 
 HERE = Path(__file__).parent
 MODULES = ("caches", "printed", "mistakes", "reports", "small_arrays")
@@ -137,18 +138,15 @@ def _stored(path: Path) -> Any:
 # Truth of a named recipe
 
 
-def _keys(text: str) -> tuple[str, dict[str, str]]:
-    name, _, rest = text.partition(":")
-    return name, dict(part.split("=", 1) for part in re.findall(r'[\w-]+=(?:"[^"]*"|[^,]*)', rest))
-
-
 def _table(text: str, like: dict[str, str]) -> dict[str, np.ndarray]:
-    name, keys = _keys(text)
+    name, keys = keys_of(text)
     taken = {k: like[k] for k in ("len", "layout", "form", "queries") if k in like}
     if name not in WITH_GRID:
         taken.setdefault("len", "64")
     keys = {**taken, **keys, "dtype": "float64"}
     keys.pop("arithmetic", None)
+    if keys.get("slope-dtype") == "float32":
+        keys.pop("slope-dtype")
     table = pecli.table(f"{name}:" + ",".join(f"{k}={v}" for k, v in keys.items()))
     return {str(k): np.asarray(table[k]) for k in table}
 
@@ -157,7 +155,7 @@ def agree(named: str, truth: str) -> bool:
     """Whether two recipes give the same values in the same layout."""
     if named == truth:
         return True
-    like = _keys(named)[1]
+    like = keys_of(named)[1]
     try:
         a, b = _table(named, like), _table(truth, like)
     except pecli.PecliError as error:
@@ -207,7 +205,8 @@ def _made(case: Case) -> Any:
 
 
 def _identify(case: Case) -> Verdict:
-    found = pecli.identify(_made(case))
+    subject = _made(case)
+    found = pecli.identify(subject)
     text, named = str(found), str(found.recipe or "")
     verdict = Verdict(case, f"{found.confidence}: {named}", text, 0.0)
     recipes = [t for t in case.truth if t != "unknown"]
@@ -216,6 +215,10 @@ def _identify(case: Case) -> Verdict:
             verdict.missed.append(f"not named: {recipes[0]}")
     elif not any(agree(named, truth) for truth in recipes):
         verdict.false.append(f"named {named} where {' or '.join(case.truth)} is right")
+    else:
+        share = None if re.search(r"float16", text) else share_held(subject, named)
+        if share is not None and share < (1.0 if found.confidence == "sure" else 0.99):
+            verdict.false.append(f"{found.confidence} of {named}, which gives {share:.2%} of the values")
     return verdict
 
 
