@@ -543,7 +543,7 @@ report(
     "mrope:dim=64,sections=8+12+12,sequence=1x6x8",
     lambda: sections(chunked((8, 12, 12)), streams(1, 6, 8) * np.array([[1], [0], [1]]), 64, 10000.0),
     "section|stream|\\bh\\b|height|row|zero|never|frequency 0|unrotated|column",
-    "sections grid zero positions",
+    "sections grid zero positions repeat",
 )
 report(
     "interleaved sections for Qwen2-VL",

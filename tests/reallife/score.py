@@ -269,7 +269,8 @@ def _judge(case: Case, said: list[str], verdict: Verdict, double: bool) -> None:
         if not re.search(pattern, verdict.lead, re.IGNORECASE):
             verdict.missed.append(f"first finding without /{pattern}/")
     allowed = case.topics | topics_of(" ".join(case.first))
-    numbers = dict(re.findall(r"\b([a-z][a-z-]+) ([\d.]+)\b", " ".join(case.first)))
+    wanted = " ".join(case.first).replace(r"\b", " ").replace("\\", "")
+    numbers = dict(re.findall(r"\b([a-z][a-z-]+) (\d+(?:\.\d+)?)(?![.\w])", wanted))
     for sentence in said:
         extra = topics_of(sentence) - allowed
         if extra:
