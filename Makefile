@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick lowest frameworks readers reach scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test quick lowest frameworks readers reach reallife scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -83,6 +83,18 @@ frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment o
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
 	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py tests/test_jax.py tests/test_keras.py \
 	tests/test_code.py tests/test_notebook.py tests/test_docs.py::test_the_python_of_a_page_runs
+
+LIBRARIES := transformers diffusers timm x-transformers rotary-embedding-torch positional-encodings torchtune keras-hub \
+	tensorflow jax performer-pytorch local-attention
+
+# Each library alone: one that pip cannot get keeps its stored tables.
+reallife: .venv/.dev ## Take the tables that libraries make anew, and score what is said of every case of real life
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reallife
+	@build/reallife/bin/python -m pip install --quiet --editable .
+	@for name in '$(TORCH)' $(LIBRARIES); do \
+	build/reallife/bin/python -m pip install --quiet "$$name" || echo "$$name: absent, and its tables stay as they are"; done
+	HF_HUB_OFFLINE=1 build/reallife/bin/python -m tests.reallife.make_tables
+	$(VENV_PYTHON) -m tests.reallife.score
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

@@ -12,7 +12,7 @@ class Case:
     """One file or pair of tables with its truth."""
 
     group: str
-    """Set that it is counted in: tables, caches, mistakes, right, applied, reports, small."""
+    """Set that it is counted in: tables, caches, printed, mistakes, right, applied, reports, small."""
     name: str
     make: Callable[[], Any]
     """Of identify and small: the values. Of compare: values and what was expected. Of applied: arguments."""
@@ -86,13 +86,18 @@ def report(
     name: str, address: str, cause: str, expected: Any, make: Callable[[], Any], first: str | Sequence[str],
     topics: str = "", never: str | Sequence[str] = (),
 ) -> None:  # fmt: skip
-    """Register a re-enacted public report."""
+    """Register a re-enacted public report, of a table or of a kernel."""
     mistake(name, expected, make, first, topics, never, "reports", f"{address}: {cause}")
 
 
 def small(name: str, make: Callable[[], Any], truth: str | Sequence[str] = (), expected: str = "") -> None:
     """Register a small array that nothing may crash on; with a truth, what may be said of it with certainty."""
     _add("small", name, make, truth=_words(truth), about=expected)
+
+
+def printed(name: str, truth: str | Sequence[str], digits: int, make: Callable[[], Any]) -> None:
+    """Register a table printed with so many decimals, which identify --digits must name."""
+    _add("printed", name, lambda: (make(), digits), truth=_words(truth))
 
 
 @dataclass

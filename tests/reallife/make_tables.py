@@ -127,7 +127,11 @@ table(
 )
 table(
     "llama dynamic 2 at 3000 of 2048",
-    "rope:dim=16,scaling=dynamic,factor=2,max-position=2048,seq-len=3000,layout=half",
+    (
+        "rope:dim=16,scaling=dynamic,factor=2,max-position=2048,seq-len=3000,layout=half",
+        "rope:dim=16,base=21196.83,layout=half",
+        "rope:dim=16,base=21196.826,layout=half",
+    ),
     lambda: llama(3000, 16, max_position_embeddings=2048, rope={"rope_type": "dynamic", "factor": 2.0}),
 )
 table(
@@ -218,11 +222,7 @@ table(
 table(
     "gemma 2 head 256", "rope:dim=256,layout=half", lambda: rotary("gemma2", "Gemma2RotaryEmbedding", 40, head_dim=256)
 )
-table(
-    "gemma 3 global",
-    ("rope:dim=256,base=1000000,scaling=linear,factor=8,layout=half", "rope:dim=256,base=1000000,layout=half"),
-    lambda: _gemma3("full_attention"),
-)
+table("gemma 3 global", "rope:dim=256,base=1000000,layout=half", lambda: _gemma3("full_attention"))
 table(
     "qwen2 base 1e6",
     "rope:dim=64,base=1000000,layout=half",
@@ -318,11 +318,7 @@ table(
 )
 table(
     "ernie 4.5",
-    (
-        "rope:dim=128,base=500000,layout=split",
-        "rope:dim=128,base=500000,layout=half",
-        "rope:dim=128,base=500000,layout=interleaved",
-    ),
+    "rope:dim=128,base=500000,layout=half",
     lambda: rotary("ernie4_5", "Ernie4_5RotaryEmbedding", 80, head_dim=128),
 )
 table(
@@ -339,7 +335,7 @@ table(
 )
 table(
     "qwen3-next partial 0.25",
-    ("rope:dim=64,base=10000000,layout=half", "rope:dim=64,base=10000,layout=half"),
+    "rope:dim=64,base=10000,layout=half",
     lambda: rotary("qwen3_next", "Qwen3NextRotaryEmbedding", 120),
 )
 table(
@@ -537,7 +533,7 @@ table(
 )
 table(
     "pegasus-x",
-    ("sinusoidal:dim=64,order=sin-cos", "sinusoidal:dim=64,order=sin-cos,spacing=endpoint"),
+    "sinusoidal:dim=64,order=sin-cos,spacing=endpoint",
     lambda: {"pe": part("pegasus_x", "PegasusXSinusoidalPositionalEmbedding")(64)(torch().zeros(1, 100, 64))},
 )
 table(
@@ -566,7 +562,7 @@ table("vit mae", "sincos2d:dim=64,grid=7x7,prefix=1,axis-order=yx", lambda: {"po
 table("vit mae without class", "sincos2d:dim=96,grid=6x6,axis-order=yx", lambda: {"pos_embed": _mae(96, 6)[1:]})
 table(
     "detr sine",
-    "unknown",
+    "detr:dim=64,grid=7x9,normalize=true",
     lambda: {
         "pos": part("detr", "DetrSinePositionEmbedding")(32, normalize=True)((1, 3, 7, 9), "cpu", torch().float32)
     },
@@ -601,7 +597,7 @@ table(
 )
 table(
     "falcon alibi",
-    ("alibi:heads=16,convention=falcon,queries=1", "alibi:heads=16,bias=key-position,queries=1"),
+    ("alibi:heads=16,bias=key-position,slope-dtype=bfloat16,queries=1",),
     lambda: {"alibi": part("falcon", "build_alibi_tensor")(torch().ones(1, 40), 16, torch().float32)},
 )
 table("t5 index", "t5:bidirectional=true", lambda: {"index": _t5(64, True)})
@@ -641,7 +637,11 @@ table(
         "relative_position_index": part("beit", "BeitRelativePositionBias").generate_relative_position_index((6, 6))
     },
 )
-table("conformer relative", "transformer-xl:dim=64,convention=conformer", lambda: {"pe": _conformer(40, 64)})
+table(
+    "conformer relative",
+    ("transformer-xl:dim=64,convention=conformer", "sinusoidal:dim=64,start=39,step=-1"),
+    lambda: {"pe": _conformer(40, 64)},
+)
 table(
     "perceiver fourier",
     "bands:bands=8,grid=12x10",
@@ -653,7 +653,7 @@ table(
 )
 table(
     "swin v2 coordinates",
-    "unknown",
+    ("window:grid=8x8,version=2", "unknown"),
     lambda: {
         "relative_coords_table": part("swinv2", "Swinv2SelfAttention")(
             config("swinv2"), 32, 4, (8, 8)
@@ -786,7 +786,7 @@ def _ids(frames: int, h: int, w: int) -> Any:
 
 table(
     "timm sincos2d interleaved",
-    ("unknown",),
+    ("sincos2d:dim=64,grid=6x8,axis-order=yx",),
     lambda: {
         "pos_embed": module("timm.layers.pos_embed_sincos", "build_sincos2d_pos_embed")(
             [6, 8], 64, interleave_sin_cos=True
@@ -975,6 +975,183 @@ def _tensorflow(n: int, d: int) -> Any:
     w = tf.exp(tf.range(d // 2, dtype=tf.float32) * -(math.log(1e4) / (d // 2 - 1)))
     angle = tf.range(n, dtype=tf.float32)[:, None] * w[None]
     return tf.concat([tf.sin(angle), tf.cos(angle)], 1).numpy()
+
+
+# More dtypes, sizes and models
+
+ROPE1M = {"rope_type": "default", "rope_theta": 1e6}
+table("llama 8192 rows head 32", "rope:dim=32,layout=half", lambda: llama(8192, 32))
+table(
+    "llama 2500 rows bfloat16 base 500000",
+    "rope:dim=32,base=500000,layout=half",
+    lambda: llama(2500, 32, dtype="bfloat16", rope={"rope_theta": 500000.0}),
+)
+table(
+    "llama float16 from 30000",
+    ("rope:dim=64,start=30000,layout=half", "unknown"),
+    lambda: llama(64, start=30000, dtype="float16"),
+)
+table(
+    "llama from 100000",
+    ("rope:dim=64,base=1000000,start=100000,layout=half", "unknown"),
+    lambda: llama(64, start=100000, rope={"rope_theta": 1e6}),
+)
+table(
+    "yarn float16",
+    "rope:dim=64,scaling=yarn,factor=16,original-max=4096,layout=half",
+    lambda: llama(
+        200, dtype="float16", rope={"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 4096}
+    ),
+)
+table(
+    "yarn bfloat16",
+    ("rope:dim=128,base=1000000,scaling=yarn,factor=4,original-max=32768,layout=half", "unknown"),
+    lambda: llama(
+        300,
+        128,
+        dtype="bfloat16",
+        rope={"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 4.0, "original_max_position_embeddings": 32768},
+    ),
+)
+table(
+    "linear 8 bfloat16",
+    "rope:dim=64,scaling=linear,factor=8,layout=half",
+    lambda: llama(300, dtype="bfloat16", rope={"rope_type": "linear", "factor": 8.0}),
+)
+table(
+    "proportional of gemma 4",
+    ("rope:dim=64,partial=0.25,base=1000000,scaling=proportional,layout=half", "unknown"),
+    lambda: llama(120, rope={"rope_type": "proportional", "rope_theta": 1e6, "partial_rotary_factor": 0.25}),
+)
+table(
+    "phi3 longrope",
+    ("unknown",),
+    lambda: rotary(
+        "phi3",
+        "Phi3RotaryEmbedding",
+        100,
+        hidden_size=256,
+        num_attention_heads=4,
+        max_position_embeddings=131072,
+        original_max_position_embeddings=4096,
+        rope_parameters={
+            "rope_type": "longrope",
+            "rope_theta": 10000.0,
+            "short_factor": [1.0 + 0.013 * i for i in range(32)],
+            "long_factor": [1.0 + i for i in range(32)],
+            "factor": 32.0,
+            "original_max_position_embeddings": 4096,
+        },
+    ),
+)
+table(
+    "cohere2 bfloat16",
+    "rope:dim=64,layout=interleaved",
+    lambda: rotary(
+        "cohere2",
+        "Cohere2RotaryEmbedding",
+        200,
+        dtype="bfloat16",
+        head_dim=64,
+        hidden_size=256,
+        num_attention_heads=4,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+    ),
+)
+table(
+    "helium", "rope:dim=64,base=100000,layout=half", lambda: rotary("helium", "HeliumRotaryEmbedding", 100, head_dim=64)
+)
+table(
+    "granite 96",
+    "rope:dim=96,base=1000000,layout=half",
+    lambda: rotary(
+        "granite", "GraniteRotaryEmbedding", 90, hidden_size=384, num_attention_heads=4, rope_parameters=ROPE1M
+    ),
+)
+table(
+    "sam random fourier",
+    "unknown",
+    lambda: (
+        torch().manual_seed(5),
+        {
+            "pos": part("sam", "SamPositionalEmbedding")(
+                importlib.import_module("types").SimpleNamespace(scale=1.0, num_pos_feats=32)
+            )(torch().rand(1, 1, 50, 2))[0, 0]
+        },
+    )[1],
+)
+table(
+    "wav2vec2-bert distances",
+    "shaw:dim=4,clip=64,right=8",
+    lambda: {"index": torch().clamp(torch().arange(100)[None] - torch().arange(100)[:, None], -64, 8) + 64},
+)
+table(
+    "bert position ids",
+    "unknown",
+    lambda: {
+        "position_ids": part("bert", "BertEmbeddings")(config("bert", hidden_size=48, vocab_size=30)).position_ids
+    },
+)
+table(
+    "m2m100 bfloat16",
+    "sinusoidal:dim=64,convention=fairseq",
+    lambda: {"weights": part("m2m_100", "M2M100SinusoidalPositionalEmbedding")(200, 64, 1).weights.bfloat16()},
+)
+table(
+    "whisper float16",
+    "sinusoidal:dim=64,convention=whisper",
+    lambda: {"embed_positions": part("whisper", "sinusoids")(300, 64).half()},
+)
+table(
+    "diffusers sincos2d float16",
+    "sincos2d:dim=64,grid=8x8,grid-scale=0.5",
+    lambda: {"pos_embed": diffuser("get_2d_sincos_pos_embed")(64, 8, output_type="pt").half()},
+)
+table(
+    "flux bfloat16",
+    ("rope-axes:axes=16+56+56,grid=1x8x9,layout=interleaved",),
+    lambda: (lambda e: {"cos": e[0].bfloat16(), "sin": e[1].bfloat16()})(
+        diffuser("FluxPosEmbed", "flux")(10000, [16, 56, 56])(_ids(1, 8, 9))
+    ),
+)
+table(
+    "bloom alibi float16 40 heads",
+    ("alibi:heads=40,bias=key-position,queries=1",),
+    lambda: {"alibi": part("bloom", "build_alibi_tensor")(torch().ones(1, 64), 40, torch().float16)},
+)
+table(
+    "diffusers timestep scale 1000",
+    (
+        "sinusoidal:dim=64,convention=diffusers-unet,step=0.001,scale=1000",
+        "sinusoidal:dim=64,convention=diffusers-unet",
+    ),
+    lambda: {"emb": diffuser("get_timestep_embedding")(torch().arange(100) / 1000, 64, True, 0, 1000)},
+)
+table(
+    "longt5 block index",
+    "unknown",
+    lambda: {
+        "index": part("longt5", "LongT5Attention")._relative_position_bucket(
+            torch().arange(96)[None] - torch().arange(32, 64)[:, None]
+        )
+    },
+)
+table(
+    "data2vec vision index",
+    "window:grid=4x4,cls=true",
+    lambda: {
+        "relative_position_index": part("beit", "BeitRelativePositionBias").generate_relative_position_index((4, 4))
+    },
+)
+table(
+    "llama4 text complex",
+    ("rope:dim=64,base=500000,layout=complex", "complex:dim=64,base=500000"),
+    lambda: {
+        "freqs_cis": part("llama4", "Llama4TextRotaryEmbedding")(
+            config("llama4_text", head_dim=64, rope_parameters={"rope_type": "default", "rope_theta": 500000.0})
+        )(torch().zeros(1, 1, 8), torch().arange(100)[None])
+    },
+)
 
 
 # Storing

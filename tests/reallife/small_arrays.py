@@ -44,7 +44,7 @@ for _kind, _dtype in KINDS:
         small(
             f"zeros {_kind} {_shape}",
             lambda s=_shape, t=_dtype: np.zeros(s, t),
-            ("none:dim=4", "none:dim=8", "none:dim=1"),
+            ("none:dim=4", "none:dim=8", "none:dim=1", "unknown"),
         )
     small(f"ones {_kind}", lambda t=_dtype: np.ones((5, 6), t))
     small(f"ramp {_kind}", lambda t=_dtype: np.arange(24).reshape(6, 4).astype(t))
