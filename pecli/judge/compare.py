@@ -13,6 +13,7 @@ from pecli.declare.tabular import Tabular
 from pecli.errors import PecliError
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.difference import wave_differences
+from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
 from pecli.judge.planes import planes_of
@@ -21,7 +22,7 @@ from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 
-DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (bias_differences,)
+DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
