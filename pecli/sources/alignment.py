@@ -137,6 +137,8 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
         if len(shape) == 2 and shape[1] % 2 and array.axes[-1:] != ("key",):
             square = shape[0] == shape[1] or array.shape[-2:-1] == (1,)
             return [(shape[1] + 1) // 2, shape[1]][:: -1 if square else 1]
+        if len(shape) == 1 and shape[0] % 2:  # distances of one head, or slopes of as many
+            return [1, (shape[0] + 1) // 2][:: 1 if len(array.shape) == 1 else -1]
         return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
