@@ -108,7 +108,7 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
         return [{}, few] if few else [{}]
     lengths = lengths_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"start", "step"} else positions_of(other)
-    if listed is not None and listed.count in lengths:  # a bias by distance counts those
+    if listed is not None and listed.count in (lengths[:1] if recipe.encoding.family is Family.BIAS else lengths):
         return [{"positions": listed} if not listed.is_range else _range_options(listed)]
     return [{"length": length, **more} for length in lengths for more in ([few, {}] if few else [{}])]
 
