@@ -60,7 +60,7 @@ def otherwise(mine: Tabular, table: Table | None, found: Comparison) -> list[Fin
         return unsaid
     recipes = [Table.parse(recipe) for recipe in (identity.recipe, *identity.aliases)]
     alone = identity.guess.arrays if identity.guess is not None else ()  # cosines, or sines, without the others
-    recipes = [one.only(alone) if {*alone} < {*one.keys()} else one for one in recipes]
+    recipes = [one.only(alone) if alone and {*alone} < {*one.keys()} else one for one in recipes]
     own = [one for one in recipes if table is not None and one.source.encoding is table.source.encoding]
     own = own or [kin for one in recipes if table is not None and (kin := _kin(table, one)) is not None]
     for made in (*own, *recipes):

@@ -37,6 +37,7 @@ MOST_VERDICTS = 6  # on guesses that reproduce no sample to the bit
 MOST_BYTES = 1 << 26  # of a table that is turned over
 LEAST = 2  # rows and columns of one
 FEW_VERDICTS = 2  # by some rows alone
+CONSTANT = "every value is"
 MASK_VALUES = 2  # distinct values of a mask
 BLOCK_VALUES = 1 << 20  # read at once while distinct values are counted
 HUGE = 1e16  # above which a number is written with an exponent
@@ -60,7 +61,8 @@ def identify(table: Tabular, positions: NDArray[Any] | None = None) -> Identific
     with np.errstate(all="ignore"):  # a file may hold any number, and no warning of it helps anybody
         few = _few_values(table)
         if few is not None:
-            found, _ = _identified(table, positions)
+            constant = few.startswith(CONSTANT) and few != f"{CONSTANT} 0"  # no table of positions is
+            found = UNKNOWN if constant else _identified(table, positions)[0]
             return found if _of_few_values(found) else replace(UNKNOWN, notes=(few,))
         found, told = _identified(table, positions)
         for turned, note in _turned(table) if found.confidence == "unknown" and positions is None else ():
@@ -87,7 +89,7 @@ def _few_values(table: Tabular) -> str | None:
         return None
     shown = [np.format_float_positional(v, trim="-") if abs(v) < HUGE else f"{v:.6g}" for v in values]
     if len(values) == 1:
-        return f"every value is {shown[0]}"
+        return f"{CONSTANT} {shown[0]}"
     return f"only two values, {shown[0]} and {shown[1]}, as a mask has"
 
 
@@ -95,7 +97,8 @@ def _of_few_values(found: Identification) -> bool:
     """Whether a recipe is one that a table of one or two values may be: bits of positions, or zeros, all of them."""
     if found.guess is None or found.equal != 1.0 or "positions" in found.guess.table:
         return False
-    return REGISTRY[found.guess.name].family in (Family.ABSOLUTE, Family.NONE) and not found.guess.listed
+    family = REGISTRY[found.guess.name].family
+    return family is Family.NONE or (family is Family.ABSOLUTE and not found.guess.listed)
 
 
 def _changed(table: Tabular) -> Identification:

@@ -132,7 +132,8 @@ def verdict(trial: Trial, evidence: Evidence, *, ranged: bool = True) -> Identif
         return verdict(again, everything, ranged=ranged) if again is not None else UNKNOWN
     arrays, shapes = compared(trial, Tolerance(atol=trial.allowed, rtol=trial.allowed))
     figures = sum(arrays, Figures())
-    if figures.beyond > (1 - NEARLY) * figures.compared and "base" in trial.guess.free and long(trial.guess):
+    much = figures.beyond > (1 - NEARLY) * figures.compared
+    if much and (sample.grain == "float32" or ("base" in trial.guess.free and long(trial.guess))):
         return UNKNOWN  # numbers that happen to fit the rows that were looked at
     but = f", but {differences(arrays, shapes)}" if figures.beyond else ""
     return _likely(trial, trial.residual, trial.equal, sample.grain, WAYS[sample.grain] + but, near())

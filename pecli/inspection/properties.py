@@ -60,7 +60,7 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
     if reading is not None and (reading.rows.start, reading.rows.stop) != (0, len(values[0])):
         reading = None
     if reading is not None:
-        found += turning_properties(reading, rotates=_rotates(sample.table))
+        found += turning_properties(reading, rotates=sample.stacked or _rotates(sample.table))
     if only is None:
         found.append(_shift(finite, reading))
     if len(np.unique(rows)) == 2 and set(np.unique(rows).tolist()) <= {-1.0, 0.0, 1.0}:

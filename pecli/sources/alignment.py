@@ -108,7 +108,7 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
         return [{}, few] if few else [{}]
     lengths = lengths_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"start", "step"} else positions_of(other)
-    if listed is not None and listed.count in lengths:  # a bias by distance counts those
+    if listed is not None and listed.count in (lengths[:1] if recipe.encoding.family is Family.BIAS else lengths):
         return [{"positions": listed} if not listed.is_range else _range_options(listed)]
     return [{"length": length, **more} for length in lengths for more in ([few, {}] if few else [{}])]
 
@@ -137,6 +137,8 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
         if len(shape) == 2 and shape[1] % 2 and array.axes[-1:] != ("key",):
             square = shape[0] == shape[1] or array.shape[-2:-1] == (1,)
             return [(shape[1] + 1) // 2, shape[1]][:: -1 if square else 1]
+        if len(shape) == 1 and shape[0] % 2:  # distances of one head, or slopes of as many
+            return [1, (shape[0] + 1) // 2][:: 1 if len(array.shape) == 1 else -1]
         return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
