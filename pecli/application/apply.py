@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +52,11 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
         If source, tensors and wishes do not fit, in one sentence.
     """
     source = exact_source(source)
+    made = _applied(source, tensors, wish)
+    return replace(made, notes=(source.note, *made.notes)) if source.note else made
+
+
+def _applied(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Application:
     recipe = _recipe(source)
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)
@@ -66,6 +72,8 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
             raise BadParameter(name, value if name == "pairs" else "true", "is for rotary tables")
     if wish.arithmetic != "exact" and (wish.scores or family not in (Family.ABSOLUTE, Family.ROTARY)):
         raise BadParameter("arithmetic", wish.arithmetic, "is for rotations, and for rows added to embeddings")
+    if wish.score_scale is not None and not wish.scores:
+        raise BadParameter("score-scale", wish.score_scale, "is for scores of queries and keys: give --scores")
     if wish.scores:
         return scored(source, tensors, wish, family, effect)
     if family is Family.BIAS:
