@@ -41,7 +41,11 @@ def test_t5_does_not_divide_its_scores(name, side):
     config._attn_implementation = "eager"
     config.is_decoder = side == "decoder"
     attention = getattr(module, f"{name}Attention")(config, has_relative_attention_bias=True, layer_idx=0).eval()
-    trained = api.source_of(config.to_dict(), layer_type=side).open(form="parameters", length=N, dtype="float32").read("weight")
+    trained = (
+        api.source_of(config.to_dict(), layer_type=side)
+        .open(form="parameters", length=N, dtype="float32")
+        .read("weight")
+    )
     attention.relative_attention_bias.weight.data = torch.from_numpy(trained * 50)
     x = 3 * torch.randn(1, N, SIZE)
     mask = torch.full((1, 1, N, N), -3e38).triu(1) * (side == "decoder")
@@ -71,7 +75,10 @@ def test_a_debertas_terms_are_those_of_its_config(kinds):
     attention = DisentangledSelfAttention(config).eval()
     for name in ("pos_key_proj", "pos_query_proj"):
         if hasattr(attention, name):  # vectors as they are
-            getattr(attention, name).weight.data, getattr(attention, name).bias.data = torch.eye(SIZE), torch.zeros(SIZE)
+            getattr(attention, name).weight.data, getattr(attention, name).bias.data = (
+                torch.eye(SIZE),
+                torch.zeros(SIZE),
+            )
     source = api.source_of(config.to_dict())
     vectors = torch.from_numpy(source.open(length=N, dtype="float32").read("vector"))
     scale = 50.0  # drawn vectors are small beside those of a trained model
