@@ -64,7 +64,7 @@ def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: F
 
 
 BIASED, GATED, PART = "biased", "gated", "part"
-"""What a config may say of scores: a bias is scaled with the products, or gated; some columns of a head turn, alone."""
+"""What a config may say of scores: a bias is scaled with the products, or gated; only some columns of a head turn."""
 
 
 def _scale(source: NamedSource, width: int, wish: Wish, effect: Effect) -> tuple[float, str]:
@@ -76,7 +76,9 @@ def _scale(source: NamedSource, width: int, wish: Wish, effect: Effect) -> tuple
     said, _, cap = (source.model_scores or "").partition("capped ")
     said = said.strip()
     if cap and wish.softmax and wish.score_scale is None:
-        raise BadParameter("softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}")
+        raise BadParameter(
+            "softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}"
+        )
     if wish.score_scale == "sqrt":
         return 1 / sqrt(width), f"the products are divided by sqrt({width}), as given"
     if wish.score_scale is not None:

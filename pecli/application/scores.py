@@ -2,10 +2,10 @@
 
 A score is a sum of inner products times a scale, mostly 1/sqrt(d), with a bias added or a weight multiplied; masked,
 and through the softmax where asked.  With u = 2^-53 an inner product of d numbers, each rounded once, errs by at most
-(d + 2) u times the product of the lengths, in any order of sums; the scale by 3 u, its product, each sum and each factor
-by a further u of the result.  Logits that err by e give weights that err by at most 2e + (n + 8) u, n the keys: the exponential is taken
-to be within 4u, the sum within n u.  Matrix products and exponentials are NumPy's, so the last bits may differ between
-machines.
+(d + 2) u times the product of the lengths, in any order of sums; the scale by 3 u, its product, each sum and each
+factor by a further u of the result.  Logits that err by e give weights that err by at most 2e + (n + 8) u, n the keys:
+the exponential is taken to be within 4u, the sum within n u.  Matrix products and exponentials are NumPy's, so the last
+bits may differ between machines.
 """
 
 from __future__ import annotations

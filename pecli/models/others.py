@@ -90,7 +90,8 @@ def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
         options["encoding"], params, options.get("layout", ""), options.get("pairs", ""),
         length=min((one for one in lengths if one is not None), default=None),
         first=_whole(evaluate(options.get("first", "0"), keys, notes)) or 0,
-        notes=(_words(options["note"]),) if "note" in options else (), scores=evaluate(options.get("scores", ""), keys, notes) or "",
+        notes=(_words(options["note"]),) if "note" in options else (),
+        scores=evaluate(options.get("scores", ""), keys, notes) or "",
     )  # fmt: skip
 
 

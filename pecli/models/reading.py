@@ -75,8 +75,9 @@ class LayerReading:
     notes : tuple of str
         What a reader should know.
     scores : str
-        What multiplies the products of queries and keys: a number, "sqrt" for 1/sqrt(d); "biased": the bias is divided
-        with them; "gated": the content multiplies the bias; "part": the rest of a head has products of its own. Nothing: as the encoding has it.
+        What multiplies the products of queries and keys: a number, or NUMBER^POWER, "sqrt" for 1/sqrt(d); "biased": the
+        bias is divided with them; "gated": the content multiplies the bias; "part": the rest of a head has products of
+        its own. "capped X" may follow. Nothing: as the encoding has it.
     chosen : str
         What to say where nobody chose this kind of layer among several.
     double : bool

@@ -110,7 +110,8 @@ def _score_scale(rope: Rope, width: int) -> str:
     found = rope.keys.get(name)
     if found is None:
         return f"{default}{power}{exponent}" if default else ""
-    if number(found) is None or not 0 < number(found) < LARGEST:
+    value = number(found)
+    if value is None or not 0 < value < LARGEST:
         raise rope.keys.bad(f"has {name} {shown(found)}: it must be a positive number")
     rope.notes.use(name, "scale of the scores")
     return f"{found}{power}{exponent}"

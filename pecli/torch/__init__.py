@@ -16,6 +16,6 @@ from pecli.torch.modules import (
 )
 
 __all__ = [
-    "AbsoluteModule", "Audited", "BiasModule", "EmbeddingModule", "RelativeModule", "Replaced", "RotaryModule", "TableModule",
-    "audit", "replace", "tensor",
+    "AbsoluteModule", "Audited", "BiasModule", "EmbeddingModule", "RelativeModule", "Replaced", "RotaryModule",
+    "TableModule", "audit", "replace", "tensor",
 ]  # fmt: skip

@@ -267,7 +267,7 @@ def alibi(name: str, module: Any, model: Any) -> Iterator[Live]:
     def values(length: int) -> tuple[Any, int]:
         if method == ALIBI[1]:
             return module.build_mpt_alibi_tensor(heads, length, model.config.attn_config.alibi_bias_max), 0
-        made = getattr(module, method) if method else function
+        made: Any = getattr(module, method) if method else function
         return made(torch.ones(1, length), heads, torch.float32).reshape(heads, 1, length), 0
 
     def put() -> str:

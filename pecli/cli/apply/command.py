@@ -79,7 +79,7 @@ class ApplyOptions(Writing):
     scores: Annotated[bool, Option("Multiply queries and keys, with all that belongs to scores.", panel=TABLE)] = False
     score_scale: Annotated[
         str | None,
-        Option("What multiplies q.k: a number, or sqrt for 1/sqrt(d) (default: as the model or T5 has it).", "X", TABLE),
+        Option("What multiplies q.k: a number, or sqrt for 1/sqrt(d) (default: as the model has it).", "X", TABLE),
     ] = None
     mask: Annotated[
         str | None, Option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))

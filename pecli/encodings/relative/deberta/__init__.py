@@ -95,7 +95,8 @@ def _terms(said: object) -> tuple[str, ...]:
         "+ (pos_query_proj and dim * dim + dim or 0)", cost="2 * buckets * dim + n * n",
     ),
     work=Work(
-        kernel="2 * buckets * dim", additions="terms * n * n * width", products="terms * n * n * width", every_layer=True
+        kernel="2 * buckets * dim", additions="terms * n * n * width", products="terms * n * n * width",
+        every_layer=True,
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
