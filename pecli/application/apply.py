@@ -75,7 +75,7 @@ def _applied(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Appl
     if wish.score_scale is not None and not wish.scores:
         raise BadParameter("score-scale", wish.score_scale, "is for scores of queries and keys: give --scores")
     if wish.scores:
-        return scored(source, tensors, wish, family, effect)
+        return scored(source, tensors, wish, family, effect, recipe)
     if family is Family.BIAS:
         return biased(source, the_one(tensors, "logits; for queries and keys give --scores"), wish, effect)
     if family is Family.RELATIVE:
@@ -84,7 +84,7 @@ def _applied(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Appl
         if given:
             raise BadParameter(name, "causal" if name == "mask" else "true", "is for scores and logits: give --scores")
     if family is Family.ROTARY:
-        return rotated(source, tensors, wish, effect)
+        return rotated(source, tensors, wish, effect, recipe)
     if family is Family.CONDITIONAL:
         return conditioned(source, tensors, wish, effect)
     return _added(source, the_one(tensors, "its rows are added to"), wish)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -19,6 +20,7 @@ from pecli.application.wishes import Application, Wish, axes_notes
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.text import shorten
@@ -27,7 +29,9 @@ from pecli.sources.sources import NamedSource
 SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
 
 
-def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: Family, effect: Effect) -> Application:
+def scored(
+    source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: Family, effect: Effect, recipe: Recipe | None
+) -> Application:
     """Return scores, or weights; see :func:`pecli.application.apply.apply`."""
     if len(tensors) not in (2, 2 + (effect.values is not None)):
         raise BadParameter("input", ", ".join(t.name for t in tensors), "must be two with --scores: queries and keys")
@@ -42,7 +46,8 @@ def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: F
     lengths = queries.side("s"), keys.side("s")
     match family:
         case Family.ROTARY | Family.CONDITIONAL:
-            queries, keys, notes = _moved(source, queries, keys, wish, family, effect)
+            how = partial(rotated, recipe=recipe) if family is Family.ROTARY else conditioned
+            queries, keys, notes = _moved(source, queries, keys, wish, effect, how)
             if effect.decay is not None:
                 decays = source.open(dtype="float64", length=lengths[1])
                 changes.append(Decay(decays, effect, lengths, queries.side("h")))
@@ -123,10 +128,9 @@ def _fit(queries: Tensor, keys: Tensor, wish: Wish) -> None:
 
 
 def _moved(
-    source: NamedSource, queries: Tensor, keys: Tensor, wish: Wish, family: Family, effect: Effect
+    source: NamedSource, queries: Tensor, keys: Tensor, wish: Wish, effect: Effect, how: Callable[..., Application]
 ) -> tuple[Tensor, Tensor, list[str]]:
     """Return queries and keys as a source leaves them, float64; fewer queries are the last of the positions."""
-    how = rotated if family is Family.ROTARY else conditioned
     late = keys.side("s") - queries.side("s")
     found, notes = [], []
     for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):
