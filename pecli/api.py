@@ -195,6 +195,7 @@ def apply(
     subject: Any, inputs: Any, *, pairs: str | None = None, start: int | str | None = None, positions: Any = None,
     input_scale: str | float | None = None, way: str = "forward", dtype: str | None = None, axes: str | None = None,
     scores: bool = False, causal: bool = False, softmax: bool = False, arithmetic: str = "exact",
+    score_scale: str | float | None = None, layer_type: str | None = None,
 ) -> Application:  # fmt: skip
     """Return what a table does to tensors: rotated queries and keys, or embeddings with rows added, rounded once.
 
@@ -219,6 +220,11 @@ def apply(
         Whether queries and keys are multiplied, later keys masked, and logits made weights.
     arithmetic : {"exact", "float32", "bfloat16"}
         Of a rotation or an addition: the real values, or what a framework makes of them.
+    score_scale : number or "sqrt", optional
+        What multiplies the products of queries and keys: a number, or "sqrt" for 1/sqrt(d); by default what the model
+        or the encoding does, which for T5 is 1.
+    layer_type : str, optional
+        Of a config whose kinds of layers differ: "decoder", "full_attention".
 
     Returns
     -------
@@ -243,8 +249,9 @@ def apply(
     first = None if start is None else str(start)
     placed, kind = positions_of_values(positions), None if dtype is None else known_dtype(dtype)
     steps = known_arithmetic(arithmetic)
-    wish = Wish(pairs, first, placed, scale, way, kind, scores, causal, softmax, steps)
-    return applied(source_of(subject), tensors, wish)
+    of_scores = parse_scale(score_scale, "score-scale")
+    wish = Wish(pairs, first, placed, scale, way, kind, scores, causal, softmax, steps, of_scores)
+    return applied(source_of(subject, layer_type=layer_type), tensors, wish)
 
 
 def read_config(config: Any, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:

@@ -6,12 +6,14 @@ what all of them have, slices and + - x.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from pecli import api
+from pecli.application.rotated import head_width
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
@@ -19,6 +21,9 @@ from pecli.errors import BadParameter
 from pecli.measures.allowance import allowance
 from pecli.tables.guise import FREQUENCIES, frequencies
 from pecli.tables.table import Table, rows_of
+
+GROWING = threading.RLock()
+"""Held while a table grows; one for all, since modules with locks of their own could not be copied or pickled."""
 
 PAIRS = ("half", "interleaved")
 TRAINED = ("parameter", "vector")
@@ -59,6 +64,7 @@ class Held:
             raise BadParameter("subject", self.source.text, f"is {what}: this module is for {family.word} ones")
         self.recipe: Recipe = recipe
         self.length = length if length is not None else self._known()
+        self.width = self._width()
 
     def _known(self) -> int:
         """Return the length that the encoding or the config says."""
@@ -91,11 +97,22 @@ class Held:
         assert isinstance(found, Table)
         return found
 
-    def constants(self, dtype: str) -> dict[str, Stored]:
+    def constants(self, dtype: str, length: int | None = None) -> dict[str, Stored]:
         """Return the arrays that nobody trains, each rounded once from the real values."""
         if self.by_index:
-            return _stored(self.table(dtype, form="index"))
-        return _stored(self.table(dtype), self.trained)
+            return _stored(self.table(dtype, length, form="index"))
+        return _stored(self.table(dtype, length), self.trained)
+
+    def _width(self) -> int | None:
+        if self.recipe.encoding.family is Family.ROTARY:
+            return head_width(self.recipe)
+        return self.table("float32").arrays[0].shape[-1] if self.recipe.encoding.family is Family.ABSOLUTE else None
+
+    def check_width(self, width: int) -> None:
+        """Raise BadParameter for vectors of another width, of which some columns would stay as they are."""
+        if self.width is not None and width != self.width:
+            rule = f"has vectors of {width}, and {self.source.text} is for {self.width} columns"
+            raise BadParameter("input", None, rule)
 
     def start(self, dtype: str) -> dict[str, Stored]:
         """Return what training begins with, drawn from the recipe's seed."""
@@ -111,8 +128,15 @@ class Held:
         if first < 0:
             raise IndexError(f"position {first} lies before the table of {self.source.text}")
 
-    def reach(self, last: int) -> bool:
-        """Return whether a longer table must be made for position `last`; set the length to at least half more.
+    def reach(self, last: int, make: Callable[[int], None]) -> None:
+        """Make a longer table, by at least half, if position `last` lies past this one.
+
+        Parameters
+        ----------
+        last : int
+        make : callable
+            Makes and keeps the arrays of a length. The length counts from then on: another thread that sees it finds
+            the arrays as long.
 
         Raises
         ------
@@ -122,14 +146,16 @@ class Held:
             Where the encoding has no value there.
         """
         if last < self.length:
-            return False
+            return
         if not self.grow:
             raise IndexError(f"position {last} lies past the {self.length} of {self.source.text}")
-        high, wanted = self.recipe.domain.high, max(last + 1, self.length * 3 // 2)
-        length = wanted if high is None else max(last + 1, min(wanted, int(high) + 1))
-        self.table("float32", length)  # which refuses what has no value
-        self.length = length
-        return True
+        with GROWING:
+            if last < self.length:
+                return
+            high, wanted = self.recipe.domain.high, max(last + 1, self.length * 3 // 2)
+            length = wanted if high is None else max(last + 1, min(wanted, int(high) + 1))
+            make(length)  # which refuses what has no value
+            self.length = length
 
     def fault(self, saved: Mapping[str, NDArray[Any]], dtype: str) -> str:
         """Return why arrays that somebody saved under these names are not this table's; nothing where they are.

@@ -59,9 +59,9 @@ class Constant:
         self.start = {name: array(stored) for name, stored in self.held.start(self.dtype).items()}
         self._make()
 
-    def _make(self) -> None:
+    def _make(self, length: int | None = None) -> None:
         with jax.ensure_compile_time_eval():  # a table that grows while a function is traced is still a constant
-            self.arrays = {name: array(stored) for name, stored in self.held.constants(self.dtype).items()}
+            self.arrays = {name: array(stored) for name, stored in self.held.constants(self.dtype, length).items()}
 
     @property
     def length(self) -> int:
@@ -78,8 +78,7 @@ class Constant:
         PecliError
             Where the encoding has no value there.
         """
-        if self.held.reach(last):
-            self._make()
+        self.held.reach(last, self._make)
 
     def places(self, positions: Any, offset: Any, count: int) -> jax.Array:
         """Return the positions asked for, those that are known checked."""
@@ -112,11 +111,12 @@ class AbsoluteTable(Constant):
 
         `pe` is the trained table, where it is trained: `start["pe"]` at first.
         """
+        self.held.check_width(x.shape[-1])
         places = self.places(positions, offset, x.shape[-2])
         if self.held.trained and pe is None:
             pe = self.start["pe"]
         found: jax.Array = x + self.rows("pe", places, pe)
-        return found
+        return found.astype(x.dtype)
 
 
 class RotaryTable(Constant):
@@ -132,13 +132,14 @@ class RotaryTable(Constant):
     def rotate(self, x: Any, pairs: str, positions: Any = None, offset: Any = 0) -> jax.Array:
         """Return x (batch, heads, n, dim) turned; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
 
-        `positions` is (n) or (batch, n).
+        `positions` is (n) or (batch, n). The result has the type of x.
         """
+        self.held.check_width(x.shape[-1])
         cos, sin = self(positions, offset, x.shape[-2])
         if cos.ndim == 3:
             cos, sin = cos[:, None], sin[:, None]
         made: jax.Array = turned(x, cos, sin, pairs, _join, _weave)
-        return made
+        return made.astype(x.dtype)
 
 
 def _join(parts: tuple[jax.Array, ...]) -> jax.Array:

@@ -8,6 +8,7 @@ They work on every backend, and are saved with a model by their recipes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -35,8 +36,8 @@ class TableLayer(keras.layers.Layer):
     length : int, optional
         Positions 0 to length - 1; by default those that the config, or a trained table, has.
     grow : bool
-        Whether a longer table is made when a position lies past the end; else that raises IndexError. Positions that
-        are not known while a function is traced are not checked.
+        Whether a longer table is made when a position lies past the end; else that raises IndexError. Of positions that
+        are not known while a function is traced, rows past the end are NaN.
     **layer
         Of ``keras.layers.Layer``: name, dtype.
     """
@@ -55,8 +56,12 @@ class TableLayer(keras.layers.Layer):
         self._make()
         self.built = True
 
-    def _make(self) -> None:
-        self.arrays = self.held.constants(self.compute_dtype)
+    def _make(self, length: int | None = None) -> None:
+        self.arrays = self.held.constants(self.compute_dtype, length)
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        """Return the shape of the input: what is called with shapes that are not known yet is not computed."""
+        return shape
 
     def constant(self, name: str) -> Any:
         """Return an array as a tensor: the constant, or the weight in the compute type."""
@@ -79,26 +84,45 @@ class TableLayer(keras.layers.Layer):
         PecliError
             Where the encoding has no value there.
         """
-        if self.held.reach(last):
-            self._make()
+        self.held.reach(last, self._make)
 
-    def rows(self, name: str, positions: Any, offset: int, count: int) -> Any:
-        """Return rows of an array, of `positions` of any shape, or of `count` from `offset`."""
+    def rows(self, names: Sequence[str], positions: Any, offset: Any, count: Any) -> list[Any]:
+        """Return rows of arrays, of `positions` of any shape, or of `count` from `offset`.
+
+        Rows of positions that are not known while a function is traced, and lie outside the table, are NaN.
+        """
         if positions is None:
-            self.held.check_first(offset)
-            self.reach(offset + count - 1)
-            return self.constant(name)[offset : offset + count]
+            if isinstance(offset, int) and isinstance(count, int):
+                self.held.check_first(offset)
+                self.reach(offset + count - 1)
+                return [self.constant(name)[offset : offset + count] for name in names]
+            positions = offset + ops.arange(0, count)
         low, high = _ends(positions)
         if low is not None:
             self.held.check_first(low)
         if high is not None:
             self.reach(high)
-        return ops.take(self.constant(name), positions, axis=0)
+            return [ops.take(self.constant(name), positions, axis=0) for name in names]
+        arrays = [self.constant(name) for name in names]
+        inside = ops.logical_and(positions >= 0, positions < arrays[0].shape[0])[..., None]
+        found = [ops.take(array, ops.clip(positions, 0, array.shape[0] - 1), axis=0) for array in arrays]
+        return [ops.where(inside, one, ops.cast(float("nan"), one.dtype)) for one in found]
+
+    def sides(self, queries: Any, keys: Any) -> None:
+        """Make the table reach the keys, where their number is known."""
+        if isinstance(queries, int) and isinstance(keys, int):
+            self.held.check_first(keys - queries)
+            self.reach(keys - 1)
 
     def get_config(self) -> dict[str, Any]:
         """Return what a saved model says of the layer: the recipe, and what differs from the defaults."""
         recipe = str(self.held.recipe)
         return {**super().get_config(), "subject": recipe, "length": self.length, "grow": self.held.grow}
+
+
+def _side(x: Any, axis: int) -> Any:
+    """Return the length of an axis: a number, or a tensor where it is not known while a function is traced."""
+    return ops.shape(x)[axis] if x.shape[axis] is None else x.shape[axis]
 
 
 def _ends(positions: Any) -> tuple[int | None, int | None]:
@@ -118,7 +142,8 @@ class AbsoluteLayer(TableLayer):
 
     def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
         """Return x + pe of positions offset .. offset + n - 1, or of `positions` (n) or (batch, n)."""
-        return x + self.rows("pe", positions, offset, x.shape[-2])
+        self.held.check_width(x.shape[-1])
+        return x + self.rows(["pe"], positions, offset, _side(x, -2))[0]
 
 
 @keras.saving.register_keras_serializable("pecli")
@@ -137,16 +162,18 @@ class RotaryLayer(TableLayer):
         super().__init__(subject, length, **options)
         self.pairs = pairs
 
-    def cos_sin(self, positions: Any = None, offset: int = 0, count: int = 1) -> tuple[Any, Any]:
+    def cos_sin(self, positions: Any = None, offset: int = 0, count: Any = 1) -> tuple[Any, Any]:
         """Return cos and sin, (.., dim/2), of `positions` of any shape, or of `count` from `offset`."""
-        return self.rows("cos", positions, offset, count), self.rows("sin", positions, offset, count)
+        cos, sin = self.rows(["cos", "sin"], positions, offset, count)
+        return cos, sin
 
     def rotate(self, x: Any, pairs: str, positions: Any = None, offset: int = 0) -> Any:
-        """Return x (batch, heads, n, dim) turned; `positions` is (n) or (batch, n)."""
-        cos, sin = self.cos_sin(positions, offset, x.shape[-2])
+        """Return x (batch, heads, n, dim) turned, in its own type; `positions` is (n) or (batch, n)."""
+        self.held.check_width(x.shape[-1])
+        cos, sin = self.cos_sin(positions, offset, _side(x, -2))
         if len(cos.shape) == 3:
             cos, sin = cos[:, None], sin[:, None]
-        return turned(x, cos, sin, pairs, _join, _weave)
+        return ops.cast(turned(x, cos, sin, pairs, _join, _weave), x.dtype)
 
     def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
         """Return x turned in the layer's own pairs."""
@@ -171,11 +198,10 @@ class BiasLayer(TableLayer):
 
     family = Family.BIAS
 
-    def bias(self, queries: int, keys: int | None = None) -> Any:
+    def bias(self, queries: Any, keys: Any = None) -> Any:
         """Return the bias of the last `queries` of `keys` positions, (heads, q, k)."""
         keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
+        self.sides(queries, keys)
         if not self.held.by_index:
             return self.constant("bias")[:, keys - queries : keys, :keys]
         index = self.constant("index")[keys - queries : keys, :keys]
@@ -183,7 +209,7 @@ class BiasLayer(TableLayer):
 
     def call(self, logits: Any) -> Any:
         """Return the logits with the bias added."""
-        return logits + self.bias(*logits.shape[-2:])
+        return logits + self.bias(_side(logits, -2), _side(logits, -1))
 
 
 @keras.saving.register_keras_serializable("pecli")
@@ -192,13 +218,16 @@ class RelativeLayer(TableLayer):
 
     family = Family.RELATIVE
 
-    def vectors(self, queries: int, keys: int | None = None) -> Any:
+    def compute_output_shape(self, shape: Any) -> Any:
+        """Return (n, n, dim) of inputs (.., n, dim)."""
+        return (shape[-2], shape[-2], self.constant("vector").shape[-1])
+
+    def vectors(self, queries: Any, keys: Any = None) -> Any:
         """Return the vectors of the last `queries` of `keys` positions, (q, k, dim)."""
         keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
+        self.sides(queries, keys)
         return ops.take(self.constant("vector"), self.constant("index")[keys - queries : keys, :keys], axis=0)
 
     def call(self, x: Any) -> Any:
         """Return the vectors of the positions of x (.., n, dim): (n, n, dim)."""
-        return self.vectors(x.shape[-2])
+        return self.vectors(_side(x, -2))

@@ -51,7 +51,6 @@ PACKAGES = {
     "h5py": ("formats.hdf5",),
     "pyarrow": ("formats",),
     "matplotlib": ("drawing.png",),
-    "ml_dtypes": ("declare.tabular",),
     "pytest": ("testing.plugin",),
     "torch": ("torch",),
     "keras": ("keras",),

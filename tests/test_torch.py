@@ -235,13 +235,6 @@ def test_a_scaling_that_waits_for_the_sequence_stays_the_models_own():
     assert replace(model) == []
 
 
-def test_a_table_that_no_module_holds_is_named():
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    sizes = {"d_model": 16, "n_heads": 4, "n_layers": 1, "max_seq_len": 32}
-    (found,) = audit(transformers.MptModel(transformers.MptConfig(**sizes, **SMALL)))
-    assert "no module of the model was found" in repr(found)
-
-
 def test_a_masked_bloom_gives_the_same():
     model, words = tiny("Bloom"), torch.randint(3, 32, (2, 12))
     mask = torch.ones(2, 12, dtype=torch.long)

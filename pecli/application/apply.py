@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +52,11 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
         If source, tensors and wishes do not fit, in one sentence.
     """
     source = exact_source(source)
+    made = _applied(source, tensors, wish)
+    return replace(made, notes=(source.note, *made.notes)) if source.note else made
+
+
+def _applied(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Application:
     recipe = _recipe(source)
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)
@@ -66,8 +72,10 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
             raise BadParameter(name, value if name == "pairs" else "true", "is for rotary tables")
     if wish.arithmetic != "exact" and (wish.scores or family not in (Family.ABSOLUTE, Family.ROTARY)):
         raise BadParameter("arithmetic", wish.arithmetic, "is for rotations, and for rows added to embeddings")
+    if wish.score_scale is not None and not wish.scores:
+        raise BadParameter("score-scale", wish.score_scale, "is for scores of queries and keys: give --scores")
     if wish.scores:
-        return scored(source, tensors, wish, family, effect)
+        return scored(source, tensors, wish, family, effect, recipe)
     if family is Family.BIAS:
         return biased(source, the_one(tensors, "logits; for queries and keys give --scores"), wish, effect)
     if family is Family.RELATIVE:
@@ -76,7 +84,7 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> Applica
         if given:
             raise BadParameter(name, "causal" if name == "mask" else "true", "is for scores and logits: give --scores")
     if family is Family.ROTARY:
-        return rotated(source, tensors, wish, effect)
+        return rotated(source, tensors, wish, effect, recipe)
     if family is Family.CONDITIONAL:
         return conditioned(source, tensors, wish, effect)
     return _added(source, the_one(tensors, "its rows are added to"), wish)

@@ -28,17 +28,19 @@ class Products:
         Of the same axes; the keys may have fewer heads.
     effect : Effect
         Which products.
-    table : Tabular, optional
+    table : Tabular or None
         With vectors and their indices.
+    scale : float
+        What multiplies the products.
     """
 
     name = "scores"
 
-    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, table: Tabular | None) -> None:
+    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, table: Tabular | None, scale: float) -> None:
         self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
         self.sides = (queries.side("b"), queries.side("h"), queries.side("s"), keys.side("s"))
         self.width, self.terms, self.table = queries.width, effect.terms, table
-        self.root = sqrt(effect.divisor * queries.width)
+        self.scale = scale
         self.group = self.queries.heads // self.keys.heads
         self._keys = self.keys.keeping(2)
         self.held: dict[tuple[str, str | None], tuple[Floats, float]] = {}
@@ -79,9 +81,9 @@ class Products:
         total, error = np.zeros((len(query), len(key))), 0.0
         for term in self.terms:
             found, known = self._term(term, query, key, rows)
-            root = self.root if term.scaled else 1.0
-            total += found / root
-            error += known / root + UNIT * finite_size(total)
+            scale = self.scale if term.scaled else 1.0
+            total += found * scale
+            error += known * abs(scale) + UNIT * finite_size(total)
         return total, error
 
     def _term(self, term: Term, query: Floats, key: Floats, rows: QueryRows) -> tuple[Floats, float]:
@@ -91,7 +93,7 @@ class Products:
         vectors, known = (key, 0.0) if term.against == "key" else self._vectors(term, rows.head)
         with np.errstate(invalid="ignore", over="ignore"):
             products: Floats = content @ vectors.T
-            # two factors rounded once, d products and sums, the root and the division
+            # two factors rounded once, d products and sums, the scale (a root and its reciprocal) and its product
             error = size_of(content) * (UNIT * (self.width + 6) * size_of(vectors) + known * sqrt(self.width))
         if term.against == "key":
             return products, error

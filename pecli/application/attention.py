@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from math import sqrt
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from pecli.application.wishes import Application, Wish, axes_notes
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.text import shorten
@@ -26,37 +29,82 @@ from pecli.sources.sources import NamedSource
 SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
 
 
-def scored(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: Family, effect: Effect) -> Application:
+def scored(
+    source: NamedSource, tensors: Sequence[Tensor], wish: Wish, family: Family, effect: Effect, recipe: Recipe | None
+) -> Application:
     """Return scores, or weights; see :func:`pecli.application.apply.apply`."""
     if len(tensors) not in (2, 2 + (effect.values is not None)):
         raise BadParameter("input", ", ".join(t.name for t in tensors), "must be two with --scores: queries and keys")
     queries, keys, *values = tensors
     _fit(queries, keys, wish)
+    if effect.unscored:
+        raise BadRecipe(f"{shorten(source.text)} does not say its scores: {effect.unscored}")
+    scale, scaled = _scale(source, queries.width, wish, effect)
     table: Tabular | None = None
     notes: list[str] = []
     changes: list[Adjustment] = []
     lengths = queries.side("s"), keys.side("s")
     match family:
         case Family.ROTARY | Family.CONDITIONAL:
-            queries, keys, notes = _moved(source, queries, keys, wish, family, effect)
+            how = partial(rotated, recipe=recipe) if family is Family.ROTARY else conditioned
+            queries, keys, notes = _moved(source, queries, keys, wish, effect, how)
             if effect.decay is not None:
                 decays = source.open(dtype="float64", length=lengths[1])
                 changes.append(Decay(decays, effect, lengths, queries.side("h")))
         case Family.BIAS:
             rows = BiasRows(pair_table(source, *lengths, wish), source.text)
             rows.check(queries.side("h"), *lengths)
-            changes.append(WithBias(rows, effect.logits))
+            changes.append(WithBias(rows, effect.logits, scale if source.model_scores == BIASED else 1.0))
         case Family.RELATIVE:
             table = pair_table(source, *lengths, wish)
         case Family.ABSOLUTE:
             raise BadRecipe(f"{shorten(source.text)} is added to embeddings, before there are queries and keys")
-    products = Products(queries, keys, effect, table)
+    products = Products(queries, keys, effect, table, scale)
     weights = ScoreRows(products, changes, wish, SCORED[queries.axes])
     made = AttendedRows(weights, products, values[0], effect) if values else weights
     aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
     said = [effect.note] if family is Family.RELATIVE else []
     notes = notes or [*said, *axes_notes(tensors)]
-    return Application(made, tuple(filter(None, (*notes, aligned))), lambda: made.error)
+    return Application(made, tuple(filter(None, (*notes, scaled, aligned))), lambda: made.error)
+
+
+BIASED, GATED, PART = "biased", "gated", "part"
+"""What a config may say of scores: a bias is scaled with the products, or gated; only some columns of a head turn."""
+
+
+def _scale(source: NamedSource, width: int, wish: Wish, effect: Effect) -> tuple[float, str]:
+    """Return what multiplies the products of queries and keys, and what to say of it.
+
+    What is asked for wins over what the model's config says, and that over what the encoding says.
+    """
+    divided = f"the products are divided by sqrt({f'{effect.divisor} x ' * (effect.divisor > 1)}{width})"
+    said, _, cap = (source.model_scores or "").partition("capped ")
+    said = said.strip()
+    if cap and wish.softmax and wish.score_scale is None:
+        raise BadParameter(
+            "softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}"
+        )
+    if wish.score_scale == "sqrt":
+        return 1 / sqrt(width), f"the products are divided by sqrt({width}), as given"
+    if wish.score_scale is not None:
+        return float(wish.score_scale), f"the products are multiplied by {wish.score_scale}, as given"
+    if said == "sqrt":
+        return 1 / sqrt(width), f"{divided}, as the model has it"
+    if said == GATED:
+        rule = "multiplies its bias by a gate of the content, which queries and keys do not give"
+        raise BadParameter("scores", "true", f"are not those of this model: it {rule}")
+    if said == BIASED:
+        return 1 / sqrt(width), f"the products and the bias are divided by sqrt({width}), as the model has it"
+    if said == PART:
+        return effect.factor_of(width), f"{divided}: these columns alone, to which the model adds products of others"
+    if said:
+        number, _, power = said.partition("^")
+        scale = float(number) ** float(power or 1)
+        return scale, f"the products are multiplied by {said}, as the model has it" if scale != 1 else UNDIVIDED
+    return effect.factor_of(width), divided if effect.scale is None else UNDIVIDED
+
+
+UNDIVIDED = "the products are not divided by sqrt(d), as the model has it"
 
 
 def _fit(queries: Tensor, keys: Tensor, wish: Wish) -> None:
@@ -80,10 +128,9 @@ def _fit(queries: Tensor, keys: Tensor, wish: Wish) -> None:
 
 
 def _moved(
-    source: NamedSource, queries: Tensor, keys: Tensor, wish: Wish, family: Family, effect: Effect
+    source: NamedSource, queries: Tensor, keys: Tensor, wish: Wish, effect: Effect, how: Callable[..., Application]
 ) -> tuple[Tensor, Tensor, list[str]]:
     """Return queries and keys as a source leaves them, float64; fewer queries are the last of the positions."""
-    how = rotated if family is Family.ROTARY else conditioned
     late = keys.side("s") - queries.side("s")
     found, notes = [], []
     for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):

@@ -21,7 +21,7 @@ from pecli.application.wishes import Application, Wish, axes_notes, keys_of, pla
 from pecli.declare.effect import Effect
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import split_recipe
+from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
@@ -30,13 +30,32 @@ from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
 
-def rotated(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: Effect) -> Application:
+def head_width(recipe: Recipe) -> int | None:
+    """Return the width of the heads that a rotary recipe is for; None where it does not say one."""
+    width = recipe.values.get("dim")
+    return width if isinstance(width, int) else None
+
+
+def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[Tensor], pairs: int) -> None:
+    """Raise BadParameter for vectors of another width than the recipe's, of which columns would stay as they are."""
+    width = None if recipe is None else head_width(recipe)
+    for tensor in tensors if width is not None else ():
+        if tensor.width != width:
+            part = f": of a part of a head say dim={tensor.width},rotary-dim={2 * pairs}" * (tensor.width > 2 * pairs)
+            rule = f"has vectors of {tensor.width}, and {shorten(source.text)} is for heads of {width} columns{part}"
+            raise BadParameter("input", tensor.name, rule)
+
+
+def rotated(
+    source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effect: Effect, recipe: Recipe | None = None
+) -> Application:
     """Return queries and keys turned by a rotary source; see :func:`pecli.application.apply.apply`."""
     if wish.scale is not None:
         raise BadParameter("input-scale", wish.scale, "is for absolute tables, whose rows are added")
     pairing, said = pairing_of(source, wish.pairs)
     table, rows = _table(source, tensors, wish)
     turns: Turns = ExactTurns(table) if isinstance(table, Table) else StoredTurns(table)
+    _check_widths(source, recipe, tensors, turns.pairs)
     back = wish.way != "forward"
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
     pairing = pairing.back() if back else pairing

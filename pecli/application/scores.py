@@ -1,11 +1,11 @@
 """Scores of queries and keys, and weights: float64, within a stated bound of the real numbers.
 
-A score is a sum of inner products over sqrt(divisor d), with a bias added or a weight multiplied; masked, and through
-the softmax where asked.  With u = 2^-53 an inner product of d numbers, each rounded once, errs by at most
-(d + 2) u times the product of the lengths, in any order of sums; division, each sum and each factor by a further u of
-the result.  Logits that err by e give weights that err by at most 2e + (n + 8) u, n the keys: the exponential is taken
-to be within 4u, the sum within n u.  Matrix products and exponentials are NumPy's, so the last bits may differ between
-machines.
+A score is a sum of inner products times a scale, mostly 1/sqrt(d), with a bias added or a weight multiplied; masked,
+and through the softmax where asked.  With u = 2^-53 an inner product of d numbers, each rounded once, errs by at most
+(d + 2) u times the product of the lengths, in any order of sums; the scale by 3 u, its product, each sum and each
+factor by a further u of the result.  Logits that err by e give weights that err by at most 2e + (n + 8) u, n the keys:
+the exponential is taken to be within 4u, the sum within n u.  Matrix products and exponentials are NumPy's, so the last
+bits may differ between machines.
 """
 
 from __future__ import annotations
@@ -83,10 +83,13 @@ class WithBias:
         The numbers.
     how : {"add", "multiply"}
         What is done with them.
+    scale : float
+        What multiplies the numbers first.
     """
 
     rows: BiasRows
     how: str
+    scale: float = 1.0
 
     def change(self, values: Floats, error: float, rows: QueryRows) -> float:
         """Change values; see `Adjustment`."""
@@ -95,8 +98,8 @@ class WithBias:
         found = bias.rows(at + rows.start, at + rows.stop)
         with np.errstate(invalid="ignore"):
             if self.how == "add":
-                values += found
-                return error + UNIT * (finite_size(found) + finite_size(values))
+                values += found * self.scale
+                return error + UNIT * (5 * abs(self.scale) * finite_size(found) + finite_size(values))
             values *= found
         return error * finite_size(found) + 2 * UNIT * finite_size(values)
 

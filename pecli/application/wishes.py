@@ -47,6 +47,9 @@ class Wish:
         Whether logits or scores become weights.
     arithmetic : {"exact", "float32", "bfloat16"}
         Of a rotation or an addition: the real values, or what a framework's steps make of them.
+    score_scale : Decimal or "sqrt", optional
+        What multiplies the products of queries and keys (default: what the model or the encoding says), "sqrt" for
+        1/sqrt(d).
     """
 
     pairs: str | None = None
@@ -59,6 +62,7 @@ class Wish:
     causal: bool = False
     softmax: bool = False
     arithmetic: str = "exact"
+    score_scale: Decimal | str | None = None
 
     def __post_init__(self) -> None:
         """Raise UnknownName for another way: it would turn like a gradient."""
@@ -199,8 +203,8 @@ def the_one(tensors: Sequence[Tensor], what: str) -> Tensor:
     return tensors[0]
 
 
-def parse_scale(given: object) -> Decimal | str | None:
-    """Return what inputs are multiplied by: a number, "sqrt", or None.
+def parse_scale(given: object, name: str = "input-scale") -> Decimal | str | None:
+    """Return what inputs, or scores, are multiplied by: a number, "sqrt", or None.
 
     Raises
     ------
@@ -209,7 +213,7 @@ def parse_scale(given: object) -> Decimal | str | None:
     """
     if given is None or given == "sqrt":
         return given and str(given)
-    scale = parse_number("input-scale", str(given))
+    scale = parse_number(name, str(given))
     if scale and not LEAST_SCALE <= abs(scale) <= 1 / LEAST_SCALE:
-        raise BadParameter("input-scale", str(given), "must be 0, or 1e-30 to 1e30 in size")
+        raise BadParameter(name, str(given), "must be 0, or 1e-30 to 1e30 in size")
     return scale

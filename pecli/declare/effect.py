@@ -6,6 +6,7 @@ recipe, gives an `Effect` that says what there is beyond that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -75,6 +76,10 @@ class Effect:
         What a score is the sum of.
     divisor : int
         Scores are divided by sqrt(divisor d).
+    scale : float, optional
+        What multiplies the products instead: 1 for T5, which does not divide.
+    unscored : str
+        Why queries and keys alone do not give its scores; nothing where they do.
     values : str, optional
         The array of vectors that values take beside their own, by the same index.
     content : {"replaces", "adds"}, optional
@@ -90,6 +95,12 @@ class Effect:
     decay_added: bool = False
     terms: tuple[Term, ...] = PLAIN
     divisor: int = 1
+    scale: float | None = None
+    unscored: str = ""
     values: str | None = None
     content: Literal["replaces", "adds"] | None = None
     note: str = ""
+
+    def factor_of(self, width: int) -> float:
+        """Return what multiplies products of vectors of this width."""
+        return 1 / math.sqrt(self.divisor * width) if self.scale is None else self.scale

@@ -201,8 +201,8 @@ class Tabular(ABC):
         return tuple(array.name for array in self.arrays)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return one whole array; bfloat16 as ml_dtypes.bfloat16 where that is installed, else its bits in uint16."""
-        return self._typed(name)
+        """Return one whole array; bfloat16 as its bits in uint16, which `pecli.widen` reads, whatever is installed."""
+        return self.read(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -227,25 +227,14 @@ class Tabular(ABC):
             rule = "are several: choose one by its name, or take them all with dict(table)"
             raise BadParameter("arrays", ", ".join(self.keys()), rule)
         array = self.arrays[0]
-        if dtype is None:
-            return self._typed(array.name)
         values = self.read(array.name)
+        if dtype is None:
+            return values
         if array.dtype == "bfloat16":
             from pecli.numbers.rounding import widen
 
             values = widen(values, "bfloat16")
         return values.astype(dtype)
-
-    def _typed(self, name: str) -> NDArray[Any]:
-        """Return one whole array in the type that NumPy has for it."""
-        values = self.read(name)
-        if self.array(name).dtype != "bfloat16":
-            return values
-        try:
-            from ml_dtypes import bfloat16
-        except ImportError:
-            return values
-        return values.view(bfloat16)
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.arrays)

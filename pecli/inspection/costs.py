@@ -89,6 +89,8 @@ def cost_of(encoding: Encoding, recipe: Recipe | None, setting: Setting) -> Cost
     names = {
         **table.source.values, "n": table.rows, "h": setting.heads, "width": setting.width, "pairs": first.shape[-1],
     }  # fmt: skip
+    if encoding.family is Family.RELATIVE:
+        names["terms"] = len(encoding.hook("apply")(table.source).terms) - 1  # of positions, in a score
     if encoding.family is Family.ABSOLUTE:
         names["width"] = first.shape[-1] * (2 if first.dtype.startswith("complex") else 1)
     every = usual.every_layer if declared.every_layer is None else declared.every_layer

@@ -16,7 +16,7 @@ from pecli.numbers.text import number_text
 
 ENDLESS = 10**40
 LINES = 4  # of one model type, at most
-OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each")
+OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each", "scores")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
 UNKNOWN = "?"
 
@@ -91,6 +91,7 @@ def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
         length=min((one for one in lengths if one is not None), default=None),
         first=_whole(evaluate(options.get("first", "0"), keys, notes)) or 0,
         notes=(_words(options["note"]),) if "note" in options else (),
+        scores=evaluate(options.get("scores", ""), keys, notes) or "",
     )  # fmt: skip
 
 
@@ -119,6 +120,10 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
     text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
     if text == "@deberta":
         return _deberta_distance(keys, notes)
+    if text.startswith("@deberta-terms"):
+        return _deberta_terms(keys, notes, text.partition(":")[2])
+    if text == "@deberta-scale":
+        return _deberta_scale(keys)
     if text == "@buckets":  # -1 stands for none
         notes.use("position_buckets", "logarithmic buckets of the distance")
         return str(max(0, keys.integer("position_buckets", -1, least=-1) or 0))
@@ -167,6 +172,37 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
         notes.use(name, "read for the table")
         return found
     return Decimal(default) if "." in default else int(default) if default else None
+
+
+def _deberta_kinds(keys: Keys) -> list[str] | None:
+    """Return the terms of positions that pos_att_type names; None where it is not given."""
+    said = keys.get("pos_att_type")
+    kinds = said.lower().split("|") if isinstance(said, str) else said
+    if kinds is None:
+        return None
+    if not isinstance(kinds, list | tuple) or not all(isinstance(kind, str) for kind in kinds):
+        raise keys.bad(f"has pos_att_type {shown(said)}: it must be a list of c2p and p2c")
+    return [kind for kind in ("c2p", "p2c") if kind in [one.strip() for one in kinds]]
+
+
+def _deberta_terms(keys: Keys, notes: Notes, usual: str) -> str | None:
+    """Return which terms of positions a DeBERTa's scores have; None where the config says nothing of them."""
+    kinds, on = _deberta_kinds(keys), keys.get("relative_attention")
+    for name, value in (("pos_att_type", kinds), ("relative_attention", on)):
+        if value is not None:
+            notes.use(name, "terms of positions in a score")
+    if kinds is None and on is not False:
+        return usual or (None if on is None else "none")
+    return "+".join(kinds) if kinds and on is not False else "none"
+
+
+def _deberta_scale(keys: Keys) -> str | None:
+    """Return the scale of scores that count terms which they do not have, being switched off; else None."""
+    kinds = _deberta_kinds(keys)
+    if keys.get("relative_attention") is not False or not kinds:
+        return None
+    width = keys.needed("hidden_size", 1536) // keys.needed("num_attention_heads", 24)
+    return f"{width * (1 + len(kinds))}^-0.5"
 
 
 def _deberta_distance(keys: Keys, notes: Notes) -> str:

@@ -74,6 +74,12 @@ class LayerReading:
         the rotary table of a model that has it switched off.
     notes : tuple of str
         What a reader should know.
+    scores : str
+        What multiplies the products of queries and keys: a number, or NUMBER^POWER, "sqrt" for 1/sqrt(d); "biased": the
+        bias is divided with them; "gated": the content multiplies the bias; "part": the rest of a head has products of
+        its own. "capped X" may follow. Nothing: as the encoding has it.
+    chosen : str
+        What to say where nobody chose this kind of layer among several.
     double : bool
         Whether the model's class makes its angles in double precision.
     written : Written
@@ -88,6 +94,8 @@ class LayerReading:
     first: int = 0
     also: Mapping[str, Params] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    scores: str = ""
+    chosen: str = ""
     double: bool = False
     written: Written = field(default=Written(), repr=False)
 
@@ -199,7 +207,9 @@ class ConfigReading:
         fitting = {name: layer for name, layer in self.layers.items() if encoding and layer.of(encoding)}
         layers = fitting or self.layers
         if self.default in layers:
-            return self._as(layers[self.default], encoding)
+            others = " or ".join(name for name in layers if name != self.default)
+            note = f"the {self.default}'s positions are taken: --layer-type {others} for the other's"
+            return self._as(replace(layers[self.default], chosen=note), encoding)
         speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         if encoding is not None and not fitting:
             return self._as(next(iter(speaking.values())), encoding)

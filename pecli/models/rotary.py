@@ -12,7 +12,7 @@ from pecli.errors import UnknownName
 from pecli.models.families import ModelFamily
 from pecli.models.folding import FOLDS, fold
 from pecli.models.heads import Head, head_of, rotating
-from pecli.models.keys import Keys, Notes, Number, number, shown
+from pecli.models.keys import LARGEST, Keys, Notes, Number, number, shown
 from pecli.models.reading import LayerReading, Written
 from pecli.models.scaled import Rope
 
@@ -80,9 +80,41 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
     style = rope.where.split(".")[0]
     return LayerReading(
         "rope", recipe, family.layout, "half" if straight else family.pairs, length,
-        notes=tuple(_remarks(rope, d)), double=bool(family.option("double")),
+        notes=tuple(_remarks(rope, d)), scores=_scores(rope, head.width), double=bool(family.option("double")),
         written=Written(params, rope.written, keys.data, style, family.name, layer, head.width, length),
     )  # fmt: skip
+
+
+def _scores(rope: Rope, width: int) -> str:
+    """Return what multiplies the products of queries and keys, in the words of `LayerReading.scores`."""
+    family, keys = rope.family, rope.keys
+    said = "part" if "qk_rope_head_dim" in family.head or family.option("split") else _score_scale(rope, width)
+    name, _, default = family.option("cap").partition(":")
+    cap = keys.get(name) if name in keys else default or None
+    if cap is None:
+        return said
+    rope.notes.use(name, "cap of the scores")
+    value = number(cap) if name in keys else number(float(default))
+    if value is None or value <= 0:
+        raise keys.bad(f"has {name} {shown(cap)}: it must be a positive number")
+    return f"{said} capped {cap}".lstrip()
+
+
+def _score_scale(rope: Rope, width: int) -> str:
+    key, _, default = rope.family.option("scores").partition(":")
+    name, power, exponent = key.partition("^")
+    if not name or name[0].isdigit():
+        return key
+    if name == "half":
+        return f"{width / 2:g}{power}{exponent}"
+    found = rope.keys.get(name)
+    if found is None:
+        return f"{default}{power}{exponent}" if default else ""
+    value = number(found)
+    if value is None or not 0 < value < LARGEST:
+        raise rope.keys.bad(f"has {name} {shown(found)}: it must be a positive number")
+    rope.notes.use(name, "scale of the scores")
+    return f"{found}{power}{exponent}"
 
 
 def _share(rope: Rope, share: Any) -> Number:

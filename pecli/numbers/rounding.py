@@ -138,9 +138,25 @@ def nearest(values: NDArray[Any], dtype: str) -> Floats:
 
 
 def widen(values: NDArray[Any], dtype: str) -> Floats:
-    """Turn stored values into float64, exactly (from their bits where the type is bfloat16)."""
+    """Turn stored values into float64, exactly (from their bits where the type is bfloat16).
+
+    Raises
+    ------
+    BadParameter
+        For values that are not of this type.
+
+    Examples
+    --------
+    >>> widen(np.array([0x3FC0], np.uint16), "bfloat16").tolist()
+    [1.5]
+    """
     _known(dtype)
     given = np.asarray(values)
+    if given.dtype.name == "bfloat16":  # as ml_dtypes has it
+        given = given.view(np.uint16)
+    if (dtype == "bfloat16") != (given.dtype == np.uint16):
+        rule = "is not the type of these values: bfloat16 is read from its bits in uint16, the others as they are"
+        raise BadParameter("dtype", dtype, f"{rule}; the values are {np.asarray(values).dtype.name}")
     with np.errstate(invalid="ignore"):  # a signalling NaN is a value too
         if dtype != "bfloat16":
             return given.astype(np.float64)

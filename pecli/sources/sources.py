@@ -35,13 +35,15 @@ class NamedSource:
     keys : dict of str
         The table's own keys that stand in the recipe's text (len, dtype, ..).
     note : str
-        What a config was read as; empty otherwise.
+        Which kind of layer of a config was taken where nobody chose one; empty otherwise.
     model_length : int or None
         Positions that a config declares: the length where nothing else says one.
     model_layout : str or None
         Layout that the model's own module has.
     model_pairing : str or None
         Which columns of a head the model turns together.
+    model_scores : str or None
+        What multiplies the products of queries and keys in the model, in the words of `LayerReading.scores`.
     table : Tabular or None
         The values themselves, where they are in memory.
     array : str or None
@@ -55,6 +57,7 @@ class NamedSource:
     model_length: int | None = None
     model_layout: str | None = None
     model_pairing: str | None = None
+    model_scores: str | None = None
     table: Tabular | None = None
     array: str | None = None
 
@@ -175,5 +178,5 @@ def config_source(
     found = configured(config, encoding=encoding, given=keys, **choice)
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
-    note = f"{found.reading.model_type}, as {found.reading.stack} {found.reading.version} reads it"
-    return NamedSource(text, found.recipe, own, note, found.layer.length, found.layer.layout, found.layer.pairing)
+    layer = found.layer
+    return NamedSource(text, found.recipe, own, layer.chosen, layer.length, layer.layout, layer.pairing, layer.scores)

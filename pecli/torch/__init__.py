@@ -4,7 +4,7 @@
 >>> cos, sin = RotaryModule("rope:dim=64,base=500000", 4096)(positions)  # doctest: +SKIP
 """
 
-from pecli.torch.audit import Audited, audit, replace
+from pecli.torch.audit import Audited, Replaced, audit, replace
 from pecli.torch.modules import (
     AbsoluteModule,
     BiasModule,
@@ -16,6 +16,6 @@ from pecli.torch.modules import (
 )
 
 __all__ = [
-    "AbsoluteModule", "Audited", "BiasModule", "EmbeddingModule", "RelativeModule", "RotaryModule", "TableModule",
-    "audit", "replace", "tensor",
+    "AbsoluteModule", "Audited", "BiasModule", "EmbeddingModule", "RelativeModule", "Replaced", "RotaryModule",
+    "TableModule", "audit", "replace", "tensor",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -28,17 +29,22 @@ class Audited:
         None where there is nothing to compare.
     note : str
         Why there is not: the table is trained, or was not found.
+    trained : bool
     """
 
     name: str
     recipe: str
     comparison: Comparison | None = None
     note: str = ""
+    trained: bool = False
 
     @property
     def good(self) -> bool:
-        """Whether nothing is wrong with it, as far as can be told."""
-        return self.comparison is None or self.comparison.equal
+        """Whether it was compared and is the table of its config, or is trained; a table that nobody saw is not."""
+        return self.trained or (self.comparison is not None and self.comparison.equal)
+
+    def __bool__(self) -> bool:
+        return self.good
 
     def __repr__(self) -> str:
         return f"{self.name} against {self.recipe}\n  {self.note or repr(self.comparison)}"
@@ -75,14 +81,34 @@ def audit(model: torch.nn.Module, length: int = 64) -> list[Audited]:
     return found
 
 
-def replace(model: torch.nn.Module) -> list[str]:
+class Replaced(list[str]):
+    """The names of what was replaced.
+
+    Attributes
+    ----------
+    left : dict of str to str
+        What was left as it is, by its name, and why.
+    """
+
+    def __init__(self, names: Iterable[str], left: dict[str, str]) -> None:
+        super().__init__(names)
+        self.left = left
+
+    def __repr__(self) -> str:
+        lines = [f"{name} is left as it is: {why}" for name, why in self.left.items()]
+        return "\n  ".join([f"replaced: {', '.join(self) or 'nothing'}", *lines])
+
+
+def replace(model: torch.nn.Module) -> Replaced:
     """Put pecli's exact tables in the place of a live transformers model's own; return the names of the modules.
 
     Rotary modules and the functions that make biases are exchanged, which then are exact in every type that the model
-    is moved to; fixed sinusoids are written over. Trained tables stay, and rotary ones whose scaling depends on the
-    sequence at hand.
+    is moved to; fixed sinusoids are written over. Each is first tried beside the model's own on the same arguments:
+    where shapes, types or values differ, and where a scaling depends on the sequence at hand, the model's own stays,
+    and `left` of what is returned says why. Trained tables stay.
     """
-    return [live.name for live in _tables(model) if not live.trained and live.put()]
+    found = {live.name: live.put() for live in _tables(model) if not live.trained}
+    return Replaced([name for name, why in found.items() if not why], {name: why for name, why in found.items() if why})
 
 
 def _tables(model: torch.nn.Module) -> list[Live]:
@@ -100,11 +126,18 @@ def _sources(model: torch.nn.Module) -> dict[str, NamedSource]:
 
 
 def _audited(live: Live, length: int) -> Audited:
-    recipe = live.source.recipe
-    text = recipe.short if recipe else live.source.text
+    source = live.source
+    if source is None:
+        return Audited(live.name, "", note=live.note)
+    text = source.recipe.short if source.recipe else source.text
     if live.trained:
-        return Audited(live.name, text, note="trained, not judged")
-    values, start = live.values(length)
+        return Audited(live.name, text, note="trained, not judged", trained=True)
+    try:
+        values, start = live.values(length)
+    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
+        return Audited(live.name, text, note=f"not compared: its module could not be called: {error}")
+    if values is None:
+        return Audited(live.name, text, note="not compared: nobody knows how its module is called")
     largest = max(1.0, float(abs(values[0] if isinstance(values, tuple) else values).max()))
     atol = allowance(largest, live.dtype, length)
     return Audited(live.name, text, api.compare(values, live.expected(start), atol=0.0 if live.whole else atol))

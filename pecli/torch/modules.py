@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,14 +57,20 @@ class TableModule(torch.nn.Module):
             self.register_parameter(name, torch.nn.Parameter(tensor(*stored).clone().to(device)))
         self.constants: tuple[str, ...] = ()
         self._make(device)
+        self.number = _numbered(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the state of a copy, which is a module of its own."""
+        super().__setstate__(state)
+        self.number = _numbered(self)
 
     @property
     def length(self) -> int:
         """How many positions it holds at present."""
         return self.held.length
 
-    def _make(self, device: Any) -> None:
-        made = self.held.constants(name_of(self.dtype))
+    def _make(self, device: Any, length: int | None = None) -> None:
+        made = self.held.constants(name_of(self.dtype), length)
         for name, stored in made.items():
             self._hold(name, stored, device)
         self.constants = tuple(made)
@@ -76,12 +84,24 @@ class TableModule(torch.nn.Module):
         return next(held).device
 
     def _apply(self, fn: Any, recurse: bool = True) -> TableModule:
-        """Move as PyTorch asks; where the type changes, the table is computed in it."""
-        probe = fn(torch.zeros(1, dtype=self.dtype, device=self._device))
-        if probe.dtype != self.dtype and probe.dtype.is_floating_point:
+        """Move as PyTorch asks, the constants as they are; where the type changes, they are computed in it.
+
+        Coming from the meta device, where nothing has values, they are computed anew too.
+        """
+        before = self._device
+        probe = fn(torch.zeros(1, dtype=self.dtype, device=before))
+        kept = {name: self._buffers.pop(name) for name in self.constants}
+        try:
+            super()._apply(fn, recurse)
+        finally:
+            self._buffers |= kept
+        changed = probe.dtype != self.dtype and probe.dtype.is_floating_point
+        if changed:
             self.dtype = probe.dtype
+        if changed or before.type == "meta":
             self._make(probe.device)
-        super()._apply(fn, recurse)
+        else:
+            self._buffers |= {name: None if one is None else one.to(probe.device) for name, one in kept.items()}
         return self
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
@@ -102,19 +122,92 @@ class TableModule(torch.nn.Module):
         PecliError
             Where the encoding has no value there.
         """
-        if self.held.reach(last):
-            self._make(self._device)
+        if last >= self.held.length:
+            self._lengthen(last)
 
-    def _rows(self, positions: Any, offset: int, count: int) -> Any:
-        """Return what selects rows: a slice from an offset, or positions of any shape."""
+    @torch.compiler.disable
+    def _lengthen(self, last: int) -> None:
+        self.held.reach(last, lambda length: self._make(self._device, length))
+
+    def take(self, names: list[str], positions: torch.Tensor | None, offset: int, count: int) -> list[torch.Tensor]:
+        """Return rows of arrays, of `positions` of any shape, or of `count` from `offset`.
+
+        What `torch.compile` makes of it grows the table too; what `torch.export` makes of it ends where the table does.
+        """
+        arrays = [getattr(self, name) for name in names]
+        if _traced():
+            if positions is None:
+                self.held.check_first(offset)
+                if offset + count <= self.held.length:
+                    return [array[offset : offset + count] for array in arrays]
+                positions = torch.arange(offset, offset + count, device=arrays[0].device)
+            if set(names) <= set(self.constants):
+                found: list[torch.Tensor] = _rows(positions, " ".join(names), self.number)
+                return found
+            return [array[_checked(positions, self.number)] for array in arrays]
         if positions is None:
             self.held.check_first(offset)
             self.reach(offset + count - 1)
-            return slice(offset, offset + count)
+            return [getattr(self, name)[offset : offset + count] for name in names]
+        self.check(positions)
+        return [getattr(self, name)[positions] for name in names]
+
+    def check(self, positions: torch.Tensor) -> None:
+        """Make the table reach positions whose values can be known; see `reach`."""
         if not torch.compiler.is_compiling() and positions.numel():
             self.held.check_first(int(positions.min()))
             self.reach(int(positions.max()))
-        return positions
+
+
+MODULES: weakref.WeakValueDictionary[int, TableModule] = weakref.WeakValueDictionary()
+"""The modules there are, by their numbers: what a compiled function calls them by."""
+
+_NUMBERS = itertools.count()
+
+
+def _numbered(module: TableModule) -> int:
+    number = next(_NUMBERS)
+    MODULES[number] = module
+    return number
+
+
+def _traced() -> bool:
+    """Whether `torch.compile` traces, and not `torch.export`."""
+    exporting = getattr(torch.compiler, "is_exporting", lambda: False)
+    return torch.compiler.is_dynamo_compiling() and not exporting()
+
+
+def _capturing(positions: torch.Tensor) -> bool:
+    """Whether a CUDA graph is recorded, in which no value can be looked at."""
+    return positions.is_cuda and torch.cuda.is_current_stream_capturing()
+
+
+@torch.library.custom_op("pecli::rows", mutates_args=())
+def _rows(positions: torch.Tensor, names: str, number: int) -> list[torch.Tensor]:
+    """Return rows of a module's arrays, made longer where a position lies past them: a call that no compiler enters."""
+    module = MODULES[number]
+    if not _capturing(positions):
+        module.check(positions)
+    return [module.get_buffer(name)[positions] for name in names.split()]
+
+
+@_rows.register_fake
+def _(positions: torch.Tensor, names: str, number: int) -> list[torch.Tensor]:
+    held = [MODULES[number].get_buffer(name) for name in names.split()]
+    return [positions.new_empty((*positions.shape, *one.shape[1:]), dtype=one.dtype) for one in held]
+
+
+@torch.library.custom_op("pecli::checked", mutates_args=())
+def _checked(positions: torch.Tensor, number: int) -> torch.Tensor:
+    """Return positions that a module's trained table has; IndexError for others."""
+    if not _capturing(positions):
+        MODULES[number].check(positions)
+    return positions.clone()
+
+
+@_checked.register_fake
+def _(positions: torch.Tensor, number: int) -> torch.Tensor:
+    return torch.empty_like(positions)
 
 
 class AbsoluteModule(TableModule):
@@ -125,8 +218,9 @@ class AbsoluteModule(TableModule):
 
     def forward(self, x: torch.Tensor, positions: torch.Tensor | None = None, offset: int = 0) -> torch.Tensor:
         """Return x + pe of positions offset .. offset + n - 1, or of `positions` (n) or (batch, n)."""
-        rows = self._rows(positions, offset, x.shape[-2])  # first: the table may grow
-        return x + self.pe[rows]
+        self.held.check_width(x.shape[-1])
+        (rows,) = self.take(["pe"], positions, offset, x.shape[-2])
+        return (x + rows).to(x.dtype)
 
 
 class EmbeddingModule(AbsoluteModule):
@@ -134,7 +228,7 @@ class EmbeddingModule(AbsoluteModule):
 
     def forward(self, x: torch.Tensor, positions: torch.Tensor | None = None, offset: int = 0) -> torch.Tensor:
         """Return pe of the positions `x` (..), whole numbers: (.., dim)."""
-        return self.pe[self._rows(x if positions is None else positions, offset, 0)]
+        return self.take(["pe"], x if positions is None else positions, offset, 0)[0]
 
 
 class RotaryModule(TableModule):
@@ -148,21 +242,22 @@ class RotaryModule(TableModule):
         self, positions: torch.Tensor | None = None, offset: int = 0, count: int = 1
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return cos and sin, (.., dim/2), of `positions` of any shape, or of `count` from `offset`."""
-        rows = self._rows(positions, offset, count)
-        return self.cos[rows], self.sin[rows]
+        cos, sin = self.take(["cos", "sin"], positions, offset, count)
+        return cos, sin
 
     def rotate(
         self, x: torch.Tensor, pairs: str, positions: torch.Tensor | None = None, offset: int = 0
     ) -> torch.Tensor:
         """Return x (batch, heads, n, dim) turned; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
 
-        `positions` is (n) or (batch, n).
+        `positions` is (n) or (batch, n). The result has the type of x.
         """
+        self.held.check_width(x.shape[-1])
         cos, sin = self(positions, offset, x.shape[-2])
         if cos.ndim == 3:
             cos, sin = cos[:, None], sin[:, None]
         made: torch.Tensor = turned(x, cos, sin, pairs, _join, _weave)
-        return made
+        return made.to(x.dtype)
 
 
 def _join(parts: tuple[torch.Tensor, ...]) -> torch.Tensor:

@@ -77,6 +77,10 @@ class ApplyOptions(Writing):
     inverse: Annotated[bool, Option("Undo the rotation: transposed, over the magnitude.", panel=TABLE)] = False
     gradient: Annotated[bool, Option("A kernel's backward pass: transposed, times the magnitude.", panel=TABLE)] = False
     scores: Annotated[bool, Option("Multiply queries and keys, with all that belongs to scores.", panel=TABLE)] = False
+    score_scale: Annotated[
+        str | None,
+        Option("What multiplies q.k: a number, or sqrt for 1/sqrt(d) (default: as the model has it).", "X", TABLE),
+    ] = None
     mask: Annotated[
         str | None, Option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))
     ] = None
@@ -196,6 +200,7 @@ def _wish(options: ApplyOptions) -> Any:
     return Wish(
         options.pairs, options.start, _positions(options.positions), scale, way, options.dtype,
         options.scores, options.mask == "causal", options.softmax, options.arithmetic or "exact",
+        parse_scale(options.score_scale, "score-scale"),
     )  # fmt: skip
 
 

@@ -58,6 +58,8 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         reading = one.reading
         table = _table(one.recipe, options, one.layer)
         made, label = table, table.label
+        if one.layer.chosen and not options.silent:
+            tell(f"pecli: {one.layer.chosen}")
     if not options.silent:
         for warning in reading.warnings:
             tell(clean(f"pecli: warning: {warning}"))

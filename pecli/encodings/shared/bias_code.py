@@ -24,7 +24,10 @@ class Bias(keras.layers.Layer):
         self.bias = table(length, dtype=self.compute_dtype)
 
     def call(self, logits):
-        queries, keys = logits.shape[-2:]
-        return logits + ops.convert_to_tensor(self.bias[:, keys - queries : keys, :keys])
+        queries, keys = ops.shape(logits)[-2:]
+        return logits + ops.convert_to_tensor(self.bias)[:, keys - queries : keys, :keys]
+
+    def compute_output_shape(self, shape):
+        return shape
 ''',
 }

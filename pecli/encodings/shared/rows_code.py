@@ -23,6 +23,9 @@ class PositionalEncoding(keras.layers.Layer):
         self.pe = table(length, dtype=self.compute_dtype)
 
     def call(self, x, offset=0):
-        return x + ops.convert_to_tensor(self.pe[offset : offset + x.shape[-2]])
+        return x + ops.convert_to_tensor(self.pe)[offset : offset + ops.shape(x)[-2]]
+
+    def compute_output_shape(self, shape):
+        return shape
 ''',
 }

@@ -41,7 +41,10 @@ class LearnedPositions(keras.layers.Layer):
         self.pe = self.add_weight(shape=start.shape, initializer=lambda shape, dtype=None: ops.convert_to_tensor(start))
 
     def call(self, x, offset=0):
-        return x + self.pe[offset : offset + x.shape[-2]]
+        return x + ops.convert_to_tensor(self.pe)[offset : offset + ops.shape(x)[-2]]
+
+    def compute_output_shape(self, shape):
+        return shape
 ''',
 }
 

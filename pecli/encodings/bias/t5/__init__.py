@@ -7,9 +7,11 @@ from decimal import Decimal
 from typing import Annotated
 
 from pecli.declare.changes import other_choices, other_values
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Fixed
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
@@ -19,6 +21,11 @@ from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter
 
 MOST_BUCKETS = 1 << 16
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that T5 does not divide its scores."""
+    return Effect(scale=1.0)
 
 
 @encoding(
@@ -48,6 +55,7 @@ MOST_BUCKETS = 1 << 16
         "why": ".why:why",
         "code": ".code:code",
         "mistakes": ".mistakes:mistakes",
+        "apply": effect,
     },
 )
 def t5(

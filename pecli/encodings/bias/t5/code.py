@@ -46,9 +46,12 @@ class Bias(keras.layers.Layer):
         self.index = table(length)
 
     def call(self, logits):
-        queries, keys = logits.shape[-2:]
-        chosen = ops.take(self.weight, self.index[keys - queries : keys, :keys], axis=0)
-        return logits + ops.transpose(chosen, (2, 0, 1))
+        queries, keys = ops.shape(logits)[-2:]
+        index = ops.convert_to_tensor(self.index)[keys - queries : keys, :keys]
+        return logits + ops.transpose(ops.take(self.weight, index, axis=0), (2, 0, 1))
+
+    def compute_output_shape(self, shape):
+        return shape
 ''',
 }
 

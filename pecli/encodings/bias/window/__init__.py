@@ -10,9 +10,11 @@ from fractions import Fraction
 from functools import cache
 from typing import Annotated, Literal
 
+from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
 from pecli.encodings.shared.kernel_types import Doubled, Floats, Points
@@ -33,6 +35,13 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     "swin-v2": {"version": "2"},
     "beit": {"version": "1", "cls": True},
 }
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that the scores of the second version are cosines over a trained temperature."""
+    if recipe.values["version"] != "2":
+        return Effect()
+    return Effect(unscored="Swin v2 takes cosines of queries and keys over a trained temperature: give its logits")
 
 
 @encoding(
@@ -62,7 +71,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     place=7,
     hooks={"identify": ".identify:identify",
         "why": ".why:why", "lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.grid,
-        "mistakes": ".mistakes:mistakes",
+        "mistakes": ".mistakes:mistakes", "apply": effect,
     },
     presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
 )  # fmt: skip

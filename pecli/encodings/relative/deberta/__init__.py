@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
@@ -39,9 +39,12 @@ def reach(recipe: Recipe) -> Reach:
 BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
 """A query meets the positions as keys are projected, a key as queries are."""
 
+TERMS = ("c2p", "p2c")
+"""What pos_att_type of a config calls them."""
+
 
 def effect(recipe: Recipe) -> Effect:
-    """Say the three terms, over sqrt(3d): content by content, content by position, position by content."""
+    """Say the terms: content by content, and those of content by position and position by content that are used."""
     buckets, reach, shifted = (recipe.values[key] for key in ("buckets", "max_distance", "shifted"))
     half = int(str(buckets or reach))
     ready = not buckets if shifted is None else shifted
@@ -52,11 +55,24 @@ def effect(recipe: Recipe) -> Effect:
         found: Integers = index if ready else np.clip(index + half, 0, 2 * half - 1)
         return found
 
+    used = [kind in _terms(recipe.values["pos_att_type"]) for kind in TERMS]
     names = [name if recipe.values[name] is not None else None for name in PROJECTIONS]
-    met = (Term(content, "vector", rows=rows, projection=name) for content, name in zip(BOTH, names, strict=True))
-    how = "unprojected: give --pos-key-proj and --pos-query-proj" if None in names else "projected for each"
-    note = f"(q.k + q.r + k.r) over sqrt(3d), r at the index of query and key, as the code has it, {how}"
-    return Effect(terms=(*PLAIN, *met), divisor=3, note=note)
+    met = [Term(content, "vector", rows=rows, projection=name)
+           for content, name, one in zip(BOTH, names, used, strict=True) if one]  # fmt: skip
+    sums = " + ".join(["q.k", *(text for text, one in zip(("q.r", "k.r"), used, strict=True) if one)])
+    if not met:
+        return Effect(note=f"{sums}: no term of positions")
+    missing = [f"--{name.replace('_', '-')}" for name, one in zip(PROJECTIONS, used, strict=True)
+               if one and recipe.values[name] is None]  # fmt: skip
+    how = f"unprojected: give {' and '.join(missing)}" if missing else "projected"
+    return Effect(
+        terms=(*PLAIN, *met), divisor=1 + len(met),
+        note=f"{sums}, r at the index of query and key, as the code has it, {how}",
+    )  # fmt: skip
+
+
+def _terms(said: object) -> tuple[str, ...]:
+    return TERMS if said is None else tuple(kind for kind in str(said).split("+") if kind in TERMS)
 
 
 @encoding(
@@ -79,7 +95,8 @@ def effect(recipe: Recipe) -> Effect:
         "+ (pos_query_proj and dim * dim + dim or 0)", cost="2 * buckets * dim + n * n",
     ),
     work=Work(
-        kernel="2 * buckets * dim", additions="2 * n * n * width", products="2 * n * n * width", every_layer=True
+        kernel="2 * buckets * dim", additions="terms * n * n * width", products="terms * n * n * width",
+        every_layer=True,
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
@@ -134,6 +151,10 @@ def deberta(
         str | None,
         Param("The same of those that keys meet.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
     ] = None,
+    pos_att_type: Annotated[
+        Literal["c2p+p2c", "c2p", "p2c", "none"] | None,
+        Param("Terms of a score: query by position (c2p), position by key (p2c) (default: both)."),
+    ] = None,
     std: Std = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
@@ -150,6 +171,9 @@ def deberta(
         raise BadParameter("max-distance", max_distance, rule)
     if arithmetic != "exact" and not buckets:
         raise BadParameter("arithmetic", arithmetic, "has no effect with buckets=0: nothing is rounded")
+    for name, path, kind in zip(PROJECTIONS, (pos_key_proj, pos_query_proj), TERMS, strict=True):
+        if path is not None and kind not in _terms(pos_att_type):
+            raise BadParameter(name.replace("_", "-"), path, f"has no effect with pos-att-type={pos_att_type}")
     shift = not buckets if shifted is None else shifted
     half = buckets or max_distance
     place = bucket_rule(buckets, max_distance, clamp, shift, arithmetic)
@@ -225,6 +249,6 @@ def why() -> list[Reason]:
             "By what are its logits divided?",
             "By sqrt(3 d), not sqrt(d): three products are added, content with content, content with position and "
             "position with content, and their sum is three times as spread. The factor counts the terms that are "
-            "used.",
+            "used: with pos-att-type=c2p it is sqrt(2 d).",
         ),
     ]

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pecli.declare.board import Item, Step, joined, three
+from pecli.declare.effect import Effect
 from pecli.encodings.shared.lessons import Exercise, matrix_table, rows_table
 from pecli.encodings.shared.products import KEY, QUERY, product
 from pecli.numbers.positions import fraction_text as text_of
@@ -39,7 +40,9 @@ def steps(exercise: Exercise) -> list[Step]:
         Step("distances D = query - key, and the bucket of each", lines),
         Step("the index of each query and key", [matrix_table(at, arrays["index"])]),
     ]
-    return [*found, *_scores(at, arrays, half, half - shift)] if "vector" in arrays else found
+    if "vector" not in arrays:
+        return found
+    return [*found, *_scores(at, arrays, half, half - shift, exercise.recipe.encoding.hook("apply")(exercise.recipe))]
 
 
 def _bucket(distance: Fraction, bucket: int, buckets: int, reach: int) -> str:
@@ -56,26 +59,30 @@ def _bucket(distance: Fraction, bucket: int, buckets: int, reach: int) -> str:
     return f"{f'-({said})' if sign else said} = {sign}{size}{cut}"
 
 
-def _scores(at: Sequence[Fraction], arrays: Mapping[str, NDArray[Any]], half: int, shift: int) -> list[Step]:
+def _scores(
+    at: Sequence[Fraction], arrays: Mapping[str, NDArray[Any]], half: int, shift: int, effect: Effect
+) -> list[Step]:
     """Return the vectors, and the score of the second position's query with the first one's key."""
     vector = arrays["vector"]
     row = min(max(int(arrays["index"][min(1, len(at) - 1), 0]) + shift, 0), len(vector) - 1)
     shown = range(max(row - 2, 0), min(row + 3, len(vector)))
     r = vector[row].tolist()[: len(QUERY)]
     q, k = QUERY[: len(r)], KEY[: len(r)]
-    terms = {"q . k": product(q, k), "q . r": product(q, r), "k . r": product(k, r)}
-    total = sum(value for _, value in terms.values()) / math.sqrt(3 * len(q))
+    terms = {"q . k": product(q, k)}
+    terms |= {f"{one.content[0]} . r": product({"q": q, "k": k}[one.content[0]], r) for one in effect.terms[1:]}
+    count = len(terms)
+    total = sum(value for _, value in terms.values()) / math.sqrt(count * len(q))
     summed = " + ".join(three(value) for _, value in terms.values())
     trained = f"2 x {half} = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers"
     return [
         Step("a vector for each row", [trained, rows_table("row", [*map(str, shown)], vector[list(shown)])]),
         Step(
-            f"three products make the score of the query at {text_of(at[min(1, len(at) - 1)])} and the key at "
+            f"{count} products make the score of the query at {text_of(at[min(1, len(at) - 1)])} and the key at "
             f"{text_of(at[0])}",
             [
                 f"q = {joined(q)}, k = {joined(k)}, r = row {row}, as it is: a model projects it first",
                 *(f"{name} = {text}" for name, (text, _) in terms.items()),
-                f"({summed}) / sqrt(3 x {len(q)}) = {three(total)}",
+                f"({summed}) / sqrt({count} x {len(q)}) = {three(total)}",
             ],
         ),
     ]

@@ -39,7 +39,7 @@ def effect(recipe: Recipe) -> Effect:
     width, key_width = int(grid[1]), int(keys[1])
     down = Term("query", "vector_height", "index_height", None, lambda i: i // width, lambda j: j // key_width, False)
     right = Term("query", "vector_width", "index_width", None, lambda i: i % width, lambda j: j % key_width, False)
-    return Effect(terms=(*PLAIN, down, right), note="q.k over sqrt(d), and q.rh + q.rw not divided, as SAM has it")
+    return Effect(terms=(*PLAIN, down, right), note="q.k + q.rh + q.rw, of which q.k alone is scaled, as SAM has it")
 
 
 @encoding(

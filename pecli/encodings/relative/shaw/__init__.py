@@ -32,11 +32,13 @@ WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances"
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say that a query meets the vector of the distance beside the key, q.k + q.r, and that values may have some."""
+    """Say that a query meets the vector of the distance, q.k + q.r, or a key too, and that values may have some."""
     counted = "query minus key, as BERT's relative_key" if recipe.values["backward"] else "key minus query"
     other = "" if recipe.values["backward"] else "; BERT's relative_key counts it the other way: --backward"
-    note = f"q.k + q.r over sqrt(d), r the row of {counted}{other}"
-    return Effect(terms=(*PLAIN, Term("query", "vector")), values="value_vector", note=note)
+    both = recipe.values["kind"] == "key-query"
+    sums = "q.k + q.r + k.r" if both else "q.k + q.r"
+    met = [Term(content, "vector") for content in (("query", "key") if both else ("query",))]
+    return Effect(terms=(*PLAIN, *met), values="value_vector", note=f"{sums}, r the row of {counted}{other}")
 
 
 @encoding(
@@ -54,7 +56,8 @@ def effect(recipe: Recipe) -> Effect:
         cost="(clip + (right or clip) + 1) * dim + n * n",
     ),
     work=Work(
-        kernel="(clip + (right or clip) + 1) * dim", additions="h * n * n * dim", products="h * n * n * dim",
+        kernel="(clip + (right or clip) + 1) * dim", additions="terms * h * n * n * dim",
+        products="terms * h * n * n * dim",
         every_layer=True,
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
@@ -97,6 +100,10 @@ def shaw(
     backward: Annotated[
         bool, Param("Count distances from key to query, as BERT's relative_key does.", mistaken=other_choices)
     ] = False,
+    kind: Annotated[
+        Literal["key", "key-query"] | None,
+        Param("Terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key)."),
+    ] = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pecli.declare.board import Item, Step, joined
+from pecli.declare.effect import Effect
 from pecli.encodings.shared.lessons import Exercise, matrix_table, rows_table
-from pecli.encodings.shared.products import QUERY, product
+from pecli.encodings.shared.products import KEY, QUERY, product
 from pecli.numbers.positions import fraction_text as text_of
 
 
@@ -22,8 +23,12 @@ def steps(exercise: Exercise) -> list[Step]:
         distance = int(at[query] - at[key]) if values["backward"] else int(at[key] - at[query])
         cut = min(max(distance, -clip), right)
         lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
-    q = QUERY[: vector.shape[1]]
-    row = int(index[query, -1])
+    row, width = int(index[query, -1]), vector.shape[1]
+    effect: Effect = exercise.recipe.encoding.hook("apply")(exercise.recipe)
+    met = {one.content[0]: {"query": QUERY, "key": KEY}[one.content][:width] for one in effect.terms[1:]}
+    adds = [f"{name} . r" for name in met]
+    adds_lines = [f"{name} = {joined(x)}, r = row {row}: {name} . r = {product(x, vector[row].tolist())[0]}"
+                  for name, x in met.items()]  # fmt: skip
     names = [str(r) for r in range(min(len(vector), 9))]
     trained: list[Item] = [
         f"{clip} + {right} + 1 = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers",
@@ -33,8 +38,5 @@ def steps(exercise: Exercise) -> list[Step]:
         Step(f"distances D = {counted}, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
         Step("the row of each query and key", [matrix_table(at, index)]),
         Step("a vector for each row", trained),
-        Step(
-            "what it adds to a score, (q . k + q . r) / sqrt(d)",
-            [f"q = {joined(q)}, r = row {row}: q . r = {product(q, vector[row].tolist())[0]}"],
-        ),
+        Step(f"what it adds to a score, ({' + '.join(['q . k', *adds])}) / sqrt(d)", adds_lines),
     ]

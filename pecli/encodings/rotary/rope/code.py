@@ -73,9 +73,12 @@ class Rotary(keras.layers.Layer):
         self.cos, self.sin = table(length, dtype=self.compute_dtype)
 
     def call(self, x, offset=0):
-        rows = slice(offset, offset + x.shape[-2])
-        cos, sin = ops.convert_to_tensor(self.cos[rows]), ops.convert_to_tensor(self.sin[rows])
+        rows = slice(offset, offset + ops.shape(x)[-2])
+        cos, sin = ops.convert_to_tensor(self.cos)[rows], ops.convert_to_tensor(self.sin)[rows]
         return rotate(x, cos, sin, self.interleaved)
+
+    def compute_output_shape(self, shape):
+        return shape
 ''',
 }
 
