@@ -1,4 +1,4 @@
-"""Small files that inflate to gigabytes, or state lengths by which a library takes memory: what is inflated is bounded."""
+"""Small files that inflate to gigabytes, or state lengths by which a library takes memory: both are bounded."""
 
 import itertools
 import struct

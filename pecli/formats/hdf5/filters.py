@@ -92,7 +92,7 @@ class FilteredChunks:
             return int.from_bytes(data[:4], "little") == self._bytes
         if LZF in used:
             if len(data) * BEST_LZF > limit(LARGEST_LZF):
-                rule = f"has a chunk of {len(data):,} bytes in LZF in '{self._name}', which may inflate to more than is allowed"
+                rule = f"has a chunk of {len(data):,} bytes in LZF in '{self._name}', which may stand for more"
                 raise self._source.bad(f"{rule}: {size_text(limit(LARGEST_LZF))}")
             return True
         return NBIT in used or SCALEOFFSET in used or len(data) == self._bytes
