@@ -246,8 +246,8 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
         raise BadParameter("positions", "''", "must list at least one position")
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
         if max(abs(int(values.min())), abs(int(values.max()))) >= LIMIT:
-            worst = max(int(values.min()), int(values.max()), key=abs)
-            raise BadParameter("positions", worst, "must lie below 2^53 in size")
+            rule = "must lie below 2^53 in size"
+            raise BadParameter("positions", max(int(values.min()), int(values.max()), key=abs), rule)
         return (Segment(slice(0, len(values)), Fraction(1), values.astype(np.int64)),)
     if isinstance(values, np.ndarray) and values.dtype in (np.float16, np.float32, np.float64):
         return _binary_segments(values)

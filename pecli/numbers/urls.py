@@ -8,6 +8,7 @@ _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _WORD = re.compile(r"(?<=://)[^\s\"'<>]+")
 _LOGIN = re.compile(r"[^/?#@:]*:(?!:|\d+(?:[/?#]|$))")  # a user and the colon before a password, not before a port
 _REST = re.compile(r"([?#]).*", re.DOTALL)
+LONGEST = 32  # characters of a protocol and ://
 SHORT = 4  # characters below which a secret is left where it stands by itself: it may be any word
 
 _names: dict[str, str] = {}  # of URLs that were opened, without "scheme://", and what is said instead
@@ -27,10 +28,10 @@ def url_name(text: str) -> str:
     text : str
         A URL, or a text that ends in one.
     """
-    found = _URL.search(text)
-    if found is None:
+    at = text.find("://") + 3
+    if at < 3 or not _URL.search(text, max(0, at - LONGEST)):
         return text
-    rest = text[found.end() :]
+    rest = text[at:]
     name = _bare(rest)
     if name != rest:
         from urllib.parse import quote, unquote  # only where there is a secret: it takes as long as a small command
@@ -39,7 +40,7 @@ def url_name(text: str) -> str:
         _names[rest] = name
         parts = (login, login.partition(":")[2], *re.split("[?#]", rest)[1:])
         _secrets.update(form for part in parts for form in (part, quote(part), unquote(part)) if len(part) >= SHORT)
-    return text[: found.end()] + name
+    return text[:at] + name
 
 
 def shown(text: str, secrets: bool = False) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Array
 from pecli.formats.common.inflate import zlib_size
@@ -51,7 +51,7 @@ class FilteredChunks:
         filters = [plan.get_filter(index) for index in range(plan.get_nfilters())]
         self._source, self._name, self._dataset, self._filters = source, name, dataset, filters
         self._chunk: tuple[int, ...] = plan.get_chunk()
-        self._bytes = math.prod(self._chunk) * dataset.get_type().get_size()
+        self._bytes: int = math.prod(self._chunk) * dataset.get_type().get_size()
         self._grid = [-(-size // part) for size, part in zip(array.shape, self._chunk, strict=True)]
         self._sound = bytearray(math.prod(self._grid))
         for code, *_ in filters:
@@ -81,7 +81,7 @@ class FilteredChunks:
                     raise self._source.bad(f"{rule}: it is damaged; make it again")
                 self._sound[index] = 1
 
-    def _is_sound(self, mask: int, data: Any) -> bool:
+    def _is_sound(self, mask: int, data: bytes) -> bool:
         """Whether a chunk is as long as it must be; bits of the mask stand for filters that were left out."""
         used = [code for index, (code, *_) in enumerate(self._filters) if not mask >> index & 1]
         if FLETCHER32 in used:

@@ -22,7 +22,7 @@ STEADY = ("delta", "shuffle", "bitround")  # filters of version 2 that change no
 
 
 def _most(spec: Any) -> int:
-    return 2 * math.prod(spec.shape) * int(spec.dtype.to_native_dtype().itemsize) + MORE
+    return 2 * int(math.prod(spec.shape) * spec.dtype.to_native_dtype().itemsize) + MORE
 
 
 def check_stated(data: Any, codec: str, most: int) -> None:
