@@ -6,7 +6,7 @@
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
-REACH := tests/test_exports.py tests/test_zarr.py tests/test_remote.py tests/test_dask.py
+REACH := tests/formats/test_zarr_bombs.py tests/formats/test_remote_secrets.py tests/test_exports.py tests/test_zarr.py tests/test_remote.py tests/test_dask.py
 # Each candidate is run rather than looked up: a version manager's shim exists for pythons that do not.
 FIND_PYTHON = for p in $(PYTHONS); do \
 	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; exit 0; fi; \

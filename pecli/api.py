@@ -16,6 +16,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.numbers.text import parse_number
 from pecli.numbers.types import known_dtype
+from pecli.numbers.urls import shown
 from pecli.sources.kinds import CONFIG_KEYS
 from pecli.sources.sources import NamedSource, config_source, read_source
 
@@ -153,7 +154,7 @@ def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     from pecli.inspection.statistics import inspect_table
 
     source = source_of(subject)
-    return inspect_table(source.text, _open(source), sha256=sha256)
+    return inspect_table(shown(source.text), _open(source), sha256=sha256)
 
 
 def extrapolate(
@@ -291,7 +292,7 @@ def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
     from pecli.drawing.tables import charts_of_table
 
     source = source_of(subject)
-    return Picture(charts_of_table(_open(source), source.text, pictures, channels))
+    return Picture(charts_of_table(_open(source), shown(source.text), pictures, channels))
 
 
 def _open(subject: Any) -> Tabular:

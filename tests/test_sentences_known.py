@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def tables():
     normal = rng.standard_normal(40000) * 0.02
     g, exact = (np.array(Table.parse(f"sincos2d:dim=24,grid=12x12,dtype=float{k}")["pe"]) for k in (32, 64))
     vector = torch_frequencies(10000.0, 64)
-    angle = np.outer(np.arange(60), 10000.0 ** (-np.arange(4) / 4))
+    angle = np.outer(np.arange(60), [math.pow(10000.0, -k / 4) for k in range(4)])
     return {
         "right": p, "turned": p.T.copy(), "one value": put(p, (7, 3), 9), "one row": put(p, 7, 9),
         "rows": put(p, slice(7, 11), 9), "rows apart": put(p, [7, 12], 9), "NaN": put(p, (slice(7, 9), 3), np.nan),
@@ -124,7 +125,8 @@ def tables():
         "twice": framework(kind=twice), "stray": put(t5, (1, 3, 4), 7), "one pair": p[:, :2].copy(),
         "spoiled": {**framework(), "cos": put(framework()["cos"], (7, 1), 0.5)},
         "next": next_to(rng, 0.01, "float32"), "often next": next_to(rng, 0.4, "float32"),
-        "doubles": next_to(rng, 0.4, "float64"), "double": {"cos": np.cos(angle), "sin": np.sin(angle)},
+        "doubles": next_to(rng, 0.4, "float64"),
+        "double": {f.__name__: np.vectorize(f)(angle) for f in (math.cos, math.sin)},
         "after": {k: bf16(bf16(p) * np.float32(1.1386294)) for k, p in framework().items()},
         "fading": {**framework(), "scale": put(fading(), (7, 1), 0.5)},
         "image": np.array(Table.parse("detr:dim=8,grid=5x6")["pe"]).T.reshape(8, 5, 6).copy(),

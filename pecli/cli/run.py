@@ -20,6 +20,7 @@ from pecli.numbers.limits import raise_limits
 from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import trust_recipes
 from pecli.numbers.text import shorten
+from pecli.numbers.urls import url_name
 from pecli.process import die, listen, was_interrupted
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
@@ -39,6 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     raise_limits(0)
     trust_recipes(False)
     listen(lambda text: tell(clean(f"pecli: {text}")))
+    for word in arguments:
+        url_name(word)
     try:
         # taken anywhere: the one who meets a bug repeats the command and adds it
         words = _meant(_without_plugins([word for word in arguments if word != "--debug"]))
@@ -107,7 +110,7 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
         tell(_brief(f"pecli: {own}: {fault_of(error)}"))
         return TROUBLE
     if "--debug" in arguments:  # anything else is a bug, and says so
-        traceback.print_exception(error)
+        tell("".join(traceback.format_exception(error)).rstrip())
     tell(_brief(f"pecli: internal error: {type(error).__name__}: {error}: run again with --debug and report it"))
     return BUG
 

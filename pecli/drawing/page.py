@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -44,8 +45,9 @@ def page_of(table: Tabular, name: str) -> str:
     variants = [own, *(other for other in _scaled(table) if other.get("values") != own.get("values"))]
     title = f"pecli: {name}"
     page = files("pecli.drawing").joinpath("page.html").read_text(encoding="utf-8")
-    data = json.dumps({"name": name, "variants": variants}, allow_nan=False).replace("</", "<\\/")
-    return page.replace("{{title}}", html.escape(title)).replace("{{data}}", data)
+    data = json.dumps({"name": name, "variants": variants}, allow_nan=False).replace("<", "\\u003c")
+    parts = {"{{title}}": html.escape(title), "{{data}}": data}  # at once: a name may hold either word
+    return re.sub("{{title}}|{{data}}", lambda found: parts[found[0]], page)
 
 
 def _scaled(table: Tabular) -> list[dict[str, Any]]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pecli.declare.tabular import Array, Tabular
+from pecli.errors import PecliError
 from pecli.records import dataclass
+from pecli.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Excerpt:
         Index of each column; None stands for columns left out.
     cells : list of list
         Values as Python numbers, None where left out.
+    exact : list of list
+        The same before they were rounded to float32, where they are computed here: what decimals are rounded from.
     """
 
     array: Array
@@ -36,6 +44,7 @@ class Excerpt:
     row_labels: list[str | None]
     column_labels: list[str | None]
     cells: list[list[Any]]
+    exact: list[list[Any]]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what --json prints of it."""
@@ -55,22 +64,44 @@ def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2)
 
     Of an array with heads, the first `heads` of them.
     """
-    return [part for array in table.arrays for part in _parts(table, array, rows, columns, heads)]
+    view = _View(table)
+    return [part for array in table.arrays for part in _parts(view, array, rows, columns, heads)]
 
 
-def _parts(table: Tabular, array: Array, rows: int, columns: int, heads: int) -> list[Excerpt]:
+class _View:
+    """A table whose values are read, and the same in float64 where it is computed in float32."""
+
+    def __init__(self, table: Tabular) -> None:
+        self.table, self._doubles = table, None
+        if isinstance(table, Table) and (table.request.dtype, table.request.arithmetic) == ("float32", "exact"):
+            with contextlib.suppress(PecliError):
+                self._doubles = Table(table.source, table.extent, replace(table.request, dtype="float64"))
+
+    def read(self, array: Array, start: int, stop: int) -> tuple[list[Any], list[Any]]:
+        """Return the values of some rows in a line, and what they were rounded from."""
+        values = self.table.read_rows([array.name], start, stop)[array.name].reshape(-1)
+        found = widened(values, array.dtype)
+        if self._doubles is None:
+            return found, found
+        doubles = self._doubles.read_rows([array.name], start, stop)[array.name].reshape(-1)
+        if not np.array_equal(doubles.astype(values.dtype), values, equal_nan=values.dtype.kind in "fc"):
+            return found, found  # numbers that are drawn for their type
+        return found, doubles.tolist()
+
+
+def _parts(view: _View, array: Array, rows: int, columns: int, heads: int) -> list[Excerpt]:
     shape = array.shape
     if len(shape) == 0:
-        return [_part(table, array, array.name, 0, 1, rows, columns)]
+        return [_part(view, array, array.name, 0, 1, rows, columns)]
     if array.axes[:1] == ("head",) and len(shape) > 1 and array.lead == 2:
         per_head = shape[1]
         if len(shape) == 2:  # values by distance: a head is a row
-            return [_by_head(table, array, rows, columns)]
+            return [_by_head(view, array, rows, columns)]
         return [
-            _part(table, array, f"{array.name}, head {h} of {shape[0]}", h * per_head, per_head, rows, columns)
+            _part(view, array, f"{array.name}, head {h} of {shape[0]}", h * per_head, per_head, rows, columns)
             for h in range(min(heads, shape[0]))
         ]
-    return [_part(table, array, array.name, 0, array.rows, rows, columns)]
+    return [_part(view, array, array.name, 0, array.rows, rows, columns)]
 
 
 def _pick(count: int, limit: int) -> list[int | None]:
@@ -81,7 +112,7 @@ def _pick(count: int, limit: int) -> list[int | None]:
     return [*range(limit - tail), None, *range(count - tail, count)]
 
 
-def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows: int, columns: int) -> Excerpt:
+def _part(view: _View, array: Array, title: str, first: int, count: int, rows: int, columns: int) -> Excerpt:
     picked = _pick(count, rows)
     width = 1
     for side in array.row_shape:
@@ -89,39 +120,35 @@ def _part(table: Tabular, array: Array, title: str, first: int, count: int, rows
     shown = _pick(width, columns)
     labels: list[str | None] = []
     cells: list[list[Any]] = []
+    exact: list[list[Any]] = []
     for row in picked:
-        if row is None:
-            labels.append(None)
-            cells.append([None] * len(shown))
-            continue
-        values = _numbers(table, array, first + row, width)
-        labels.append(_label(table, array, row))
+        values, doubles = ([None] * width,) * 2 if row is None else view.read(array, first + row, first + row + 1)
+        labels.append(None if row is None else _label(view.table, array, row))
         cells.append([None if c is None else values[c] for c in shown])
+        exact.append([None if c is None else doubles[c] for c in shown])
     column_axis = array.axes[array.lead] if len(array.axes) > array.lead else ""
     column_labels: list[str | None] = (
         [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
     )
     row_axis = array.axes[array.lead - 1] if array.axes else ""
-    return Excerpt(array, title, row_axis, column_axis, labels, column_labels, cells)
+    return Excerpt(array, title, row_axis, column_axis, labels, column_labels, cells, exact)
 
 
-def _by_head(table: Tabular, array: Array, rows: int, columns: int) -> Excerpt:
+def _by_head(view: _View, array: Array, rows: int, columns: int) -> Excerpt:
     """Return an array (heads, m) of single values with a row per head, columns around the middle."""
     heads, m = array.shape
     picked = _pick(heads, rows)
-    distance, zero = _distances(table, array)
+    distance, zero = _distances(view.table, array)
     half = max(1, columns // 2)
     middle = min(max(half, zero), max(half, m - 1 - half))
     shown = [c for c in range(middle - half, middle + half + 1) if 0 <= c < m]
-    cells: list[list[Any]] = []
-    for head in picked:
-        if head is None:
-            cells.append([None] * len(shown))
-        else:
-            values = table.read_rows([array.name], head * m + shown[0], head * m + shown[-1] + 1)[array.name]
-            cells.append(widened(values, array.dtype))
+    found = [
+        ([None] * len(shown),) * 2 if h is None else view.read(array, h * m + shown[0], h * m + shown[-1] + 1)
+        for h in picked
+    ]
+    cells, exact = ([pair[which] for pair in found] for which in (0, 1))
     labels = [None if h is None else str(h) for h in picked]
-    return Excerpt(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells)
+    return Excerpt(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells, exact)
 
 
 def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]:
@@ -144,11 +171,6 @@ def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]
         return numbers.tolist()[0]
 
     return at, min(max(zero, 0), m - 1)
-
-
-def _numbers(table: Tabular, array: Array, row: int, width: int) -> list[Any]:
-    values = table.read_rows([array.name], row, row + 1)[array.name].reshape(width)
-    return widened(values, array.dtype)
 
 
 def widened(values: Any, dtype: str) -> list[Any]:

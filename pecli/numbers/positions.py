@@ -7,7 +7,7 @@ multiplies integers, so nothing is rounded before the phase is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any format
 LARGEST_MULTIPLE = 1 << 63
+LARGEST_LIST = 128 << 20  # bytes of a list in a file; all of it stays in memory
+BLOCK = 1 << 16  # values of an array that are looked at together
 LISTED = 1000  # a longer list stands in a file's position array, not in its recipe
 
 
@@ -114,14 +116,14 @@ class Positions:
         """The smallest position."""
         if self.start is not None and self.step is not None:
             return min(self.start, self.start + self.step * (self.count - 1))
-        return min(int(min(s.multiples)) * s.unit for s in self._segments)
+        return min(_end(s, min) for s in self._segments)
 
     @cached_property
     def highest(self) -> Fraction:
         """The largest position."""
         if self.start is not None and self.step is not None:
             return max(self.start, self.start + self.step * (self.count - 1))
-        return max(int(max(s.multiples)) * s.unit for s in self._segments)
+        return max(_end(s, max) for s in self._segments)
 
     @cached_property
     def integral(self) -> bool:
@@ -226,11 +228,12 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
     BadFile
         If it cannot be read, or holds something other than positions.
     """
-    from pecli.numbers.arrays import LARGEST_ARRAY
+    import numpy as np
+
     from pecli.numbers.files import read_exact
 
-    found = read_exact(path, most=LARGEST_ARRAY)
-    if not isinstance(found, list) and abs(found.astype(float)).max() >= LIMIT:
+    found = read_exact(path, most=LARGEST_LIST)
+    if not isinstance(found, list) and max(abs(float(np.min(found))), abs(float(np.max(found)))) >= LIMIT:
         raise BadFile(path, "holds a position of 2^53 or more")
     return found
 
@@ -241,8 +244,13 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
 
     if len(values) == 0:
         raise BadParameter("positions", "''", "must list at least one position")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.max() < LIMIT:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
+        if max(abs(int(values.min())), abs(int(values.max()))) >= LIMIT:
+            rule = "must lie below 2^53 in size"
+            raise BadParameter("positions", max(int(values.min()), int(values.max()), key=abs), rule)
         return (Segment(slice(0, len(values)), Fraction(1), values.astype(np.int64)),)
+    if isinstance(values, np.ndarray) and values.dtype in (np.float16, np.float32, np.float64):
+        return _binary_segments(values)
     exact = []
     for v in values:
         try:
@@ -264,6 +272,47 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
             raise BadParameter("positions", worst, "has too many digits: a position has at most 18")
         out.append(Segment(rows, unit, np.array(multiples, np.int64)))
     return tuple(out)
+
+
+def _end(segment: Segment, of: Callable[[Any], Any]) -> Fraction:
+    """Return the lowest or the highest position of a segment."""
+    multiples = segment.multiples
+    found = multiples if isinstance(multiples, range) else (multiples.min(), multiples.max())
+    return int(of(found)) * segment.unit
+
+
+def _binary_segments(values: NDArray[Any]) -> tuple[Segment, ...]:
+    """Split an array of binary values, each a whole number times a power of two, as `_segments_of` splits a list."""
+    import numpy as np
+
+    places = np.empty(len(values), np.int16)  # binary places after the point that each value needs
+    for start in range(0, len(values), BLOCK):
+        block = values[start : start + BLOCK].astype(np.float64)
+        wrong = block[~(np.abs(block) < LIMIT)]
+        if len(wrong):
+            rule = "must lie below 2^53 in size" if np.isfinite(wrong[0]) else "must be finite numbers"
+            raise BadParameter("positions", wrong[0].item(), rule)
+        fractions, exponents = np.frexp(block)
+        digits = np.ldexp(fractions, 53).astype(np.int64)
+        last = np.frexp((digits & -digits).astype(np.float64))[1] - 1  # place of the lowest bit that is set
+        places[start : start + BLOCK] = np.where(digits == 0, 0, np.maximum(0, 53 - exponents - last))
+    finest = int(places.max())
+    if finest < 63 and max(abs(int(values.min())), abs(int(values.max()))) + 1 < LARGEST_MULTIPLE >> finest:
+        return (Segment(slice(0, len(values)), Fraction(1, 1 << finest), _multiples(values, finest)),)
+    found = []
+    for count in reversed(np.unique(places).tolist()):
+        rows = np.flatnonzero(places == count)
+        found.append(Segment(rows, Fraction(1, 1 << count), _multiples(values[rows], count)))
+    return tuple(found)
+
+
+def _multiples(values: NDArray[Any], places: int) -> NDArray[np.int64]:
+    import numpy as np
+
+    out = np.empty(len(values), np.int64)
+    for start in range(0, len(values), BLOCK):
+        out[start : start + BLOCK] = np.ldexp(values[start : start + BLOCK].astype(np.float64), places)
+    return out
 
 
 def parse_shard(text: str, length: int) -> tuple[int, int]:

@@ -26,8 +26,9 @@ def asked_precision() -> int | None:
 
 
 def column(
-    values: Iterable[Any], decimals: int = DECIMALS, *, digits: int | None = None, noise: float = 0.0
-) -> list[str]:
+    values: Iterable[Any], decimals: int = DECIMALS, *, digits: int | None = None, noise: float = 0.0,
+    one_apart: bool = True,
+) -> list[str]:  # fmt: skip
     """Return the texts of a column: all in full where all are short, otherwise all with the same precision.
 
     Parameters
@@ -35,11 +36,13 @@ def column(
     values : iterable
         Numbers, rounded from the value itself and never from its shortest text; anything else is printed as it is.
     decimals : int
-        Where they are not short; one more where a value would look like the 1 that it is not.
+        Where they are not short.
     digits : int, optional
         Significant digits instead of decimals, for figures whose sizes differ.
     noise : float
         Size below which a value is the 0 that exact arithmetic would have given.
+    one_apart : bool
+        Whether a value that would look like the 1 that it is not adds a decimal.
 
     Examples
     --------
@@ -53,7 +56,7 @@ def column(
     elif None not in (needed := [places(part, digits) for part in parts]):
         decimals = max((count for count in needed if count is not None), default=0)
     elif digits is None:
-        decimals += any(_like_one(part, decimals) for part in parts)
+        decimals += one_apart and any(_like_one(part, decimals) for part in parts)
     else:
         powers = [_power(part, digits) for part in parts if part]
         if max(powers) - min(powers) >= DECADES or not -DECIMALS <= min(powers) <= digits:

@@ -18,6 +18,7 @@ from pecli.extrapolation.extrapolation import extrapolate, rules_of
 from pecli.extrapolation.resize import Extension, Resized, trained_rows
 from pecli.extrapolation.scalings import chosen, scaled_recipe
 from pecli.extrapolation.subjects import Subject, check_rows, lengths_of, read_subjects, report
+from pecli.numbers.urls import shown
 from pecli.sources.sources import make_table
 
 
@@ -71,7 +72,7 @@ def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str
         If the encoding has no values there and no way to extend it is given.
     """
     if options.extend is not None:
-        return _extended(subject, options, options.extend), f"{subject.text} extended by {options.extend}"
+        return _extended(subject, options, options.extend), f"{shown(subject.text)} extended by {options.extend}"
     train, test = lengths_of(subject, options.train_len, options.test_len)
     recipe = subject.recipe
     if recipe is None:
@@ -83,7 +84,7 @@ def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str
             rule = f"is {len(names)} scalings, and -o writes one table: name one"
             raise BadParameter("scaling", options.scaling, rule)
         recipe = scaled_recipe(recipe, names[0], train, test, options.factor)
-    found = extrapolate(subject.text, recipe, train, test)
+    found = extrapolate(shown(subject.text), recipe, train, test)
     if found.verdict in ("ends", "untrained", "fixed"):
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
         raise BadParameter("SOURCE", subject.text, rule)
@@ -102,7 +103,7 @@ def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabula
     check_rows(options.train_len, len(rows))
     alpha = options.alpha or Extension.alpha
     extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias, alpha)
-    return Resized(rows, array, extension, _new_rows(options), subject.text)
+    return Resized(rows, array, extension, _new_rows(options), shown(subject.text))
 
 
 def _new_rows(options: ExtrapolateOptions) -> int:
@@ -137,7 +138,7 @@ def _trained_table(subject: Subject, options: ExtrapolateOptions) -> Tabular:
 
 def _show_extensions(subjects: list[Subject], options: ExtrapolateOptions, way: str) -> int:
     """Say what the longer tables would be like."""
-    tables = [(s.text, _trained_table(s, options), _extended(s, options, way)) for s in subjects]
+    tables = [(shown(s.text), _trained_table(s, options), _extended(s, options, way)) for s in subjects]
     found = [extension_reach(*three, way) for three in tables]
     if options.json:
         print_json({"extensions": [asdict(f) for f in found]})

@@ -14,6 +14,7 @@ from pecli.cli.terminal.screen import progress_for, show
 from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
+from pecli.numbers.urls import shown
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
@@ -256,10 +257,10 @@ def _charts(table: Tabular, options: InspectOptions) -> list[Chart] | str:
     if is_page(options.plot):
         from pecli.drawing.page import page_of
 
-        return page_of(table, options.source)
+        return page_of(table, shown(options.source))
     from pecli.drawing.tables import charts_of_table
 
-    return charts_of_table(table, options.source, options.pictures, options.columns_drawn)
+    return charts_of_table(table, shown(options.source), options.pictures, options.columns_drawn)
 
 
 def _draw(charts: Sequence[Chart] | str, options: InspectOptions) -> None:

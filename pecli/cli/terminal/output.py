@@ -29,7 +29,7 @@ def say(text: str) -> None:
 def tell(text: str) -> None:
     """Print a message to standard error; a closed one is no reason to fail."""
     try:
-        sys.stderr.write(shown(text) + "\n")
+        sys.stderr.write(shown(text, secrets=True) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         return
@@ -58,7 +58,9 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(v) for v in value]
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return shown(value)  # before JSON escapes what a secret may hold
+    if value is None or isinstance(value, bool | int):
         return value
     if hasattr(value, "tolist"):  # a NumPy array or scalar
         return plain(value.tolist())

@@ -68,24 +68,48 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
             rule = f"would print binary {form.name} to a terminal: redirect it, or name a file"
             raise BadParameter("output", "-", rule)
     try:
-        written = _written(table, form, path, to)
+        written = _planned(table, form, path, to) if to.dry_run else _written(table, form, path, to)
     except BadParameter as error:
         if error.name != "format" or to.format is not None:
             raise
         raise BadParameter("output", path, f"is {form.name}, which {error.rule}") from None
-    if written is None:
-        return _outlook(table, label, to, path, form)
+    if isinstance(written, Space):
+        return _outlook(table, label, to, path, form, written)
     return describe(table, label, to, path, form.name, written, more)
 
 
-def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int, float] | None:
-    """Write the table; return bytes and seconds, or with ``dry_run`` only check that it could be."""
-    from pecli.formats import check, write_table
+@dataclass(frozen=True)
+class Space:
+    """What a file takes where it goes.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the file, at least.
+    free : int, optional
+        Bytes that are free there; None where nobody knows.
+    text : str
+        The size in words.
+    """
+
+    size: int
+    free: int | None
+    text: str
+
+
+def _planned(table: Tabular, form: Format, path: str, to: Writing) -> Space:
+    """Check that the table could be written, and return what it takes."""
+    from pecli.formats import check
+
+    need, free = check(table, form, path, clobber=not to.no_clobber, compress=to.compress, wide=to.wide, space=False)
+    return Space(need.size, free, str(need))
+
+
+def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int, float]:
+    """Write the table; return bytes and seconds."""
+    from pecli.formats import write_table
 
     clobber = not to.no_clobber
-    if to.dry_run:
-        check(table, form, path, clobber=clobber, compress=to.compress, wide=to.wide)
-        return None
     size = sum(array.bytes for array in table.arrays)
     started = time.perf_counter()
     with unwinding(), _spread(table, form.many, to) as spread, progress_for(size, quiet=to.quiet) as advance:
@@ -115,24 +139,28 @@ def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
         yield spread(table, client)
 
 
-def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format) -> int:
-    """Say what would be written, and of work worth planning what it takes."""
+def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format, space: Space) -> int:
+    """Say what would be written, what it takes of long work, and whether the disk has room for it."""
     from dataclasses import asdict
 
     size = sum(array.bytes for array in table.arrays)
-    if size < PLANNED and to.workers is None and not to.json:
+    full = space.free is not None and space.size > space.free
+    if size < PLANNED and to.workers is None and not to.json and not full:
         return describe(table, label, to, path, form.name)
     from pecli.engine import default_threads
     from pecli.formats.common.outlook import outlook
 
     found = outlook(table, form, to.workers or to.threads or default_threads())
-    describe(table, label, to, path, form.name, more={"outlook": lambda: asdict(found)})
+    more = {"outlook": lambda: {**asdict(found), "needed": space.size, "free": space.free}}
+    describe(table, label, to, path, form.name, more=more)
     if not to.json and not to.silent:
         parts = "one file" if found.parts == 1 else f"{found.parts:,} objects"
         speed = f"{size_text(int(found.rate))}/s each"
         by = f"{found.workers} {'workers' if to.workers else 'threads'}"
         tell(f"  {parts}; to compute it takes about {_duration(found.seconds)} on {by} of {speed},")
         tell(f"  unless the disk or the store is slower; about {size_text(found.memory)} of memory a process")
+    if full and not to.json and not to.silent:
+        tell(f"  the disk is too small: {space.text} are needed and {space.free:,} are free; write elsewhere")
     return 0
 
 

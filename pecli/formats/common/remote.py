@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.util
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,9 +21,10 @@ from pecli.formats.common.input import HEAD_BYTES, InputFile
 from pecli.formats.common.output import Output
 from pecli.formats.common.safe import Need
 from pecli.formats.common.tries import brief, told, tried
-from pecli.numbers.urls import shown
+from pecli.numbers.urls import url_name
 from pecli.process import keep_connections
 
+STORES = ("s3", "s3a", "gs", "gcs")
 SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
 RETRIES = 2  # of the client of S3, each of two calls; more are the business of `tried`, which says so
 PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
@@ -38,7 +41,11 @@ def system_of(url: str) -> tuple[Any, str]:
     BadFile
         If no such protocol is known.
     """
-    protocol = url.partition("://")[0].lower()
+    protocol, _, rest = url.partition("://")
+    protocol, name = protocol.lower(), url_name(url)
+    if protocol in STORES and re.search("[:@]", rest.partition("/")[0]):
+        rule = "holds a key before the bucket's name, where nobody reads it: give credentials in the protocol's own"
+        raise BadFile(name, f"{rule} configuration (AWS_PROFILE, say), and name the bucket alone")
     for package in ("fsspec", PACKAGES.get(protocol, "fsspec")):
         if importlib.util.find_spec(package) is None:
             raise MissingPackage(package, f"{protocol}:// needs it: pip install 'pecli[remote]' {package}")
@@ -51,9 +58,9 @@ def system_of(url: str) -> tuple[Any, str]:
     try:
         system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
     except (ImportError, ValueError) as error:
-        raise BadFile(shown(url), f"cannot be opened: {brief(error)}") from error
+        raise BadFile(url_name(url), f"cannot be opened: {brief(error)}") from error
     if "s3" in system.protocol and system.retries != RETRIES:
-        with told(shown(url)):
+        with told(url_name(url)):
             _without_asking(system)
     return system, path
 
@@ -70,15 +77,36 @@ def _patience(protocol: str) -> dict[str, Any]:
     """Return what makes a protocol's client give up on a silent server, and read nothing ahead or from memory."""
     match protocol:
         case "http" | "https":
-            from aiohttp import ClientTimeout
-
-            return {"client_kwargs": {"timeout": ClientTimeout(total=None, sock_connect=10, sock_read=SILENCE)}}
+            return {"client_kwargs": _client()}
         case "s3" | "s3a":
             return {
                 "config_kwargs": {"connect_timeout": 10, "read_timeout": SILENCE, "retries": {"max_attempts": 1}},
                 "use_listings_cache": False,
             }
     return {}
+
+
+@functools.cache
+def _client() -> dict[str, Any]:
+    """Return how files are asked for over HTTP: as they are, since bytes that stand for gigabytes are no range of one.
+
+    A redirect to another host is refused, and to a connection that anybody reads: whoever named the first trusts that.
+    """
+    from aiohttp import ClientTimeout, TraceConfig
+    from yarl import URL
+
+    async def check(_session: Any, _context: Any, about: Any) -> None:
+        place = about.response.headers.get("Location") or about.response.headers.get("URI") or ""
+        to = about.url.join(URL(place))
+        if to.host != about.url.host or (about.url.scheme, to.scheme) == ("https", "http"):
+            rule = f"sends on to {to.scheme}://{to.host}, and no other host is asked than the one that is named"
+            raise BadFile(url_name(str(about.url)), f"{rule}: name the file there, or download it first")
+
+    watch = TraceConfig()
+    watch.on_request_redirect.append(check)
+    waiting = ClientTimeout(total=None, sock_connect=10, sock_read=SILENCE)
+    plain = {"Accept-Encoding": "identity"}
+    return {"timeout": waiting, "trace_configs": [watch], "auto_decompress": False, "headers": plain}
 
 
 class RemoteFile:
@@ -90,7 +118,7 @@ class RemoteFile:
     """
 
     def __init__(self, url: str) -> None:
-        self.name = shown(url)
+        self.name = url_name(url)
         self._system, self._path = system_of(url)
         found = tried(self.name, lambda: self._system.info(self._path))
         if found.get("type") == "directory":
@@ -142,7 +170,7 @@ def remote_source(url: str) -> Iterator[InputFile]:
 @contextlib.contextmanager
 def remote_output(url: str, *, clobber: bool, need: Need) -> Iterator[Output]:
     """Open an object for writing; it appears when all of it is there, and a failure leaves no part of an upload."""
-    name = shown(url)
+    name = url_name(url)
     with told(name):
         system, path = system_of(url)
         if not clobber and system.exists(path):
@@ -178,13 +206,13 @@ def _transaction(system: Any, path: str, part: int, name: str) -> Any:
 
 def check_target(url: str, *, clobber: bool) -> None:
     """Raise if nothing can be written behind a URL, before a byte is."""
-    with told(shown(url)):
+    with told(url_name(url)):
         system, path = system_of(url)
         if {"s3", "gs"} & set(system.protocol):
             with contextlib.suppress(PermissionError):  # who may write need not be allowed to look
                 _find_bucket(system, path.partition("/")[0])
         if not clobber and system.exists(path):
-            raise WouldOverwrite(shown(url))
+            raise WouldOverwrite(url_name(url))
 
 
 def _find_bucket(system: Any, bucket: str) -> None:
@@ -200,11 +228,11 @@ def _find_bucket(system: Any, bucket: str) -> None:
 def check_empty(url: str) -> None:
     """Raise if anything lies below a URL, where a store of many objects is to be."""
     check_target(url, clobber=True)
-    with told(shown(url)):
+    with told(url_name(url)):
         system, path = system_of(url)
         if system.exists(path):
             rule = "exists: a store of many objects is not replaced, so remove it, or name another"
-            raise WriteFailed(shown(url), rule)
+            raise WriteFailed(url_name(url), rule)
 
 
 def names_below(url: str) -> list[str]:
@@ -218,9 +246,9 @@ def names_below(url: str) -> list[str]:
     system, path = system_of(url)
     root = path.rstrip("/") + "/"
     system.invalidate_cache()
-    found = tried(shown(url), lambda: system.find(path))
+    found = tried(url_name(url), lambda: system.find(path))
     if not found:
-        raise BadFile(shown(url), "does not exist: check the name")
+        raise BadFile(url_name(url), "does not exist: check the name")
     return [name.removeprefix(root) for name in found if name.startswith(root)]
 
 
@@ -235,13 +263,13 @@ def delete(url: str) -> None:
 def get(url: str) -> bytes:
     """Return all of a small object."""
     system, path = system_of(url)
-    return tried(shown(url), lambda: bytes(system.cat_file(path)))
+    return tried(url_name(url), lambda: bytes(system.cat_file(path)))
 
 
 def put(url: str, data: bytes) -> None:
     """Write an object at once; a connection that is lost is made again."""
     system, path = system_of(url)
-    tried(shown(url), lambda: system.pipe_file(path, data))
+    tried(url_name(url), lambda: system.pipe_file(path, data))
 
 
 def chunk_store(url: str) -> Any:

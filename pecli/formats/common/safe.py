@@ -87,7 +87,7 @@ def is_stream(path: str) -> bool:
 
 
 def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
-    """Raise if a file that needs so much cannot stand at `path`, before a byte is written."""
+    """Raise if a file that needs so much cannot be written to `path`, before a byte is."""
     if is_stream(path):
         return
     with explained(path, need):

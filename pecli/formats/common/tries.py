@@ -62,6 +62,8 @@ def told(name: str) -> Iterator[None]:
 def _cause(error: Exception) -> BaseException:
     """Return what really failed: a lost connection is told as a file that is not there, by the client of HTTP."""
     cause = error.__cause__
+    if isinstance(cause, PecliError):  # what is refused is no file, to the client of HTTP
+        raise cause
     lost = isinstance(cause, TimeoutError) or type(cause).__module__.startswith("aiohttp")
     if isinstance(error, FileNotFoundError) and cause is not None and lost:
         return error if getattr(cause, "status", None) in (404, 410) else cause
@@ -93,5 +95,5 @@ def _reason(error: BaseException) -> str:
 
 def brief(error: BaseException) -> str:
     """Return what an error says in one line, without what URLs in it keep secret."""
-    text = " ".join(shown(str(error)).split()) or type(error).__name__
+    text = " ".join(shown(str(error), secrets=True).split()) or type(error).__name__
     return text if len(text) < 200 else f"{text[:200]}..."

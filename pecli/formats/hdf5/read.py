@@ -15,6 +15,7 @@ from pecli.formats.common.facts import plain
 from pecli.formats.common.input import InputFile, RawFile, reading, undone
 from pecli.formats.common.scales import POSITIONS
 from pecli.formats.common.stored import StoredTable, boxes
+from pecli.formats.hdf5.filters import FilteredChunks
 from pecli.formats.hdf5.heap import check_heaps
 from pecli.formats.hdf5.types import file_type, stored_type
 from pecli.numbers.limits import limit, size_text
@@ -41,12 +42,15 @@ class Hdf5Table(StoredTable):
         with undone(self.close):
             with reading(source, "cannot be read as HDF5"):
                 self._datasets: dict[str, h5py.Dataset] = {}
+                self._filtered: dict[str, FilteredChunks] = {}
                 arrays = []
                 for name, dataset in _walk(source, self._file):
                     array = _described(source, name, dataset)
                     if array is not None:
-                        self._datasets[name] = _with_cache(dataset)
+                        self._datasets[name] = opened = _with_cache(dataset)
                         arrays.append(array)
+                        if opened.chunks and opened.id.get_create_plist().get_nfilters():
+                            self._filtered[name] = FilteredChunks(source, name, opened.id, array)
                 self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
                 recipe, metadata = _facts(self._file)
             super().__init__(source, "hdf5", arrays, recipe, metadata)
@@ -71,6 +75,8 @@ class Hdf5Table(StoredTable):
         dataset = self._datasets[array.name]
         values = out if out.flags.c_contiguous and out.dtype == storage(array.dtype) else np.empty(out.shape, out.dtype)
         with reading(self.source, f"cannot be read at '{array.name}'"):
+            if array.name in self._filtered:
+                self._filtered[array.name].check((*box, *(slice(0, size) for size in array.row_shape)))
             space = dataset.id.get_space()
             if array.shape:
                 first = tuple(part.start for part in box) + (0,) * len(array.row_shape)
@@ -196,7 +202,7 @@ def _labels(dataset: h5py.Dataset) -> list[str]:
 
 
 def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: Array) -> None:
-    from h5py import h5d, h5z
+    from h5py import h5d
 
     plan = dataset.get_create_plist()
     layout = plan.get_layout()
@@ -215,12 +221,6 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
             )
     if layout != h5d.CHUNKED:
         return
-    for index in range(plan.get_nfilters()):
-        code = plan.get_filter(index)[0]
-        if not h5z.filter_avail(code):
-            raise source.bad(
-                f"compresses '{name}' with filter {code}, which is not installed: repack it with h5repack -f GZIP=1"
-            )
     chunk = plan.get_chunk()
     if math.prod(chunk) * ITEM_BYTES[array.dtype] > limit(LARGEST_CHUNK):
         rule = f"has chunks of {math.prod(chunk):,} values in '{name}', of which {size_text(limit(LARGEST_CHUNK))}"
@@ -246,13 +246,16 @@ def _text(held: str | bytes) -> str:
 
 def _facts(file: h5py.File) -> tuple[str | None, dict[str, str]]:
     """Return the recipe and the other texts and numbers at the root."""
-    from h5py import h5a
+    from h5py import h5a, h5t
 
     facts = {}
     for name in file.attrs:
         try:
             held = h5a.open(file.id, name if isinstance(name, bytes) else name.encode())
+            kind = held.get_type()
             if held.get_storage_size() > LONGEST_FACT:  # a damaged file may say gigabytes
+                continue
+            if kind.detect_class(h5t.VLEN) and not isinstance(kind, h5t.TypeStringID):
                 continue
             value: Any = file.attrs[name]
         except (OSError, RuntimeError, TypeError, ValueError, UnicodeDecodeError):

@@ -37,6 +37,8 @@ class ZarrTable(StoredTable):
     def __init__(self, source: InputFile) -> None:
         import zarr
 
+        from pecli.formats.zarr.codecs import bounded_codecs
+
         if is_url(source.path):
             from pecli.formats.common.remote import RemoteFile
             from pecli.formats.common.tries import tried
@@ -49,7 +51,9 @@ class ZarrTable(StoredTable):
         self._held: dict[str, zarr.Array[Any]] = {}
         self._ahead: dict[str, Ahead] = {}
         arrays = []
-        for name, held in _arrays(source, root, facts.pop("pecli_arrays", None)):
+        with bounded_codecs():
+            found = _arrays(source, root, facts.pop("pecli_arrays", None))
+        for name, held in found:
             array = _described(source, name, held)
             if array is not None:
                 self._held[name] = held
@@ -132,6 +136,8 @@ def _arrays(source: InputFile, root: Any, names: object) -> list[tuple[str, Any]
 
 
 def _described(source: InputFile, name: str, held: Any) -> Array | None:
+    from pecli.formats.zarr.codecs import bound
+
     with reading(source, f"cannot be read at '{name}'"):
         shape, dtype = safe_shape(tuple(held.shape)), dtype_name(np.dtype(held.dtype))
         if shape is None or len(shape) > MOST_DIMENSIONS:
@@ -139,6 +145,7 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
         size = math.prod(held.chunks) * np.dtype(held.dtype).itemsize
         if size > limit(LARGEST_CHUNK):
             raise source.bad(f"has chunks of {size:,} bytes in '{name}', of which {size_text(limit(LARGEST_CHUNK))}")
+        bound(source, name, held)
         lead = held.attrs.get("lead")
         names = getattr(held.metadata, "dimension_names", None) or ()
     if dtype is None:
