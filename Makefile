@@ -6,7 +6,7 @@
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
-REACH := tests/test_exports.py tests/test_zarr.py tests/test_remote.py tests/test_dask.py
+REACH := $(addprefix tests/formats/test_,exports.py zarr.py remote.py dask.py)
 # Each candidate is run rather than looked up: a version manager's shim exists for pythons that do not.
 FIND_PYTHON = for p in $(PYTHONS); do \
 	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; exit 0; fi; \
@@ -46,7 +46,7 @@ quick: .venv/.dev ## Run the tests that take seconds: those without child proces
 
 readers: .venv/.dev ## Install other programs' readers and read every format with them
 	@$(VENV_PYTHON) -m pip install --quiet --group readers
-	$(VENV_PYTHON) -m pytest tests/test_readers.py -rs
+	$(VENV_PYTHON) -m pytest tests/formats/test_readers.py -rs
 
 reach: ## Run, in an environment of its own, the tests of what needs extras
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
@@ -60,14 +60,14 @@ scale: ## Write one table by every way, to a disk and to a store; verify it, and
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/reach/bin/python -m pip install --quiet --editable '.[zarr,remote,dask]' --group scale
-	build/reach/bin/python -m tests.scale --mib $(MIB)
+	build/reach/bin/python -m tests.support.scale --mib $(MIB)
 
 lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyproject.toml admits
 	@for p in python3.11 $(PYTHONS); do \
 	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1; then \
 	exec $$p -m venv build/lowest; fi; done; echo "make lowest needs Python 3.11 with venv" >&2; exit 1
 	@build/lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/lowest/bin/python tests/lowest.py > build/lowest/requirements.txt
+	@build/lowest/bin/python tests/support/lowest.py > build/lowest/requirements.txt
 	@build/lowest/bin/python -m pip install --quiet --only-binary :all: -r build/lowest/requirements.txt
 	@build/lowest/bin/python -m pip install --quiet --no-deps --editable .
 	build/lowest/bin/python -m pytest --quick
@@ -81,8 +81,9 @@ frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment o
 	@build/frameworks/bin/python -m pip install --quiet --editable . pytest mpmath
 	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras; do \
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
-	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py tests/test_jax.py tests/test_keras.py \
-	tests/test_code.py tests/test_notebook.py tests/test_docs.py::test_the_python_of_a_page_runs
+	build/frameworks/bin/python -m pytest -rs -W ignore \
+	tests/frameworks/test_torch.py tests/frameworks/test_jax.py tests/frameworks/test_keras.py tests/docs/test_code.py \
+	tests/docs/test_notebook.py tests/docs/test_docs.py::test_the_python_of_a_page_runs
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive

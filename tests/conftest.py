@@ -9,6 +9,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+DATA = HERE / "data"
 
 
 CHILDREN = {"pecli", "refuses"}  # fixtures that run the command in a process of its own
