@@ -1,6 +1,7 @@
 """Who may import whom: one line for each room of the house, read from the source files."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -98,9 +99,21 @@ def read(tree):
 
 
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
-READ = {name: read(tree) for name, tree in TREES.items()}  # once, for every test
-IMPORTS = {name: imports for name, (imports, _) in READ.items()}
+
+
+@cache
+def trees():
+    """The syntax tree of every module: parsed once, and not while tests are collected."""
+    return {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+
+
+@cache
+def imports_and_prints():
+    return {name: read(tree) for name, tree in trees().items()}
+
+
+def all_imports():
+    return {name: imports for name, (imports, _) in imports_and_prints().items()}
 
 
 def own(name):
@@ -113,7 +126,9 @@ def own(name):
     return ".".join(parts) or "__init__"
 
 
-NEEDS = {name: {own(i) for i, _ in imports} - {None, name} for name, imports in IMPORTS.items()}
+@cache
+def needs():
+    return {name: {own(i) for i, _ in imports} - {None, name} for name, imports in all_imports().items()}
 
 
 def within(name, room):
@@ -129,7 +144,7 @@ def test_every_module_has_a_room():
 
 
 def test_a_module_imports_its_own_room_and_those_below_it():
-    assert {(a, b) for a, needs in NEEDS.items() for b in needs if place(b) > place(a)} == set()
+    assert {(a, b) for a, others in needs().items() for b in others if place(b) > place(a)} == set()
 
 
 def circles():
@@ -139,7 +154,7 @@ def circles():
     def visit(name):
         number[name] = low[name] = len(number)
         stack.append(name)
-        for other in NEEDS[name]:
+        for other in needs()[name]:
             if other not in number:
                 visit(other)
             if other in stack:
@@ -151,7 +166,7 @@ def circles():
             if len(group) > 1:
                 found.append(group)
 
-    for name in NEEDS:
+    for name in needs():
         if name not in number:
             visit(name)
     return found
@@ -163,14 +178,14 @@ def test_no_modules_import_each_other():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_is_imported_only_in_its_room(package):
-    users = {name for name, imports in IMPORTS.items() if any(within(i, package) for i, _ in imports)}
+    users = {name for name, imports in all_imports().items() if any(within(i, package) for i, _ in imports)}
     assert {name for name in users if not any(within(name, room) for room in PACKAGES[package])} == set()
 
 
 @pytest.mark.parametrize("package", LAZY)
 def test_a_heavy_package_is_imported_only_inside_functions(package):
-    assert {name for name, imports in IMPORTS.items() if any(now and within(i, package) for i, now in imports)} == set()
+    assert {name for name, imports in all_imports().items() if any(now and within(i, package) for i, now in imports)} == set()
 
 
 def test_the_library_never_prints():
-    assert {name for name, (_, prints) in READ.items() if prints} <= {"cli.terminal.output", "manual"}
+    assert {name for name, (_, prints) in imports_and_prints().items() if prints} <= {"cli.terminal.output", "manual"}
