@@ -1,8 +1,5 @@
 """What was done to queries and keys instead of turning them as expected: each fault by its name, and no other."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -13,6 +10,7 @@ from pecli.comparison.results import Tolerance
 from pecli.diagnosis.diagnosis import compare
 from pecli.formats import open_table
 from pecli.tables.selection import InMemory
+from tests.support.commands import command
 
 RNG = np.random.default_rng(3)
 
@@ -34,7 +32,7 @@ def golden(request, tmp_path_factory):
     recipe, pairs = request.param.rstrip(","), RECIPES[request.param]
     drawn = ("--random", "2x4x11x16", "--kv-heads", "2", "--start", "7", "--pairs", pairs)
     path = tmp_path_factory.mktemp("golden") / "g.npz"
-    subprocess.run([sys.executable, "-m", "pecli", "apply", recipe, *drawn, "-q", "-o", path], check=True)
+    assert command(["apply", recipe, *drawn, "-q", "-o", path]).returncode == 0
     return recipe, pairs, open_table(path)
 
 

@@ -104,8 +104,10 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(name, compress, threads,
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize(("name", "compress"), WAYS)
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("name", "compress", "number", "status"),
+    [("npy", False, signal.SIGINT, 130), *((*way, signal.SIGTERM, 143) for way in WAYS)],
+)
 def test_an_interrupt_leaves_the_old_file_and_nothing_else(name, compress, number, status, tmp_path):
     path = tmp_path / f"pe{SUFFIX[name]}"
     path.write_bytes(b"old")
@@ -466,7 +468,7 @@ def test_what_a_system_lacks_is_done_otherwise(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of this program alone")
-@pytest.mark.parametrize("width", [64, 16_384])
+@pytest.mark.parametrize("width", [64, pytest.param(16_384, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(("name", "compress"), WAYS)
 def test_memory_stays_bounded(name, compress, width, tmp_path):
     """A table of 400 MB (text: 30 MB) with sixteen threads takes the same memory as a short one."""

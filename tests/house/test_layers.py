@@ -184,7 +184,9 @@ def test_a_package_is_imported_only_in_its_room(package):
 
 @pytest.mark.parametrize("package", LAZY)
 def test_a_heavy_package_is_imported_only_inside_functions(package):
-    assert {name for name, imports in all_imports().items() if any(now and within(i, package) for i, now in imports)} == set()
+    assert {
+        name for name, imports in all_imports().items() if any(now and within(i, package) for i, now in imports)
+    } == set()
 
 
 def test_the_library_never_prints():

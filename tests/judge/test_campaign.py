@@ -183,8 +183,8 @@ def check(scores, told):
     assert scores["exact"] + scores["range"] >= NAMED * determined, (scores, told)
 
 
-def test_200_unknown_tables(tmp_path):
-    check(*run(tmp_path, 1, 200))
+def test_60_unknown_tables(tmp_path):
+    check(*run(tmp_path, 1, 60))
 
 
 @pytest.mark.exhaustive

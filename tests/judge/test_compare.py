@@ -289,8 +289,8 @@ def test_wrong_tolerances_are_refused(refuses, tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """Files of 256 MiB: what a comparison holds is far less than one of them."""
-    rows, width = 65536, 1024
+    """What a comparison holds is far less than a file of 128 MiB."""
+    rows, width = 32768, 1024
     left = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float32, (rows, width))
     left[:] = np.arange(width, dtype=np.float32)
     left.flush()

@@ -16,9 +16,9 @@ EVERY = unknown_tables.every()
 KINDS = sorted({unknown.kind for unknown in EVERY})
 
 
-@pytest.fixture(scope="module", params=[3, pytest.param(1, marks=pytest.mark.exhaustive)], ids=["a third", "all"])
+@pytest.fixture(scope="module", params=[5, pytest.param(1, marks=pytest.mark.exhaustive)], ids=["a fifth", "all"])
 def results(request, tmp_path_factory):
-    """The tables of the set, or a third of them, beside what was found: written as somebody would, read, identified."""
+    """The tables of the set, or a fifth of them, beside what was found: written as somebody would, read, identified."""
     folder = tmp_path_factory.mktemp("unknown")
     found = []
     for number, unknown in enumerate(EVERY[:: request.param]):
@@ -79,7 +79,7 @@ def test_of_300_tables_at_least_95_of_a_hundred_are_recovered(results):
     total = Counter(unknown.kind for unknown, _ in results)
     report = ", ".join(f"{kind} {good[kind]}/{total[kind]}" for kind in KINDS)
     missed = [unknown.text for unknown, found in results if not recovered(unknown, found)]
-    assert total.total() in (100, 300)
+    assert total.total() in (60, 300)
     assert good.total() >= 0.95 * total.total(), f"{report}; missed: {missed}"
     assert all(total[kind] - good[kind] <= max(2, total[kind] / 10) for kind in KINDS), f"{report}; missed: {missed}"
 

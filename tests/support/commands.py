@@ -39,7 +39,7 @@ def command(arguments, *, stdin=None, text=True, env=None, cwd=None):
             os.environ.clear()
             os.environ.update(env)
         os.chdir(cwd or folder)
-        with _streams(given) as streams, warnings.catch_warnings():
+        with streams(given) as printed, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as the command does
             try:
                 status = run(arguments)
@@ -50,13 +50,13 @@ def command(arguments, *, stdin=None, text=True, env=None, cwd=None):
         os.environ.clear()
         os.environ.update(environment)
         reset()
-    out, err = (streams[number].decode() if text else streams[number] for number in (1, 2))
+    out, err = (printed[number].decode() if text else printed[number] for number in (1, 2))
     return subprocess.CompletedProcess(["pecli", *arguments], status, out, err)
 
 
 @contextlib.contextmanager
-def _streams(given):
-    """Put pipes at descriptors 0, 1 and 2 and at `sys`; yield a dict that holds what was printed to each, afterwards."""
+def streams(given):
+    """Put pipes in the place of the standard streams; yield a dict that holds what was printed to 1 and 2 afterwards."""
     printed, threads = {}, []
     kept = {number: os.dup(number) for number in range(3)}
     python = sys.stdin, sys.stdout, sys.stderr
@@ -86,13 +86,13 @@ def _streams(given):
     for thread in threads:
         thread.start()
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
-    sys.stdin = open(0, encoding=encoding, closefd=False)
-    sys.stdout = open(1, "w", encoding=encoding, closefd=False)
-    sys.stderr = open(2, "w", encoding=encoding, closefd=False, buffering=1)
+    sys.stdin = open(0, encoding=encoding, closefd=False)  # noqa: SIM115 - closed below
+    sys.stdout = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding=encoding, closefd=False, buffering=1)  # noqa: SIM115
     try:
         yield printed
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
                 stream.close()
         sys.stdin, sys.stdout, sys.stderr = python
