@@ -2,7 +2,10 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick lowest frameworks readers reach scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test test-values quick everything lowest frameworks readers reach scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+
+# Without compiled modules kept, every process of the tests compiles them anew: 20 s where collection takes 5.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
@@ -39,7 +42,10 @@ pe.h5: | .venv/.installed ## Write the main job's table: sinusoidal, 2048 x 512
 	@$(VENV_PYTHON) -m pecli generate sinusoidal --len 2048 --dim 512 -o $@
 
 test: .venv/.dev ## Run the tests, a process for each core
-	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
+
+test-values: .venv/.dev ## Run the tests of the values: what to run after touching the engine
+	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal tests/values
 
 quick: .venv/.dev ## Run the tests that take seconds: those without child processes or long tables
 	$(VENV_PYTHON) -m pytest --quick
@@ -93,6 +99,11 @@ COUNT ?= 3000
 
 fuzz: .venv/.dev ## Try hostile command lines, damaged files and bombs (SEED=1 COUNT=3000)
 	$(VENV_PYTHON) -m tests.fuzz --seed $(SEED) --count $(COUNT)
+
+EVERYTHING ?= check test exhaustive frameworks lowest readers reach docs-site dist bench
+
+everything: .venv/.dev ## Run every check, going on after a failure; what passed on this commit is left out (FORCE=1)
+	@$(VENV_PYTHON) -m tests.support.everything $(EVERYTHING) $(if $(FORCE),--force)
 
 check: .venv/.dev ## Lint, types, and whether generated files are current
 	$(VENV_PYTHON) -m ruff check .

@@ -56,7 +56,7 @@ def command(arguments, *, stdin=None, text=True, env=None, cwd=None):
 
 @contextlib.contextmanager
 def streams(given):
-    """Put pipes in the place of the standard streams; yield a dict that holds what was printed to 1 and 2 afterwards."""
+    """Put pipes in the place of the standard streams; yield a dict that holds what was printed to 1 and 2."""
     printed, threads = {}, []
     kept = {number: os.dup(number) for number in range(3)}
     python = sys.stdin, sys.stdout, sys.stderr
