@@ -54,6 +54,12 @@ def command(arguments, *, stdin=None, text=True, env=None, cwd=None):
     return subprocess.CompletedProcess(["pecli", *arguments], status, out, err)
 
 
+def printed(words):
+    """What a command prints, errors too."""
+    done = command(words)
+    return done.stdout + done.stderr
+
+
 @contextlib.contextmanager
 def streams(given):
     """Put pipes in the place of the standard streams; yield a dict that holds what was printed to 1 and 2."""
