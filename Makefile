@@ -2,11 +2,14 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test quick lowest frameworks readers reach reallife scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test test-values quick everything lowest frameworks readers reach reallife scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+
+# Without compiled modules kept, every process of the tests compiles them anew: 20 s where collection takes 5.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 VENV_PYTHON := .venv/bin/python
-REACH := tests/formats/test_zarr_bombs.py tests/formats/test_remote_secrets.py tests/test_exports.py tests/test_zarr.py tests/test_remote.py tests/test_dask.py
+REACH := $(addprefix tests/formats/test_,exports.py zarr.py remote.py dask.py zarr_bombs.py remote_secrets.py)
 # Each candidate is run rather than looked up: a version manager's shim exists for pythons that do not.
 FIND_PYTHON = for p in $(PYTHONS); do \
 	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; exit 0; fi; \
@@ -39,14 +42,17 @@ pe.h5: | .venv/.installed ## Write the main job's table: sinusoidal, 2048 x 512
 	@$(VENV_PYTHON) -m pecli generate sinusoidal --len 2048 --dim 512 -o $@
 
 test: .venv/.dev ## Run the tests, a process for each core
-	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
+
+test-values: .venv/.dev ## Run the tests of the values: what to run after touching the engine
+	$(VENV_PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal tests/values
 
 quick: .venv/.dev ## Run the tests that take seconds: those without child processes or long tables
 	$(VENV_PYTHON) -m pytest --quick
 
 readers: .venv/.dev ## Install other programs' readers and read every format with them
 	@$(VENV_PYTHON) -m pip install --quiet --group readers
-	$(VENV_PYTHON) -m pytest tests/test_readers.py -rs
+	$(VENV_PYTHON) -m pytest tests/formats/test_readers.py -rs
 
 reach: ## Run, in an environment of its own, the tests of what needs extras
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
@@ -60,14 +66,14 @@ scale: ## Write one table by every way, to a disk and to a store; verify it, and
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/reach/bin/python -m pip install --quiet --editable '.[zarr,remote,dask]' --group scale
-	build/reach/bin/python -m tests.scale --mib $(MIB)
+	build/reach/bin/python -m tests.support.scale --mib $(MIB)
 
 lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyproject.toml admits
 	@for p in python3.11 $(PYTHONS); do \
 	if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1; then \
 	exec $$p -m venv build/lowest; fi; done; echo "make lowest needs Python 3.11 with venv" >&2; exit 1
 	@build/lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/lowest/bin/python tests/lowest.py > build/lowest/requirements.txt
+	@build/lowest/bin/python tests/support/lowest.py > build/lowest/requirements.txt
 	@build/lowest/bin/python -m pip install --quiet --only-binary :all: -r build/lowest/requirements.txt
 	@build/lowest/bin/python -m pip install --quiet --no-deps --editable .
 	build/lowest/bin/python -m pytest --quick
@@ -81,8 +87,9 @@ frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment o
 	@build/frameworks/bin/python -m pip install --quiet --editable . pytest mpmath
 	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras; do \
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
-	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py tests/test_jax.py tests/test_keras.py \
-	tests/test_code.py tests/test_notebook.py tests/test_docs.py::test_the_python_of_a_page_runs
+	build/frameworks/bin/python -m pytest -rs -W ignore \
+	tests/frameworks tests/docs/test_code.py \
+	tests/docs/test_notebook.py tests/docs/test_docs.py::test_the_python_of_a_page_runs
 
 LIBRARIES := transformers diffusers timm x-transformers rotary-embedding-torch positional-encodings torchtune keras-hub \
 	tensorflow jax performer-pytorch local-attention
@@ -104,6 +111,11 @@ COUNT ?= 3000
 
 fuzz: .venv/.dev ## Try hostile command lines, damaged files and bombs (SEED=1 COUNT=3000)
 	$(VENV_PYTHON) -m tests.fuzz --seed $(SEED) --count $(COUNT)
+
+EVERYTHING ?= check test exhaustive frameworks lowest readers reach docs-site dist bench
+
+everything: .venv/.dev ## Run every check, going on after a failure; what passed on this commit is left out (FORCE=1)
+	@$(VENV_PYTHON) -m tests.support.everything $(EVERYTHING) $(if $(FORCE),--force)
 
 check: .venv/.dev ## Lint, types, and whether generated files are current
 	$(VENV_PYTHON) -m ruff check .

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import command, reset
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+DATA = HERE / "data"
 
 
 CHILDREN = {"pecli", "refuses"}  # fixtures that run the command in a process of its own
@@ -52,22 +55,38 @@ def clean_environment(**extra):
 
 @pytest.fixture
 def pecli(tmp_path):
-    """Run the command for real, in a child, in an empty folder; returns the completed process."""
+    """Run the command in this process, in an empty folder; returns its status and what it printed."""
 
-    def run(*arguments, text=True, stdin=None, env=None, **options):
+    def run(*arguments, env=None, cwd=tmp_path, **options):
+        return command(arguments, env=clean_environment(**(env or {})), cwd=cwd, **options)
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Run the command in a process of its own, in an empty folder; returns the completed process."""
+
+    def run(*arguments, stdin=None, env=None, cwd=tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "pecli", *map(str, arguments)],
             capture_output=True,
-            text=text,
+            text=True,
             input=stdin,
-            cwd=options.pop("cwd", tmp_path),
+            cwd=cwd,
             env=clean_environment(**(env or {})),
             timeout=120,
             check=False,
-            **options,
         )
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _reset():
+    """Leave nothing that a command sets (limits, trust, precision, plug-ins) to the next test."""
+    yield
+    reset()
 
 
 @pytest.fixture

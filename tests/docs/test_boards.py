@@ -1,0 +1,193 @@
+"""What stands on the board of a worked example: where it is true alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pecli import Recipe
+from pecli.declare.board import SmallTable, Step
+from pecli.encodings.shared.lessons import Exercise
+from pecli.lessons import families
+from pecli.lessons.lesson import compute, work_through
+
+BOARDS = {  # recipes worked through
+    "sines": "sinusoidal:dim=4", "wide sines": "sinusoidal:dim=16", "odd sines": "sinusoidal:dim=5,odd=truncate",
+    "whole turns": "sinusoidal:dim=2,turns=true", "moved sines": "sinusoidal:dim=4,shift=1", "rope": "rope:dim=4",
+    "wide rope": "rope:dim=16", "resting rope": "rope:dim=4,frequencies=0+0",
+    "given rope": "rope:dim=4,frequencies=1+0.1", "linear": "rope:dim=16,scaling=linear,factor=2",
+    "growing": "rope:dim=16,base=0.5,scaling=linear,factor=2",
+    "yarn": "rope:dim=16,scaling=yarn,factor=4,original-max=64",
+    "by parts": "rope:dim=8,scaling=ntk-by-parts,factor=2,original-max=64", "grid rope": "rope2d:dim=8,grid=3x4",
+    "streams": "mrope:dim=12,sections=2+2+2", "xpos": "xpos:dim=4", "retnet": "retnet:dim=4,heads=2",
+    "complex": "complex:dim=2", "fourier": "fourier:dim=8,sigma=1", "nerf": "nerf:bands=3",
+    "detr": "detr:dim=8,grid=2x3", "bits": "binary:dim=6", "gray": "binary:dim=6,code=gray",
+    "bits from the left": "binary:dim=6,msb=true", "one bit": "binary:dim=1", "integer": "integer:dim=3",
+    "scaled integer": "integer:dim=3,scales=2", "learned": "learned:dim=6,max-len=9",
+    "learned offset": "learned:dim=6,max-len=9,rows-offset=2", "none": "none:dim=2", "alibi": "alibi:heads=4",
+    "many heads": "alibi:heads=20", "key positions": "alibi:heads=4,bias=key-position",
+    "causal": "alibi:heads=4,mask=causal", "t5": "t5:heads=2,buckets=8,max-distance=16",
+    "t5 decoder": "t5:heads=2,buckets=8,max-distance=16,bidirectional=false", "fire": "fire:heads=2,threshold=4",
+    "gaussian": "gaussian:heads=2,sigma=1+4", "gaussian log": "gaussian:sigma=3,apply=log",
+    "kerple": "kerple:heads=2", "sandwich": "sandwich:heads=2,width=8", "wide sandwich": "sandwich:heads=2,width=12",
+    "window": "window:grid=3x4,heads=2", "window 2": "window:grid=2x5,version=2,heads=1,hidden=8",
+    "deberta": "deberta:buckets=8,max-distance=16,dim=4", "deberta plain": "deberta:buckets=0,max-distance=4,dim=4",
+    "decomposed": "decomposed:grid=3x4,dim=2", "shaw": "shaw:dim=4,clip=3",
+    "transformer-xl": "transformer-xl:dim=8,heads=2",
+    "conditional": 'conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
+    "cpe": 'cpe:content="learned:dim=4,max-len=512",channels=4', "query scale": "query-scale:length=16,beta=1",
+    "log n": "query-scale:kind=log-n,length=64", "raw integer": "integer:dim=3,raw=true",
+    "masked kerple": "kerple:heads=2,mask=causal", "stored t5": "t5:heads=2,buckets=8,max-distance=16,weights=t5.npy",
+    "other keys": "decomposed:grid=3x4,key-grid=2x2,dim=2", "added retnet": "retnet:dim=4,heads=2,apply=log",
+    "text": "mrope:dim=12,sections=2+2+2,sequence=4",
+}  # fmt: skip
+FAMILIES = {  # the lesson that an encoding without one of its own gets
+    "a family's alibi": "alibi:heads=2", "a family's keys": "alibi:heads=2,bias=key-position",
+    "a family's fire": "fire:heads=2,threshold=16",
+}  # fmt: skip
+
+ROWS = (  # a case, another case, and words that are printed for the first and not for the second
+    ("a family's alibi", "a family's keys", "along every"),
+    ("a family's fire", "a family's alibi", "trained", "query and key"),
+    ("a family's fire", "window", "longer tables"),
+    ("a family's keys", "a family's alibi", "other values"),
+    ("added retnet", "retnet", "added to the score"),
+    ("alibi", "kerple", "slope", "equal logits"),
+    ("bits", "bits from the left", "holds 2^i"),
+    ("bits", "one bit", "63 differ"),
+    ("bits", "sines", "Hamming distance"),
+    ("bits from the left", "bits", "most significant"),
+    ("causal", "alibi", "3: after"),
+    ("complex", "fourier", "positions 1", "imaginary part", "real part", "3: e^(i"),
+    ("conditional", "a family's fire", "content x", "absolute table"),
+    ("cpe", "conditional", "kernel of three", "first row", "channel 0", "16 numbers"),
+    ("deberta", "deberta plain", "most 4"),
+    ("deberta plain", "deberta", "place is 3"),
+    ("deberta plain", "shaw", "32 trained", "least 0", "model projects", "index of each query", "products make"),
+    ("decomposed", "a family's fire", "row for each query"),
+    ("decomposed", "nerf", "11 stands", "patches meet", "add to the score"),
+    ("fire", "a family's fire", "4 counts", "4, key", "query's position", "0 add", "x of each query", "0: 16"),
+    ("fourier", "detr", "angles, position"),
+    ("fourier", "resting rope", "row for each position", "sines and cosines"),
+    ("fourier", "whole turns", "position 3"),
+    ("gaussian", "gaussian log", "grows: multiplied", "multiplies the logits", "multiplying does"),
+    ("gaussian log", "gaussian", "added to the logits"),
+    ("gaussian log", "kerple", "0, sigma"),
+    ("grid rope", "text", "position lies"),
+    ("growing", "given rope", "position, scaled", "8 pairs"),
+    ("integer", "detr", "position over"),
+    ("kerple", "alibi", "row of head", "2, key"),
+    ("kerple", "gaussian log", "0, added"),
+    ("kerple", "sandwich", "two trained"),
+    ("key positions", "alibi", "keys after"),
+    ("learned", "sines", "trained vector", "token", "embedding", "seed 0", "sum, the input", "9 rows", "54 parameters"),
+    ("learned offset", "learned", "row p"),
+    ("linear", "growing", "fastest"),
+    ("log n", "query scale", "ln 64"),
+    ("masked kerple", "kerple", "query, masked"),
+    ("moved sines", "odd sines", "cos(3 w_i", "rows depends"),
+    ("moved sines", "sines", "pair, in radians"),
+    ("moved sines", "whole turns", "- PE(5", "- PE(0", "another difference", "does not hold"),
+    (
+        "none",
+        "sines",
+        "causal mask",
+        "bites whom",
+        "bites man",
+        "queries, keys",
+        "e^logit over",
+        "another output",
+        "exchanged, man",
+    ),
+    ("one bit", "bits", "1 differ"),
+    ("one bit", "gray", "powers of two"),
+    ("other keys", "decomposed", "row 3"),
+    ("query scale", "sines", "factor", "largest weight"),
+    ("raw integer", "integer", "every column"),
+    (
+        "resting rope",
+        "fourier",
+        "-sin; sin",
+        "nothing else",
+        "1, pair",
+        "cos q_0",
+        "cos q_1",
+        "equal halves",
+        "sides is 0",
+        "position 1",
+        "takes q_2i",
+    ),
+    ("retnet", "added retnet", "multiplies the score"),
+    ("retnet", "given rope", "1 before", "distance; it multiplies"),
+    ("sandwich", "kerple", "4 cosines", "0, divided", "0 every", "frequencies", "sinusoidal rows"),
+    ("scaled integer", "integer", "scale for each column"),
+    ("shaw", "deberta plain", "28 trained"),
+    ("shaw", "transformer-xl", "vector for each row"),
+    ("sines", "moved sines", "columns, in radians"),
+    ("streams", "text", "angles, position", "4 scores"),
+    ("streams", "wide rope", "token 6", "1+1x2x3+1: text", "positions 1", "token"),
+    (
+        "t5",
+        "deberta",
+        "most 3",
+        "distances before",
+        "floor(2 x",
+        "2, bucket",
+        "bucket 2",
+        "distances 0",
+        "distances share",
+        "distances d",
+        "buckets of queries",
+        "6 and more",
+        "8 buckets",
+    ),
+    ("t5", "stored t5", "drawn here"),
+    ("t5", "t5 decoder", "3 after", "buckets: 4"),
+    ("t5 decoder", "t5", "bucket 0"),
+    ("text", "streams", "coordinates 1", "difference of coordinates", "turn by the difference"),
+    (
+        "transformer-xl",
+        "fourier",
+        "16 trained",
+        "distance 0",
+        "four terms",
+        "row 3",
+        "key; 1",
+        "query and key",
+        "head stand",
+    ),
+    ("whole turns", "fourier", "w_i) cos(k", "positions 0", "every row"),
+    ("wide rope", "rope", "w_7 ="),
+    ("wide sines", "sines", "w_7 ="),
+    ("window", "a family's fire", "row 34", "2, dx", "- 1)(2w", "patch 11"),
+    ("xpos", "given rope", "1 at position", "key divided", "6: scale"),
+)
+
+
+def on_board(steps: list[Step]) -> str:
+    """What stands there: titles, lines, headings and cells."""
+    lines = []
+    for step in steps:
+        lines.append(step.title)
+        for item in step.items:
+            table = isinstance(item, SmallTable)
+            lines += [" ".join(item.columns), *(str(c) for row in item.rows for c in row)] if table else [str(item)]
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """What stands on every board."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("boards"))
+        np.save("t5.npy", np.ones((8, 2)))
+        found = {name: on_board(work_through(Recipe.parse(text)).steps) for name, text in BOARDS.items()}
+        for name, text in FAMILIES.items():
+            found[name] = on_board(list(families.biases(Exercise(Recipe.parse(text), None, None, compute))))
+    return {name: " ".join(text.split()) for name, text in found.items()}
+
+
+@pytest.mark.parametrize(("true", "near", "words"), [(true, near, words) for true, near, *words in ROWS])
+def test_what_is_printed_is_true_and_not_printed_elsewhere(true, near, words, texts):
+    assert [word for word in words if word not in texts[true]] == [], texts[true]
+    assert [word for word in words if word in texts[near]] == [], texts[near]

@@ -1,0 +1,125 @@
+"""The documents say what is true: generated parts are current, pages are well formed, examples run."""
+
+import importlib.util
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import pecli
+from pecli import manual
+from tests.support.commands import command
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(ROOT.glob("man/*.[17]"))
+
+
+def here(script, *, cwd, env, **options):
+    """Run a document's command in this process; one that a shell is needed for in a process of its own."""
+    line = script.split("; ", 2)[-1]
+    if line.startswith("pecli ") and not re.search(r"[|<>&;$*`]", line):
+        return command(shlex.split(line)[1:], cwd=cwd, env=env)
+    return subprocess.run(script, cwd=cwd, env=env, **options)
+
+
+def test_generated_files_are_what_the_declarations_make(monkeypatch):
+    monkeypatch.setattr(manual, "subprocess", SimpleNamespace(run=here))
+    assert manual.main(["--check", "--pages"]) == 0
+
+
+def test_there_is_a_page_for_every_command():
+    from pecli.cli.commands import COMMANDS
+
+    assert {p.name for p in PAGES} == {"pecli.1", "pecli-encodings.7", *(f"pecli-{name}.1" for name in COMMANDS)}
+    installed = (ROOT / "pyproject.toml").read_text()
+    assert all(f'"man/{page.name}"' in installed for page in PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_page_has_no_warnings(page):
+    if shutil.which("mandoc") is None:
+        pytest.skip("mandoc is not installed")
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_commands_of_a_pages_examples_exist(page):
+    from pecli.cli.commands import COMMANDS
+
+    for line in re.findall(r"^\.Dl pecli (.*)$", page.read_text(), re.MULTILINE):
+        assert line.replace("\\-", "-").split()[0] in COMMANDS, line
+
+
+def test_every_encoding_and_parameter_is_in_the_page_of_encodings():
+    text = (ROOT / "man" / "pecli-encodings.7").read_text().replace("\\-", "-")
+    for encoding in pecli.CATALOGUE.values():
+        section = text.split(f".Ss {encoding.name}\n")[1].split(".Ss ")[0]
+        for parameter in encoding.options:
+            assert f".It Fl -{parameter.option}" in section, (encoding.name, parameter.option)
+
+
+def test_what_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert links
+    for link in links:
+        assert link.startswith("http") or (ROOT / link).exists(), link
+
+
+FRAMEWORKS = ("torch", "transformers", "keras", "jax", "dask")
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names, left = {}, set()
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        needs = [n for n in FRAMEWORKS if re.search(rf"^(import {n}|from pecli.{n} import)\b", block, re.MULTILINE)]
+        absent = [name for name in needs if importlib.util.find_spec(name) is None]
+        if not absent:
+            exec(compile(block, page.name, "exec"), names)
+        left.update(absent)
+    if left:
+        pytest.skip(f"the blocks of {', '.join(sorted(left))}: make frameworks and make reach run them")
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda p: p.name)
+def test_the_links_of_a_page_lead_somewhere_and_its_commands_are_run(page):
+    text = page.read_text()
+    for link, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text):
+        if link.startswith("http"):
+            assert re.fullmatch(r"https://[\w.-]+\.\w+(/\S*)?", link)
+        elif not link.startswith("catalogue/"):  # which is made when the site is
+            assert (page.parent / link).exists(), link
+            heads = re.findall(r"^#+ (.*)$", (page.parent / link).read_text(), re.MULTILINE) if anchor else []
+            assert not anchor or anchor in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
+    for name in re.findall(r"```\{toctree\}.*?\n\n(.*?)```", text, re.DOTALL):
+        assert all((page.parent / f"{n}.md").exists() or n.startswith("catalogue/") for n in name.split())
+    assert "```console" not in re.sub(r"<!-- begin:.*?<!-- end -->", "", text, flags=re.DOTALL)
+
+
+def test_the_public_names_are_few_and_documented():
+    assert len(pecli.__all__) <= 20
+    for name in pecli.__all__:
+        assert getattr(pecli, name).__doc__, name
+
+
+def test_the_readmes_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+    assert (tmp_path / "rope.safetensors").exists()
+
+
+def test_every_console_of_the_readme_is_run_and_it_is_short():
+    text = (ROOT / "README.md").read_text()
+    outside = re.sub(r"<!-- begin:.*?<!-- end -->", "", text, flags=re.DOTALL)
+    assert "```console" not in outside
+    prose = re.sub(r"```.*?```", "", outside, flags=re.DOTALL)
+    assert len(prose.split()) <= 1500
+    assert text.index("base 10000 where 500000") < text.index("## Two commands")

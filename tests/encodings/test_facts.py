@@ -1,0 +1,110 @@
+"""Every declared fact is measured; a declaration that claims what is not so fails here."""
+
+import dataclasses
+
+import pytest
+
+from pecli import CATALOGUE, Recipe, Table
+from pecli.errors import PecliError
+from pecli.inspection.facts import formula_value, sheet
+from pecli.inspection.measured import example_table, figures
+from pecli.inspection.purposes import PURPOSES, judge
+from tests.support.measured_facts import measured
+
+ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_facts_are_what_the_values_say(encoding):
+    declared = dataclasses.asdict(encoding.facts)
+    found = measured(encoding)
+    for fact in ("beyond", "bounded", "unique", "relative", "multi_scale"):
+        if fact == "multi_scale" and declared["learned"] and not declared[fact]:
+            continue  # columns drawn alike differ by chance
+        assert found[fact] == declared[fact], fact
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_cost_is_the_number_of_values(encoding):
+    table = example_table(encoding)
+    values = {**table.source.values, "n": table.part.count}
+    assert measured(encoding)["cost"] == formula_value(encoding.facts.cost, values)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_what_is_learned_has_trained_values_and_nothing_else_has(encoding):
+    recipe = Recipe.parse(encoding.example)
+    if recipe.open_parameters:
+        recipe = recipe.resolve(length=8, last=7, whole=True)
+    assert (formula_value(encoding.facts.parameters, recipe.values) > 0) == encoding.facts.learned
+
+
+@pytest.mark.parametrize("encoding", [p for p in ENCODINGS if p.values[0].facts.longest != "unlimited"])
+def test_the_longest_position_has_a_value_and_the_next_has_none(encoding):
+    recipe = Recipe.parse(encoding.example)
+    longest = formula_value(encoding.facts.longest, recipe.values)
+    assert Table.make(recipe, start=longest - 1, length=1).part.count == 1
+    with pytest.raises(PecliError):
+        Table.make(recipe, start=longest, length=1)
+
+
+def test_the_learned_table_of_the_guides_has_393216_values():
+    recipe = Recipe.parse("learned:dim=768,max-len=512")
+    assert formula_value(recipe.encoding.facts.parameters, recipe.values) == 393_216
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_every_purpose_fits_some_encodings_and_not_all_and_says_why(purpose):
+    verdicts = [judge(encoding, purpose) for encoding in CATALOGUE.values()]
+    assert any(v.fits for v in verdicts)
+    assert not all(v.fits for v in verdicts)
+    assert all(v.reasons for v in verdicts)
+
+
+def test_a_sheet_says_what_the_guides_tables_say():
+    assert sheet(CATALOGUE["learned"])["beyond"] == "ends"
+    assert sheet(CATALOGUE["learned"])["parameters"] == "(max_len + rows_offset) * dim"
+    assert sheet(CATALOGUE["binary"])["longest"] == "2 ** dim"
+    assert sheet(CATALOGUE["alibi"])["relative"] == "distance"
+    assert sheet(CATALOGUE["sinusoidal"])["relative"] == sheet(CATALOGUE["rope"])["relative"] == "rotation"
+    assert sheet(CATALOGUE["integer"])["multi_scale"] == "no"
+
+
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=512", "rope:dim=128", "sinusoidal:dim=512,order=cos-sin"])
+def test_the_shift_is_measured_pair_by_pair_at_any_width(recipe):
+    text = figures(Recipe.parse(recipe))["shift by 3 as one matrix"]
+    assert float(text.removeprefix("off by ")) < 1e-13
+
+
+def test_a_shift_that_cannot_be_fitted_is_not_measured():
+    assert figures(Recipe.parse("learned:dim=512"))["shift by 3 as one matrix"].startswith("not measured")
+    assert float(figures(Recipe.parse("learned:dim=4"))["shift by 3 as one matrix"].removeprefix("off by ")) > 0.1
+
+
+def test_one_row_has_no_neighbours():
+    assert "distance of neighbours" not in figures(Recipe.parse("sincos2d:dim=16,grid=1x1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [("sinusoidal", False), ("rope", False), ("learned", False), ("xpos", False), ("alibi", True), ("t5", True)],
+)
+def test_long_contexts_are_fit_for_what_extrapolate_says_it_is(name, fits):
+    assert judge(CATALOGUE[name], "long-context").fits is fits
+
+
+def test_a_scaling_makes_a_rope_fit_for_long_contexts():
+    recipe = Recipe.parse("rope:dim=128,scaling=yarn,factor=8,original-max=4096")
+    found = judge(recipe.encoding, "long-context", recipe)
+    assert found.fits
+    assert "its scaling slows frequencies for longer contexts" in found.reasons
+    assert not judge(recipe.encoding, "long-context", Recipe.parse("rope:dim=128")).fits
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_encoding_says_when_to_use_it_and_when_not(encoding):
+    assert encoding.guidance is not None
+    for words in (encoding.guidance.when, encoding.guidance.unless):
+        assert words[0].islower()
+        assert not words.endswith(".")
+        assert "[" not in words

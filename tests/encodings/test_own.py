@@ -1,0 +1,139 @@
+"""Encodings of one's own: one file gives every command; a wrong one is answered in a sentence."""
+
+import importlib.metadata
+import json
+import os
+import shutil
+import types
+
+import mpmath
+import numpy as np
+import pytest
+
+from pecli import CATALOGUE, Table
+from pecli.declare.encoding import REGISTRY
+from pecli.encodings import plugins
+from pecli.errors import BadFile
+from pecli.testing import assert_table, check_encoding
+from tests.conftest import ROOT
+
+EXAMPLE = ROOT / "examples" / "own_encoding.py"
+NAME = "resonance-rope"
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """The catalogue as it was, afterwards."""
+    monkeypatch.setattr(plugins, "_read", {})
+    yield
+    for name in [n for n, e in REGISTRY.items() if e.function.__module__.startswith("pecli_plugin")]:
+        del REGISTRY[name]
+
+
+def test_every_command_knows_it(pecli, tmp_path):
+    own = ("--plugin", EXAMPLE)
+    made = pecli(*own, "generate", NAME, "--dim", 8, "--len", 16, "-o", "r.safetensors")
+    assert made.returncode == 0, made.stderr
+    assert "Resonance RoPE" in pecli("list", NAME, f"--plugin={EXAMPLE}").stdout
+    assert NAME in pecli("list", env={"PECLI_PLUGIN": str(EXAMPLE)}).stdout
+    assert "verified" in pecli("inspect", "r.safetensors", "--verify", *own).stdout
+    assert pecli(*own, "compare", "r.safetensors", f"{NAME}:dim=8").returncode == 0
+    assert "2 pi" in pecli(*own, "inspect", f"{NAME}:dim=4,base=100", "--steps").stdout
+    reach = pecli(*own, "extrapolate", f"{NAME}:dim=8", "--train-len", 16, "--test-len", 64, "--json")
+    assert json.loads(reach.stdout)["reports"][0]["verdict"] == "unseen"
+    np.save(tmp_path / "q.npy", np.ones((16, 8)))
+    assert pecli(*own, "apply", f"{NAME}:dim=8", "q.npy", "--pairs", "half", "-o", "o.npy").returncode == 0
+    assert "--base" in pecli(*own, "generate", NAME, "--help").stdout
+
+
+def test_without_the_plugin_nobody_knows_it(refuses):
+    refuses("generate", NAME, "--dim", 8, "--len", 4, says="unknown encoding")
+
+
+def test_its_values_are_the_formulas(alone):
+    plugins.load_file(str(EXAMPLE))
+    table = Table.parse(f"{NAME}:dim=8,len=40", dtype="float64")
+    mpmath.mp.dps = 30
+    for i in range(4):
+        n = mpmath.nint(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2 * i) / 8))
+        for p in (1, 7, 39):
+            assert table["cos"][p, i] == float(mpmath.cos(2 * mpmath.pi * p / n))
+    assert_table((table["cos"], table["sin"]), f"{NAME}:dim=8")
+    check_encoding(NAME)
+    assert NAME in CATALOGUE
+
+
+WRONG = {
+    "def f(:": "line 1: invalid syntax",
+    "x = 1": "declares no encoding",
+    "import pecli.own\n\npecli.own.nothing": "line 3: AttributeError",
+    EXAMPLE.read_text().replace('Annotated[int, Param("Width of one attention head.", ge=2, le=1 << 20, even=True)]',
+                                "int"): "resonance_rope(dim) has no Param",
+    EXAMPLE.read_text().replace("dim: Annotated[int", "dim: Annotated[float"): "int, Decimal, bool or str",
+    EXAMPLE.read_text().replace("def resonance_rope", "def rope"): "two encodings are called rope",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_declaration_is_answered_with_file_and_line(alone, text, tmp_path):
+    assert "rope" in CATALOGUE
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(BadFile) as caught:
+        plugins.load_file(str(path))
+    assert WRONG[text] in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "says"),
+    [
+        ("    return rotation(", "    return len(", "returned int, which is not a plan"),
+        ("    waves = [", "    1 / 0\n    waves = [", "ZeroDivisionError"),
+    ],
+)
+def test_what_its_function_does_wrong_is_no_bug_of_pecli(pecli, tmp_path, line, instead, says):
+    text = EXAMPLE.read_text()
+    assert line in text
+    path = tmp_path / "mine.py"
+    path.write_text(text.replace(line, instead))
+    wrong = pecli("--plugin", path, "generate", NAME, "--dim", 4, "--len", 2)
+    assert wrong.returncode == 2, wrong.stderr
+    assert f"{path}" in wrong.stderr
+    assert " line " in wrong.stderr
+    assert says in wrong.stderr
+
+
+def test_a_name_of_the_catalogue_is_taken_before_it_is_imported(process, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.py").write_text(EXAMPLE.read_text().replace("def resonance_rope", "def rope"))
+    refused = process("--plugin", "own/mine.py", "list")
+    assert refused.returncode == 2
+    assert "mine.py: line " in refused.stderr
+    assert "rope is an encoding of pecli" in refused.stderr
+
+
+def test_a_plugin_that_is_not_there(refuses):
+    refuses("--plugin", "none.py", "list", says=("none.py", "is no file"))
+    refuses("list", "--plugin", says="--plugin needs a file")
+
+
+def test_installed_packages_are_asked_for_unknown_names_alone(alone, monkeypatch):
+    asked = []
+
+    def entry_points(*, group, name):
+        asked.append((group, name))
+        return [types.SimpleNamespace(load=lambda: plugins.load_file(str(EXAMPLE)))] if name == NAME else []
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    assert "rope" in CATALOGUE
+    assert asked == []
+    assert CATALOGUE[NAME].title == "Resonance RoPE"
+    assert asked == [("pecli.encodings", NAME)]
+    assert os.environ.get("PECLI_PLUGIN") is None
+
+
+def test_nothing_is_left_beside_a_plugin(process, tmp_path):
+    shutil.copy(EXAMPLE, tmp_path / "own.py")
+    assert process("--plugin", "own.py", "list", env={"PYTHONDONTWRITEBYTECODE": ""}).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["own.py"]

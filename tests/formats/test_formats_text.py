@@ -1,0 +1,268 @@
+"""Decimals in csv and JSON, and random tables through every format."""
+
+import json
+import math
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from pecli.declare.tabular import Array
+from pecli.errors import BadFile
+from pecli.formats import FORMATS, open_table, write_table
+from pecli.formats.common.decimals import infer, parse, shortest, spelled
+from tests.support.format_tables import Given, absolute, rotations, slopes
+
+quick = settings(max_examples=60, deadline=None, derandomize=True)
+FLOATS = {"float16": (np.float16, 16), "float32": (np.float32, 32), "float64": (np.float64, 64)}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@quick
+@given(data=st.data())
+def test_a_shortest_decimal_reads_back_to_the_same_value(dtype, data):
+    kind, width = FLOATS[dtype]
+    value = data.draw(st.floats(width=width))
+    (text,) = shortest(np.array([value], kind))
+    (found,) = parse([text], dtype)
+    assert found.tobytes() == kind(value).tobytes() or math.isnan(value)
+
+
+@quick
+@given(st.integers(1, 0x7F7FFFFF), st.integers(-3, 3))
+def test_a_decimal_beside_the_middle_of_two_floats_is_rounded_once(bits, last):
+    """A decimal of any length, at or just beside the middle: through float64 it would be rounded twice."""
+    low = struct.unpack("<f", struct.pack("<I", bits))[0]
+    high = struct.unpack("<f", struct.pack("<I", bits + 1))[0]
+    if math.isinf(high):
+        return
+    from decimal import Context, Decimal
+
+    exact = Context(prec=400)
+    middle = exact.divide(exact.add(Decimal(low), Decimal(high)), Decimal(2))
+    text = str(exact.add(middle, exact.multiply(middle, Decimal(last).scaleb(-60))))
+    even = low if bits % 2 == 0 else high
+    assert parse([text], "float32")[0] == (low if last < 0 else high if last > 0 else even)
+
+
+def test_shortest_decimals_are_those_that_numpy_prints():
+    values = np.array([0.1, 1, -0.0, 1e-5, 3e38, 1e-45, 16777218, np.inf, -np.inf, np.nan], np.float32)
+    assert shortest(values) == [
+        "0.1", "1.0", "-0.0", "1e-05", "3e+38", "1e-45", "1.6777218e+07", "inf", "-inf", "nan",
+    ]  # fmt: skip
+    assert shortest(np.array([0.1], np.float16)) == ["0.1"]
+    assert shortest(np.array([0.1, 1 / 3])) == ["0.1", "0.3333333333333333"]
+    assert shortest(np.array([2**63 - 1, -5])) == ["9223372036854775807", "-5"]
+    assert shortest(np.array([True, False])) == ["1", "0"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_decimals_that_say_no_type_are_never_narrowed(dtype):
+    values = np.sin(np.arange(50)).astype(dtype)
+    assert infer(shortest(values)) == "float64"
+    assert infer(["0.841", "0.540"]) == "float64"
+    assert infer(["1", "-9223372036854775808"]) == "int64"
+    assert infer(["1", "9223372036854775808"]) == "float64"
+
+
+def test_decimals_of_a_type_are_told_from_others():
+    values = np.sin(np.arange(50))
+    narrow = values.astype(np.float32)
+    assert spelled(shortest(narrow), "float32")
+    assert spelled([f"{value:.18e}" for value in narrow.tolist()], "float32")
+    assert not spelled(shortest(values), "float32")
+    assert not spelled(["1e300"], "float32")
+    assert spelled(["nan", "inf", "-inf", "0.5"], "float16")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_a_text_without_types_is_float64_and_still_compares_as_what_was_written(suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    narrow = np.sin(np.arange(50)).astype(np.float32)
+    rows = [f"{value!r}" for value in narrow.tolist()] if suffix == ".csv" else None
+    short = shortest(narrow)
+    path.write_text("\n".join(["pe0", *short]) if rows else f"[{','.join(f'[{text}]' for text in short)}]")
+    with open_table(path) as stored:
+        name = stored.arrays[0].name
+        assert stored.arrays[0].dtype == "float64"
+        np.testing.assert_array_equal(stored.read(name)[:, 0], [float(text) for text in short])
+        assert stored.take_type("float32")
+        assert stored.arrays[0].dtype == "float32"
+        np.testing.assert_array_equal(stored.read(name)[:, 0], narrow)
+    path.write_text(path.read_text().replace(short[-1], "0.12345678901234567"))
+    with open_table(path) as stored:
+        assert not stored.take_type("float32")
+        assert (stored.arrays[0].dtype, stored.read(name)[-1, 0]) == ("float64", 0.12345678901234567)
+
+
+def test_csv_columns_of_every_kind(tmp_path):
+    path = tmp_path / "x.csv"
+    for table, head in [
+        (absolute(width=2), "position,pe0,pe1"),
+        (bias_of(2), "head,query,b0,b1"),
+        (rotations(width=2), "position,cis0_re,cis0_im,cis1_re,cis1_im"),
+        (slopes(), "head,slopes"),
+    ]:
+        write_table(table, path, threads=1)
+        lines = path.read_text().splitlines()
+        assert lines[0] == head
+        assert len(lines) == 1 + table.arrays[0].rows
+
+
+def bias_of(keys):
+    values = np.arange(2 * 3 * keys, dtype=np.float32).reshape(2, 3, keys)
+    return Given([Array("bias", (2, 3, keys), "float32", ("head", "query", "key"), 2)], {"bias": values}, np.arange(3))
+
+
+def test_csv_of_a_bias_numbers_heads_and_queries(tmp_path):
+    write_table(bias_of(2), tmp_path / "x.csv", threads=1)
+    assert (tmp_path / "x.csv").read_text() == (
+        "head,query,b0,b1\n0,0,0.0,1.0\n0,1,2.0,3.0\n0,2,4.0,5.0\n1,0,6.0,7.0\n1,1,8.0,9.0\n1,2,10.0,11.0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "position,pe0,pe1\n5,0.5,0.25\n6,1.5,inf\n",
+        "position;pe0;pe1\r\n5;0.5;0.25\r\n6;1.5;inf\r\n\r\n\r\n",
+        "# a comment\n\nposition\tpe0\tpe1\n5\t.5\t25e-2\n6\t1.50\tInfinity",
+        '\ufeff"position","pe0","pe1"\n5,0.5,0.25\n6,1.5,inf\n',
+        "position pe0 pe1\n5 0.5   0.25\n6  1.5 inf\n",
+        "position, note, pe0, pe1\n5, first, 0.5, 0.25\n6, second, 1.5, inf\n",
+    ],
+)
+def test_csv_that_others_wrote(text, tmp_path):
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    with open_table(tmp_path / "x.csv") as stored:
+        assert [(array.name, array.shape) for array in stored.arrays] == [("pe", (2, 2))]
+        assert stored.read("pe").tolist() == [[0.5, 0.25], [1.5, math.inf]]
+        assert stored.position(0, 2).tolist() == [5, 6]
+
+
+def test_text_that_numpy_wrote(tmp_path):
+    values = np.sin(np.arange(3000)).reshape(500, 6).astype(np.float32)
+    np.savetxt(tmp_path / "x.csv", values, delimiter=",")
+    with open_table(tmp_path / "x.csv") as stored:
+        assert [(array.name, array.shape, array.dtype) for array in stored.arrays] == [("array", (500, 6), "float64")]
+        np.testing.assert_array_equal(stored.read("array"), values)
+        np.testing.assert_array_equal(stored.read_rows(["array"], 33, 444)["array"], values[33:444])
+    np.savetxt(tmp_path / "plain.txt", values)
+    with open_table(tmp_path / "plain.txt") as stored:
+        np.testing.assert_array_equal(stored.read("array"), values)
+
+
+def test_a_mark_of_utf_8_may_stand_before_numbers_too(tmp_path):
+    (tmp_path / "x.csv").write_bytes("\ufeff1.5,2\n3,4\n".encode())
+    with open_table(tmp_path / "x.csv") as stored:
+        assert stored.read("array").tolist() == [[1.5, 2], [3, 4]]
+
+
+def test_csv_rows_are_found_anywhere(tmp_path):
+    values = np.arange(400_000, dtype=np.float32).reshape(200_000, 2) / 7
+    table = Given([Array("pe", values.shape, "float32", ("position", "channel"))], {"pe": values}, np.arange(200_000))
+    write_table(table, tmp_path / "x.csv", threads=2)
+    with open_table(tmp_path / "x.csv") as stored:
+        assert stored.take_type("float32")
+        for start, stop in [(0, 3), (21_840, 21_850), (199_990, 200_000), (65_535, 65_537), (100, 100)]:
+            np.testing.assert_array_equal(stored.read_rows(["pe"], start, stop)["pe"], values[start:stop])
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("position,pe0\n0,1.0\n1\n", "has 1 values in row 1 and 2 columns"),
+        ("position,pe0\n", "has no rows of numbers"),
+        ("# only a comment\n", "has no rows of numbers"),
+        ("a,a\n1,2\n", "two columns of one name"),
+        ("a,b\nx,y\n", "holds no array of numbers"),
+    ],
+)
+def test_damaged_csv_is_refused(text, word, tmp_path):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(BadFile, match=word):
+        open_table(tmp_path / "x.csv")
+
+
+def test_a_word_among_numbers_is_refused(tmp_path):
+    rows = [f"{row},{row}.5" for row in range(1000)]
+    rows[500] = "500,\x1b[31mred"
+    (tmp_path / "x.csv").write_text("\n".join(["position,pe0", *rows]))
+    with open_table(tmp_path / "x.csv") as stored, pytest.raises(BadFile, match="where a number should stand"):
+        stored.read("pe")
+
+
+@pytest.mark.parametrize(
+    ("text", "arrays"),
+    [
+        ("[[1.5, 2], [3, 4]]", {"array": [[1.5, 2], [3, 4]]}),
+        ('{"cos": [[1.5]], "sin": [[0.25]]}', {"cos": [[1.5]], "sin": [[0.25]]}),
+        ('[1, 2, "inf", "-inf", -Infinity]', {"array": [1, 2, math.inf, -math.inf, -math.inf]}),
+        ('{"position": [3, 4], "pe": [[0.5], [0.75]]}', {"pe": [[0.5], [0.75]]}),
+    ],
+)
+def test_json_that_others_wrote(text, arrays, tmp_path):
+    (tmp_path / "x.json").write_text(text)
+    with open_table(tmp_path / "x.json") as stored:
+        assert {array.name: stored.read(array.name).tolist() for array in stored.arrays} == arrays
+
+
+@pytest.mark.parametrize("value", [np.float32(1.5), np.int64(-3), np.float64(math.inf), np.complex64(1 + 2j)])
+def test_a_number_in_no_list_survives_json(value, tmp_path):
+    np.savez(tmp_path / "x.npz", count=value, table=np.eye(2))
+    with open_table(tmp_path / "x.npz") as stored:
+        write_table(stored, tmp_path / "x.json")
+    with open_table(tmp_path / "x.json") as stored:
+        assert [(array.name, array.shape) for array in stored.arrays] == [("count", ()), ("table", (2, 2))]
+        assert (stored.read("count"), stored.read("count").dtype) == (value, value.dtype)
+
+
+def test_json_has_no_bare_infinity(tmp_path):
+    values = np.array([[np.inf, -np.inf], [np.nan, 0.1]], np.float32)
+    table = Given([Array("pe", (2, 2), "float32", ("position", "channel"))], {"pe": values}, np.arange(2))
+    write_table(table, tmp_path / "x.json", threads=1)
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    found = json.loads((tmp_path / "x.json").read_text(), parse_constant=refuse)
+    assert found["arrays"]["pe"]["values"] == [["inf", "-inf"], ["nan", 0.1]]
+    with open_table(tmp_path / "x.json") as stored:
+        np.testing.assert_array_equal(stored.read("pe"), values)
+
+
+# Random tables
+
+shapes = st.tuples(st.integers(1, 40), st.integers(1, 9))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_any_table_survives_any_format(name, data, tmp_path_factory):
+    dtype = data.draw(st.sampled_from(["float16", "float32", "float64"]))
+    shape = data.draw(shapes)
+    names = data.draw(st.sampled_from([("pe",), ("cos", "sin"), ("x", "layer/y", "z")]))
+    elements = st.floats(width=FLOATS[dtype][1], allow_nan=False)
+    values = {n: data.draw(npst.arrays(FLOATS[dtype][0], shape, elements=elements)) for n in names}
+    first = data.draw(st.integers(-(2**53), 2**53 - 50))
+    positions = np.arange(first, first + shape[0])
+    table = Given([Array(n, shape, dtype, ("position", "channel")) for n in names], values, positions)
+    path = tmp_path_factory.mktemp("any") / f"x{FORMATS[name].suffixes[0]}"
+    write_table(table, path, threads=data.draw(st.integers(1, 3)))
+    with open_table(path) as stored:
+        if name == "npy":
+            expected = np.stack(list(values.values())) if len(names) > 1 else values["pe"]
+            assert stored.read("array").tobytes() == expected.tobytes()
+            return
+        for n in names:
+            found = stored.read(n)
+            if name == "csv":  # which tells no type
+                np.testing.assert_array_equal(found.astype(dtype), values[n])
+            else:
+                assert found.tobytes() == values[n].tobytes()
+        if name not in ("npz", "safetensors"):
+            np.testing.assert_array_equal(stored.position(0, shape[0]), positions)

@@ -1,0 +1,88 @@
+"""Tables in parts, as job arrays write them: the examples run, a manifest says what a folder is, work is planned."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run a script of the examples with a `pecli` on its path."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "pecli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pecli "$@"\n')
+    (bin_ / "pecli").chmod(0o755)
+
+    def run(script, *words, **env):
+        path = f"{bin_}{os.pathsep}{os.environ['PATH']}"
+        env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "LEN": "200", **env}
+        command = ["sh", ROOT / "examples" / script, *words]
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    return run
+
+
+def test_a_slurm_array_writes_parts_that_verify_with_a_manifest(shell, pecli, tmp_path):
+    for task in ("2", "0", "1"):  # in whatever order the cluster likes
+        done = shell("parts.slurm", SLURM_ARRAY_TASK_ID=task, SLURM_ARRAY_TASK_MAX="2")
+        assert done.returncode == 0, done.stderr
+    done = pecli("inspect", "parts", "--verify", "--manifest", "parts.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((tmp_path / "parts.json").read_text())
+    assert found["recipe"].startswith("sinusoidal:dim=512")
+    assert ",len=200," in found["recipe"]
+    assert [part["path"] for part in found["parts"]] == ["0.parquet", "1.parquet", "2.parquet"]
+    for part in found["parts"]:
+        data = (tmp_path / "parts" / part["path"]).read_bytes()
+        assert (part["bytes"], part["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
+    assert sum(part["values"] for part in found["parts"]) == 200 * 512
+    (tmp_path / "parts" / "1.parquet").unlink()
+    (tmp_path / "parts.json").unlink()
+    assert pecli("inspect", "parts", "--verify", "--manifest", "parts.json").returncode == 1
+    assert not (tmp_path / "parts.json").exists()
+
+
+def test_gnu_parallel_writes_verifies_and_joins(shell, pecli):
+    if shutil.which("parallel") is None:
+        pytest.skip("GNU parallel is not installed")
+    done = shell("parts.sh", "parts", "3")
+    assert done.returncode == 0, done.stderr
+    assert pecli("inspect", "parts/.whole.h5", "--verify").returncode == 0
+
+
+def test_a_manifest_is_for_one_folder(refuses):
+    refuses("inspect", "rope:dim=8", "--manifest", "m.json", says="is for --verify of a folder")
+    refuses("inspect", "a.npy", "--verify", "--manifest", "m.json", says="is for one folder of parts")
+
+
+def test_a_dry_run_of_much_says_what_it_takes(pecli):
+    done = pecli("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--threads", 2)
+    first, second, third = done.stderr.splitlines()
+    assert first.startswith("would write a.npy")
+    assert "one file; to compute it takes about" in second
+    assert " on 2 threads of " in second
+    assert third.endswith("of memory a process")
+    asked = ("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--json")
+    facts = json.loads(pecli(*asked, "--threads", 4).stdout)["outlook"]
+    assert facts["workers"] == 4
+    assert facts["seconds"] == pytest.approx(2**20 * 2048 / facts["rate"] / 4)
+    assert 20e6 < facts["memory"] < 300e6
+
+
+def test_a_given_recipe_stands_for_those_of_the_parts(pecli, tmp_path):
+    (tmp_path / "parts").mkdir()
+    for k in range(2):
+        pecli("generate", "rope:dim=8", "--len", "17", "--start", "3", "--shard", f"{k}/2", "-o", f"parts/{k}.npz")
+    assert pecli("inspect", "parts", "--verify").returncode == 0
+    assert pecli("inspect", "parts", "--verify", "--recipe", "rope:dim=8").returncode == 0
+    other = pecli("inspect", "parts", "--verify", "--recipe", "rope:dim=8,base=500")
+    assert other.returncode == 1
+    assert "NOT VERIFIED  parts/0.npz" in other.stdout

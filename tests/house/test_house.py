@@ -1,0 +1,103 @@
+"""All that is known of one encoding stands with it: nobody else decides by an encoding's or a scaling's name."""
+
+import ast
+import doctest
+import importlib
+
+import pytest
+
+from pecli import CATALOGUE
+from tests.house.test_layers import MODULES, trees, within
+
+OWNERS = ("encodings", "models", "formats.exports")
+SCALINGS = {word for name in ("rope", "mrope") for word in CATALOGUE[name].parameters["scaling"].choices}
+NAMES = {*CATALOGUE, *SCALINGS}
+# words that also mean something else, and what they mean where
+OTHERWISE = {
+    "complex": "a layout, a form, or a kind of number",
+    "none": "nothing at all",
+    "linear": "a way to resize",
+    "integer": "a kind of parameter",
+    "learned": "a fact",
+}
+ELSEWHERE = {
+    *((room, "complex") for room in ("comparison", "diagnosis", "identification", "lessons", "tables")),
+    *((room, "none") for room in ("declare", "drawing", "inspection")),
+    *((room, "linear") for room in ("extrapolation.resize", "cli.extrapolate.options")),
+    *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
+    *((room, "learned") for room in ("cli", "inspection.facts")),
+}
+KNOWN: set[tuple[str, str]] = set()  # may only shrink
+TWICE: set[str] = set()  # may only shrink
+
+
+def strings(node):
+    """Every text in an expression."""
+    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def decisions(tree):
+    """Texts that a module compares with, matches on, or keeps a table by."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            yield from strings(node)
+        elif isinstance(node, ast.MatchValue):
+            yield from strings(node.value)
+        elif isinstance(node, ast.Dict):
+            for key in node.keys:
+                if key is not None:
+                    yield from strings(key)
+
+
+def found():
+    return {
+        (name, word)
+        for name, tree in trees().items()
+        if not any(within(name, room) for room in OWNERS)
+        for word in set(decisions(tree)) & NAMES
+        if not any(word == other and within(name, room) for room, other in ELSEWHERE)
+    }
+
+
+def test_nobody_else_decides_by_the_name_of_an_encoding_or_a_scaling():
+    assert found() - KNOWN == set()
+    assert KNOWN - found() == set(), "mended: take it off the list"
+    assert {word for _, word in ELSEWHERE} == set(OTHERWISE)
+
+
+def test_no_class_name_stands_in_two_rooms():
+    where = {}
+    for name, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, set()).add(name.split(".")[0])
+    several = {word for word, rooms in where.items() if len(rooms) > 1}
+    assert several - TWICE == set(), where
+    assert TWICE - several == set(), "mended: take it off the list"
+
+
+def body(node):
+    """How many lines a function has below its docstring."""
+    first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
+    return node.end_lineno - first.lineno + 1
+
+
+def test_modules_and_functions_are_read_at_a_glance():
+    """At most 300 lines a module, and 60 a body."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    assert [name for name, tree in trees().items() if tree.body and tree.body[-1].end_lineno > 300] == []
+    long = [(name, node.name) for name, tree in trees().items() for node in ast.walk(tree)
+            if isinstance(node, functions) and body(node) > 60]  # fmt: skip
+    assert long == []
+
+
+FRAMEWORKS = ("torch", "keras", "jax")  # rooms named as the framework that they need
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - {"__main__"}))
+def test_the_examples_in_docstrings_come_out(name):
+    room = name.split(".")[0]
+    if room in FRAMEWORKS:
+        pytest.importorskip(room, reason=f"{room} is not installed: make frameworks runs this")
+    module = importlib.import_module("pecli" if name == "__init__" else f"pecli.{name}")
+    assert doctest.testmod(module).failed == 0
