@@ -22,7 +22,7 @@ def differences(arrays: Sequence[Figures], shapes: Sequence[tuple[int, ...]]) ->
         spot = total.first
         return one_value(_index(spot), spot.left, spot.right)
     nan = f", {'all' if total.nan.left == total.beyond else total.nan.left} of them NaN" if total.nan.left else ""
-    if total.beyond == 2 and len(wrong) == 1 and total.last is not None:
+    if total.beyond == 2 and len(wrong) == 1 and wrong[0][0] != wrong[0][1] and total.last is not None:
         return f"2 of {total.compared} values differ{nan}, at {_index(total.first)} and {_index(total.last)}"
     heads = any(len([side for side in shape if side > 1]) > 2 for shape in shapes)
     if heads and total.last is not None:  # a row stands in every one of them
