@@ -235,6 +235,8 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
     if running:
         yield Way("float32", exact, "float32", "float32", "running product", running=True)
     for low in LOW_TYPES:
+        yield Way(low, exact, low)
+        yield Way(low, rounded(exact, low))
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, p, a):
                 yield Way(low, rounded(first, f), p, a, "rounded")

@@ -255,10 +255,10 @@ def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: 
         places = positions_in_steps(replace(signal, unit=unit), w, np.full(len(w), angle), positions)
         regular = float((np.abs(places - positions) 
                          <= MAX_PLACE * abs(float(step)) + _doubt(signal, w) + 2.0**-8 * np.abs(positions)).mean())
-    if regular < MIN_REGULAR:
-        return None
     score = arithmetic_of(measured, encoding, named, positions, angle, backward=backward)
-    return WaveName(encoding, named, number, step, phase, score, regular, measured)
+    if regular < MIN_REGULAR and not score.fits:  # narrow angles place rows at random and are explained all the same
+        return None
+    return WaveName(encoding, named, number, step, phase, score, max(regular, MIN_REGULAR), measured)
 
 
 def _doubt(signal: Signal, w: Floats) -> float:
