@@ -187,8 +187,15 @@ class Profile:
             return None
         return found if np.isfinite(found).mean() > 0.5 and np.nan_to_num(found).any() else None
 
-    def factor(self, made: Floats, head: int, columns: NDArray[np.bool_], ulp: float = 0.5) -> Decimal | None:
-        """Return the shortest factor of `made` within `ulp` units of a head's values; None where there is none."""
+    def factor(
+        self,
+        made: Floats,
+        head: int,
+        columns: NDArray[np.bool_],
+        ulp: float = 0.5,
+        spoiled: tuple[float, ...] = (0.0, 0.1),
+    ) -> Decimal | None:
+        """Return the shortest factor of `made` within `ulp` units of a head's values but a share, or None."""
         values, weights = self.values[head, columns], made[columns]
         moving = (weights != 0) & np.isfinite(values)
         if not moving.any():
@@ -196,8 +203,8 @@ class Profile:
         half = ulp * 1.0001 * units(values[moving], self.grain)
         ends = np.stack([(values[moving] - half) / weights[moving], (values[moving] + half) / weights[moving]])
         low, high = ends.min(axis=0), ends.max(axis=0)
-        for spoiled in (0.0, 0.1):
-            least, most = np.quantile(low, 1 - spoiled), np.quantile(high, spoiled)
+        for share in spoiled:
+            least, most = np.quantile(low, 1 - share), np.quantile(high, share)
             if least <= most:
                 return shortest(float(least), float(most))
         return None
@@ -209,12 +216,14 @@ class Profile:
         columns = self.known & (self.at != 0)
         size = np.abs(self.at).astype(np.float64)
         loose = 1.5 if self.grain in ("float16", "bfloat16") else 4.0  # computed in the type itself, not rounded once
-        for ulp, digits in ((0.5, range(1, 5)), (loose, range(1, 5)), (0.5, range(5, 8)), (loose, range(5, 8))):
+        few, many = range(1, 5), range(5, 8)
+        passes = ((0.5, few, 0.0), (loose, few, 0.0), (0.5, few, 0.1), (0.5, many, 0.0), (loose, many, 0.0))
+        for ulp, digits, spoiled in passes:
             for places in digits:
                 unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
                 for guess in (round(start / unit) + step for step in (0, -1, 1)):
                     b = float(f"{guess * unit:.{places}g}")
-                    a = self.factor(shape(size, b), head, columns, ulp) if b > 0 else None
+                    a = self.factor(shape(size, b), head, columns, ulp, (spoiled,)) if b > 0 else None
                     if a is not None:
                         return a, Decimal(repr(b))
         return None

@@ -21,6 +21,8 @@ from pecli.numbers.types import GRIDS
 
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
+FEW_HEADS = 3
+"""Heads by which most arrays are found not to depend on the distance."""
 MAX_KEYS = 1 << 16
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
 MAX_REORDERED_BYTES = 1 << 25
@@ -131,6 +133,8 @@ def _of_cube(lines: Lines, heads: int, queries: int, keys: int) -> Iterator[Prof
             told = np.isfinite(laid)
             shared = told & (told.sum(axis=0) > 1)
             fits, total = fits + int((laid == middle)[shared].sum()), total + int(shared.sum())
+            if head == FEW_HEADS and fits < MIN_SHARE_ALIKE * total:
+                break
         if total and fits >= MIN_SHARE_ALIKE * total:
             masked = _masked(values, at, hidden)
             yield _profile(lines, "distance", values, at, "dense", masked, queries, keys, align=align)

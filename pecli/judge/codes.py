@@ -17,6 +17,8 @@ MAX_ROWS = 4096
 MAX_VALUES = 1 << 18
 """Rows, or values of narrow tables, that parameters are read from; all are compared afterwards. A query scale of
 Llama 4 begins to grow at row 8191."""
+FEW_VALUES = 1 << 12
+"""Values of some lines that are counted before all are: more than two are no mask."""
 MAX_SIDE = 2048
 """Rows and columns of a mask of which the pattern is looked for."""
 
@@ -48,6 +50,8 @@ def measured_of(table: Tabular) -> Identification | None:
         ramp = _ramp(lines)
         if ramp is not None:
             return ramp
+    if len(np.unique(lines.sample[:, :FEW_VALUES][:8])) > 2:
+        return None
     distinct = np.unique(lines.sample)
     if len(distinct) > 2:
         return None

@@ -12,6 +12,8 @@ from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
 MIN_ROWS = 3
+MIN_SHARE_RISING = 0.9
+"""Share of the last column's steps that go the way of its ends, where others are spoiled."""
 MAX_ULP_OFF = 4.0
 """Units in the last place by which a value may lie off the line."""
 
@@ -20,6 +22,9 @@ def identify(rows: Rows) -> Iterator[Candidate]:
     """Yield p, p / (L - 1), and p / (L - 1) (i / (d - 1))^a by column."""
     values = rows.values
     if len(values) < MIN_ROWS or not np.isfinite(values).all():
+        return
+    ends = np.sign(values[-1, -1] - values[0, -1])
+    if (np.diff(values[:, -1]) * ends >= 0).mean() < MIN_SHARE_RISING:
         return
     half, at = len(values) // 2, np.arange(len(values))[:, None]
     rise = np.median(values[half:] - values[: len(values) - half], axis=0) / half

@@ -14,6 +14,8 @@ from pecli.numbers.text import number_text
 
 MIN_QUERIES = 8
 EPSILON = 1e-6
+NARROW = {"bfloat16": 9, "float16": 9}
+"""Digits that count as fitted where a type of 8 or 11 bits leaves many thresholds."""
 PUBLISHED = {"c": "0.1", "threshold": "512"}
 
 
@@ -34,14 +36,14 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if math.log1p(middle * x[-1]) / math.log1p(middle) > ratio else (low, middle)
     usual = _scale(row, x, float(PUBLISHED["c"])) * (math.log1p(51.2) + EPSILON)
-    if abs(usual - 1) <= 2 * off:
+    if abs(usual - 1) <= 4 * off:
         yield Candidate("fire", PUBLISHED, {"length": str(profile.keys)}, ulp=8.0)
     for spread in (1e-5, 1e-3, 1e-2, 3e-2):
         c = shortest(low * (1 - spread), low * (1 + spread))
         scale = _scale(row, x, float(c))
         threshold = [math.expm1(1 / (scale * (1 + side * off)) - EPSILON) / float(c) for side in (1, -1)]
         keys = {"c": number_text(c), "threshold": number_text(shortest(*threshold))}
-        yield Candidate("fire", keys, {"length": str(profile.keys)}, fitted=2, ulp=8.0)
+        yield Candidate("fire", keys, {"length": str(profile.keys)}, fitted=NARROW.get(profile.grain, 2), ulp=8.0)
 
 
 def _scale(row: Floats, x: Floats, c: float) -> float:

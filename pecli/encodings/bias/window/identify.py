@@ -37,7 +37,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         for height in range(2, (tokens - cls) // 2 + 1):
             if (tokens - cls) % height:
                 continue
-            entries = offsets(height, (tokens - cls) // height, cls=cls)[first : first + len(head)]
+            entries = offsets(height, (tokens - cls) // height, range(first, first + len(head)), cls=cls)
             keys = {"grid": f"{height}x{(tokens - cls) // height}", "cls": str(cls).lower()}
             if profile.integral and (head == entries).mean() > MIN_SHARE_FOLLOWS:
                 yield Candidate("window", keys, {"form": "index"})
@@ -46,15 +46,17 @@ def identify(profile: Profile) -> Iterator[Candidate]:
                 yield Candidate("window", keys, {"form": "index"}, notes, trained=True)
 
 
-def offsets(height: int, width: int, *, cls: bool = False) -> Integers:
-    """Return the entry of each pair of tokens, (tokens, tokens)."""
-    y, x = np.divmod(np.arange(height * width), width)
-    inner = (y[:, None] - y + height - 1) * (2 * width - 1) + x[:, None] - x + width - 1
-    if not cls:
-        return inner
-    count = (2 * height - 1) * (2 * width - 1)
-    found = np.full((len(inner) + 1,) * 2, count + 1)
-    found[0], found[0, 0], found[1:, 1:] = count, count + 2, inner
+def offsets(height: int, width: int, queries: range, *, cls: bool = False) -> Integers:
+    """Return the entry of each pair of some queries and all tokens, (queries, tokens)."""
+    tokens = np.arange(height * width + cls) - cls
+    some = tokens[queries.start : queries.stop]
+    rows, columns = tokens // width, tokens % width
+    y, x = (side[queries.start : queries.stop, None] for side in (rows, columns))
+    found = (y - rows + height - 1) * (2 * width - 1) + x - columns + width - 1
+    if cls:
+        count = (2 * height - 1) * (2 * width - 1)
+        found[some < 0], found[:, 0] = count, count + 1
+        found[some < 0, 0] = count + 2
     return found
 
 
