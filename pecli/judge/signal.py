@@ -22,6 +22,9 @@ MAX_SPREAD = 0.35
 make fast pairs jump by half a turn."""
 LAG_ROWS = 96
 """Rows whose angle differences are taken for one lag; more add digits with their square root only."""
+GOOD_SPREAD = 0.1
+"""Mean spread in radians at which the first such block is measured by; later ones look calmer in bfloat16, whose angles
+repeat there."""
 MIN_GAIN = 0.6
 """A pair must place rows this much sharper than the last one; with 1, wide tables ask hundreds of pairs for nothing."""
 NOISE = 1.5
@@ -149,7 +152,9 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
             spread = float(np.median(np.abs(wrapped(turns - middle)), axis=0).mean())
             if (np.abs(middle) > 2 * noise).any() and (best is None or spread < best[0] - 4 * noise.mean()):
                 best = spread, slice(start, run.stop)
-        if best is not None and best[0] < 4 * noise.mean():
+            if best is not None and best[0] < GOOD_SPREAD:
+                break
+        if best is not None and best[0] < GOOD_SPREAD:
             break
     if best is None:
         return np.zeros(pairs), np.full(pairs, np.inf), 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pecli.encodings.recipe import join_recipe
 from pecli.engine.team import default_threads
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import FLOAT64_UNITS, FREQUENCY_UNITS, Way, allowance
+from pecli.judge.arithmetic import FLOAT64_UNITS, FREQUENCY_UNITS, Way, allowance, in_double
 from pecli.judge.planes import Floats, Plane, planes_of, rounded, unit
 from pecli.judge.waves import LONE_PHASES, PHASES, WaveName, magnitude_of
 from pecli.numbers.positions import fraction_text
@@ -159,7 +159,7 @@ def tally(name: WaveName) -> Tally:
     step = max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in planes)))
     starts = range(0, planes[0].rows, step)
     expected = expected_of(name)
-    bound = _float64_bound(name) if name.score.way.name == "float64" else None
+    bound = _float64_bound(name) if in_double(name.score.way, dtype) else None
     size = magnitude_of(measured, name.named)
     allowed = allowance(size if size == name.named.magnitude else np.array(2.0))
     spare = partial(_slack, name) if bound is None and name.score.way.name != "exact" else None
