@@ -236,15 +236,18 @@ def _described(measured: Measured, want: Expected) -> Description | None:
     if not np.isfinite(measured.pairs.steps).all():
         return None
     best: Description | None = None
-    for named, lines, kind in _candidates(measured, want):
-        name = fitted(measured, want.recipe.encoding.name, named, exact=False)
-        if name is None:
-            continue
-        one = _of(name, lines, want, kind)
-        if best is None or one.merit < best.merit:
-            best = one
-        if best.name.score.close == 1.0 and not best.lines and not best.other:
-            return best
+    for way in (measured,) if measured.reading.sin is None else (measured, measured.otherwise()):
+        for named, lines, kind in _candidates(way, want):
+            name = fitted(way, want.recipe.encoding.name, named, exact=False, guess=float(want.start))
+            if name is None:
+                continue
+            one = _of(name, lines, want, kind)
+            if best is None or one.merit < best.merit:
+                best = one
+            if best.name.score.close == 1.0 and not best.lines and not best.other and not name.phase:
+                return best
+        if best is not None and best.name.score.close == 1.0 and not best.name.phase:
+            break
     if best is None or best.name.score.close < 1.0 or len(best.lines) > 1 or best.other:
         for name in names_of(measured)[:2]:
             one = _of(name, parameter_lines(want, name), want)
@@ -561,7 +564,7 @@ def _signs(name: WaveName, want: Expected) -> list[Finding]:
         if array in ("cos", "sin") and array != part:
             found.append(Finding("exchanged", f"the array '{array}' holds the {'sines' if part == 'sin' else 'cosines'}"))
         return found
-    if len(measured.planes) == 2 and measured.swapped and name.step * want.step > 0 and not name.phase:
+    if len(measured.planes) == 2 and measured.swapped and not name.phase:
         found.append(Finding("exchanged", "sin and cos are exchanged"))
     elif name.phase:
         words = {"negated": "every value has the other sign",

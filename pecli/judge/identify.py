@@ -20,6 +20,8 @@ from pecli.judge.whole import Tally, places, recipe_of, tally
 
 MIN_EXPLAINED = 0.99
 """Share of all values that a likely recipe must explain."""
+LISTED = 8.0
+"""Fitted digits of a list with a number for each pair."""
 MIN_REFIT = 0.9
 """Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
 MAX_FITTED = 9.0
@@ -28,6 +30,8 @@ MIN_SURE_ROWS, MIN_SURE_PAIRS = 8, 4
 """Below either, only published parameters from position 0 are sure."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
+MAX_ALIAS_COST = 2.5
+"""Fitted digits by which another name of the same values may be longer and be listed: a sinusoid for a cos|sin cache."""
 PHASE_WORDS = {
     "negated": "every value has the other sign",
     "sine negated": "the sines have the other sign",
@@ -55,7 +59,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
                 other = identify_bias(table) if ANGLES in found.notes else None  # slopes rise evenly too
-                return other if other is not None and other.recipe is not None else found
+                return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
         return unknown or NONE
 
@@ -149,7 +153,9 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     """Return the identification of a name whose values were compared."""
     measured, way = name.measured, name.score.way
     notes = list(structure_notes(name))
-    determined = name.cost <= MAX_FITTED
+    determined = name.cost <= MAX_FITTED and name.named.fitted < LISTED
+    if name.named.fitted >= LISTED:
+        notes.append("a list of factors, as LongRoPE has: its other list and original-max do not show in values")
     rows, pairs = measured.planes[0].rows, measured.pairs.count
     if (rows < MIN_SURE_ROWS or pairs < MIN_SURE_PAIRS) and name.cost > 1.0 + measured.pairs.count:
         determined = False
@@ -157,9 +163,8 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places(found, measured.planes)}")
-    aliases = tuple(recipe_of(other) for other in names[1:]
-                    if other.score.close == 1.0 and other.score.equal >= name.score.equal and other.cost <= name.cost + 1
-                    and other.encoding == name.encoding)  # fmt: skip
+    aliases = tuple(recipe_of(other) for other in names[1:] if other.score.close == 1.0 and not other.phase and not name.phase
+                    and other.score.equal >= name.score.equal and other.cost <= name.cost + MAX_ALIAS_COST)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
                           tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip
@@ -193,7 +198,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield PHASE_WORDS[name.phase]
     elif name.phase:
         yield PHASE_WORDS[name.phase]
-    if len(measured.planes) == 2 and measured.swapped and name.step > 0 and not name.phase:
+    if len(measured.planes) == 2 and measured.swapped and not name.phase:
         yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
     ratio = magnitude_of(measured, name.named) / name.named.magnitude
     if ratio != 1:

@@ -37,6 +37,8 @@ OTHER_SIZE = 3.0
 """Digits that a magnitude counts for which the parameters do not give."""
 PLAIN = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
+MAX_TURNS = 12
+"""Whole turns of the slowest pair within which a start is looked for, to both sides."""
 MIN_REGULAR = 0.5
 """Share of the sampled rows that must be evenly spaced for a start and a step to describe them."""
 MAX_PLACE = 0.02
@@ -55,6 +57,14 @@ class Measured:
     rows: np.ndarray
     swapped: bool
     stated: Floats | None = None
+    falling: bool = False
+
+    def otherwise(self) -> Measured:
+        """Return the same with cosines and sines the other way round: positions fall where they rose."""
+        signal, reading = self.signal.exchanged(), self.reading.swapped()
+        pairs = replace(self.pairs, sine_first=not self.swapped, tail=_tail(reading, not self.swapped))
+        return replace(self, reading=reading, signal=signal, pairs=pairs, swapped=not self.swapped,
+                       falling=not self.falling)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class WaveName:
         plain = {"": 0.0, "negated": 1.0}.get(self.phase, 1.5)
         own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
         last = self.start + self.step * (self.measured.planes[0].rows - 1)
-        own += 2.0 * (min(self.start, last) < 0)
+        own += 2.0 * (min(self.start, last) < 0 and self.start != -last)  # distances run to both sides
         own += OTHER_SIZE * (magnitude_of(self.measured, self.named) != self.named.magnitude)
         return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
 
@@ -165,7 +175,18 @@ def _tail(reading: Reading, swapped: bool) -> str:
 
 
 def names_of(measured: Measured) -> list[WaveName]:
-    """Return names that the encodings' rules give the measured pairs, the best first."""
+    """Return names that the encodings' rules give the measured pairs, the best first; rising positions before others."""
+    found = _names(measured)
+    if measured.reading.sin is not None and not (found and _plain(found[0])):
+        found = sorted([*found, *_names(measured.otherwise())], key=merit)
+    return found
+
+
+def _plain(name: WaveName) -> bool:
+    return name.score.close == 1.0 and name.cost < PLAIN
+
+
+def _names(measured: Measured) -> list[WaveName]:
     found: list[WaveName] = []
     if not np.isfinite(measured.pairs.steps).all() or not np.isfinite(measured.pairs.magnitude):
         return found
@@ -183,12 +204,12 @@ def names_of(measured: Measured) -> list[WaveName]:
                 tried += name is not None
                 if name is not None:
                     found.append(name)
-                    if name.score.close == 1.0 and name.cost < PLAIN:
+                    if _plain(name):
                         return sorted(found, key=merit)
                 if tried >= MAX_TRIED:
                     break
         found.sort(key=merit)
-        if found and found[0].score.close == 1.0 and found[0].cost < PLAIN:
+        if found and _plain(found[0]):
             break
     return found
 
@@ -198,23 +219,23 @@ def merit(name: WaveName) -> tuple[float, float, float]:
     return (-round(name.score.close, 2), name.cost, -name.score.equal)
 
 
-def fitted(measured: Measured, encoding: str, named: Named, *, exact: bool = True) -> WaveName | None:
+def fitted(measured: Measured, encoding: str, named: Named, *, exact: bool = True, guess: float | None = None) -> WaveName | None:
     """Return a name with the positions of its rows and its arithmetic; None where no origin fits its phases.
 
-    With `exact`, frequencies and magnitude are taken anew from the recipe, to double precision.
+    With `exact`, frequencies and magnitude are taken anew from the recipe, to double precision.  `guess` is the
+    position that row 0 may have, where it is far out.
     """
     found = exactly(encoding, named) if exact else named
-    if found is None:
-        return None
+    if found is None or (exact and measured.reading.is_angles and found.frequencies[0] != 1):
+        return None  # what rises by other steps is a bias by distance, or has no name
     named, best = found, None
     phases = LONE_PHASES if measured.reading.is_alone else {"": 0.0} if measured.reading.is_angles else PHASES
     for phase, angle in phases.items():
-        for backward in (False, True) if phase in ("", "negated") else (False,):
-            one = _placed(measured, encoding, named, phase, angle, backward=backward)
-            if one is not None and (best is None or merit(one) < merit(best)):
-                best = one
-            if best is not None and best.score.close == 1.0 and best.cost <= PLAIN + named.fitted:
-                return best
+        one = _placed(measured, encoding, named, phase, angle, guess)
+        if one is not None and (best is None or merit(one) < merit(best)):
+            best = one
+        if best is not None and best.score.close == 1.0 and best.cost <= PLAIN + named.fitted:
+            return best
     return best
 
 
@@ -233,15 +254,11 @@ def exactly(encoding: str, named: Named) -> Named | None:
     return replace(named, frequencies=w[: len(named.frequencies)], magnitude=size, blank=tuple(plan.blank))
 
 
-def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: float, *, backward: bool) -> WaveName | None:
+def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: float, guess: float | None) -> WaveName | None:
     signal, w = measured.signal, named.frequencies
-    if backward and not measured.swapped:
-        return None
-    step = -named.step if backward else named.step
-    unit = signal.unit
-    if backward:  # cosines and sines as they were: rotation against the rows
-        unit = 1j * np.conj(unit)
-    origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, unit)
+    step = -named.step if measured.falling else named.step
+    near = None if guess is None else guess + float(step) * signal.reference
+    origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, near)
     if origin is None:
         return None
     start = origin - float(step) * signal.reference
@@ -252,10 +269,10 @@ def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: 
     positions = float(number) + float(step) * rows
     regular = 1.0
     if measured.reading.sin is not None:
-        places = positions_in_steps(replace(signal, unit=unit), w, np.full(len(w), angle), positions)
-        regular = float((np.abs(places - positions) 
-                         <= MAX_PLACE * abs(float(step)) + _doubt(signal, w) + 2.0**-8 * np.abs(positions)).mean())
-    score = arithmetic_of(measured, encoding, named, positions, angle, backward=backward)
+        places = positions_in_steps(signal, w, np.full(len(w), angle), positions)
+        allowed = MAX_PLACE * abs(float(step)) + _doubt(signal, w) + 2.0**-8 * np.abs(positions)
+        regular = float((np.abs(places - positions) <= allowed).mean())
+    score = arithmetic_of(measured, encoding, named, positions, angle)
     if regular < MIN_REGULAR and not score.fits:  # narrow angles place rows at random and are explained all the same
         return None
     return WaveName(encoding, named, number, step, phase, score, max(regular, MIN_REGULAR), measured)
@@ -273,16 +290,28 @@ def _first_angle(signal: Signal, w: Floats) -> float | None:
     return float(np.median(signal.phases[moving] / w[moving])) if moving.any() else None
 
 
-def origin_of(signal: Signal, w: Floats, angle: float, unit: np.ndarray) -> float | None:
-    """Return the position of the reference row, from slow pairs to fast; None where the phases do not agree."""
+def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None) -> float | None:
+    """Return the position of the reference row, from slow pairs to fast; None where the phases do not agree.
+
+    The slowest pair tells it but for its whole turns, of which the first ones are tried, and the one `near` a guess.
+    """
     at = int(np.flatnonzero(signal.rows == signal.reference)[0])
-    phases = np.angle(unit[at : at + 1] * np.exp(-1j * angle))
+    phases = np.angle(signal.unit[at : at + 1] * np.exp(-1j * angle))
     one = replace(signal, unit=np.exp(1j * phases), rows=signal.rows[at : at + 1])
-    (place,) = positions_in_steps(one, w, np.zeros(len(w)))
-    rest = np.abs(wrapped(phases[0] - w * place))
-    allowed = 0.05 + 6 * signal.noise + np.abs(w * place) * 2.0**-8
-    agree = (rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)
-    return float(place) if agree.mean() > 0.8 else None
+    known = (w > 0) & np.isfinite(signal.noise)
+    if not known.any():
+        return 0.0 if near is None else near
+    slowest = int(np.flatnonzero(known)[np.argmin(w[known])])
+    first, turn = phases[0][slowest] / w[slowest], 2 * np.pi / w[slowest]
+    turns = [] if near is None else [round((near - first) / turn)]
+    for count in (*turns, *(k * sign for k in range(MAX_TURNS) for sign in (1, -1))):
+        (place,) = positions_in_steps(one, w, np.zeros(len(w)), np.array([first + count * turn]))
+        rest = np.abs(wrapped(phases[0] - w * place))
+        allowed = 0.05 + 6 * signal.noise + np.abs(w * place) * 2.0**-8
+        agree = (rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)
+        if agree.mean() > 0.8:
+            return float(place)
+    return None
 
 
 def _number(start: float, signal: Signal, w: Floats) -> Fraction | None:
@@ -308,7 +337,7 @@ def magnitude_of(measured: Measured, named: Named) -> float:
     return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
 
 
-def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Floats, angle: float, *, backward: bool = False) -> Score:
+def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Floats, angle: float) -> Score:
     """Return the arithmetic that gives most of the sampled values of a named table."""
     reading, signal = measured.reading, measured.signal
     index = np.searchsorted(measured.rows, signal.rows)
@@ -320,8 +349,7 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
         part = sign * values
         shown = Shown(positions, *((part, None) if quarter in (0, 2) else (None, part)), measured.dtype)
     else:
-        cos, sin = (reading.sin[index], values) if backward else (values, reading.sin[index])
-        # the values are i^quarter times what is named
+        cos, sin = values, reading.sin[index]  # the values are i^quarter times what is named
         cos, sin = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
         shown = Shown(positions, cos, sin, measured.dtype)
     singles = {}
@@ -355,6 +383,5 @@ def by_rows(name: WaveName, rows: np.ndarray) -> WaveName | None:
                    signal=replace(measured.signal, rows=rows))  # fmt: skip
     phases = LONE_PHASES if reading.is_alone else PHASES
     positions = float(name.start) + float(name.step) * rows
-    backward = name.step < 0 and measured.swapped
-    score = arithmetic_of(seen, name.encoding, name.named, positions, phases.get(name.phase, 0.0), backward=backward)
+    score = arithmetic_of(seen, name.encoding, name.named, positions, phases.get(name.phase, 0.0))
     return replace(name, score=score)

@@ -92,7 +92,7 @@ def expected_of(name: WaveName) -> Expected:
 def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
     """Return the rows that the engine computes, plane by plane; None where a phase keeps the recipe from holding."""
     measured = name.measured
-    swapped = measured.swapped and len(measured.planes) == 2 and name.step > 0
+    swapped = measured.swapped and len(measured.planes) == 2
     if name.phase or not name.named.by_engine or magnitude_of(measured, name.named) != name.named.magnitude:
         return None
     try:
@@ -124,8 +124,6 @@ def simulated(name: WaveName, start: int, stop: int) -> tuple[list[Floats], list
         else:
             cos, sin = each.compute(positions, size, dtype)
             cos, sin = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
-            if name.step < 0 and measured.swapped:
-                cos, sin = sin, cos
         blank = np.isin(positions, name.named.blank)
         for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
             for place in places:
@@ -143,7 +141,7 @@ def _slack(name: WaveName, start: int, stop: int) -> list[Floats]:
         both = (np.abs(way.angles_at(positions)) * FREQUENCY_UNITS * 2.0**-23,) * 2
     else:
         both = way.slack(positions, magnitude_of(measured, name.named), measured.dtype)
-    exchanged = PHASES.get(name.phase, 0.0) % np.pi != 0 or (name.step < 0 and measured.swapped)
+    exchanged = PHASES.get(name.phase, 0.0) % np.pi != 0
     lone_sine = reading.is_alone and name.phase.startswith("sin")
     cos, sin = both[::-1] if exchanged or lone_sine else both
     for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
