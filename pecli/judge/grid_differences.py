@@ -134,7 +134,7 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
     grids = differ.get("grid")
     if grids and "axis-order" in differ and grids[0].split("x") == grids[1].split("x")[::-1]:
         del differ["grid"], differ["axis-order"]
-        found.append(Finding("order", f"rows are in column-major order where row-major order of {grids[1]} was expected"))
+        found.append(Finding("order", "rows are in column-major order where row-major order was expected"))
     for key in ("prefix", "suffix"):
         if key in differ:
             have, want = map(int, differ.pop(key))
@@ -150,43 +150,68 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
 
 
 def _outer(key: str, have: int, want: int) -> Finding:
+    """Return that rows before or after the grid are missing, or too many."""
     place = "before" if key == "prefix" else "after"
-    rows = f"{abs(want - have)} row{'s' * (abs(want - have) > 1)}"
+    count = abs(want - have)
+    rows = "the row of the class token" if count == 1 else f"{count} rows of text or special tokens"
     if have < want:
-        return Finding(key, f"{rows} {place} the grid missing ({'class token' if want - have == 1 else 'special tokens'})")
-    return Finding(key, f"{rows} {place} the grid where none {'was' if want == 0 else 'more were'} expected (class token)")
+        return Finding(key, f"{rows} {place} the grid {'is' if count == 1 else 'are'} missing")
+    return Finding(key, f"{rows} {'stands' if count == 1 else 'stand'} {place} the grid, where {want or 'none'} "
+                        f"{'was' if want < 2 else 'were'} expected")  # fmt: skip
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
-    """Return what a parameter that differs means."""
-    plain = {
-        "grid": f"grid {have} where {want} was expected",
-        "axes": f"axes widths {have} where {want} were expected",
-        "axis-order": f"height and width are exchanged (axis-order {have} where {want} was expected)",
-        "pairs": f"pairs of height and width {_PAIRS[have]} where they {_PAIRS[want]} as expected" if key == "pairs" else "",
-        "sections": f"sections {have} where {want} were expected",
-        "section-order": f"sections {actual.get('sections', '')} in the order {have} where {want} was expected",
-        "first": f"coordinates start at {have} where {want} was expected",
-        "merge": f"rows are in {_blocks(have)} where {_blocks(want)} was expected",
-        "shift": f"frequencies spaced {_SPACED.get(have, have)} where {_SPACED.get(want, want)} was expected",
-        "normalize": f"coordinates are {'' if have == 'true' else 'not '}normalised to 2 pi",
-        "center": f"coordinates are {'centres' if have == 'true' else 'edges'} of the cells, centres not expected"
-        if have == "true"
-        else "coordinates are counts where centres of the cells (minus 0.5) were expected",
-        "grid-scale": f"coordinates divided by {have} where {want} was expected (interpolation scale)",
-        "base-size": f"coordinates run up to {have} where {want} was expected (interpolation)",
-        "reference": f"coordinates interpolated to {have} where {want} was expected",
-        "scale": f"coordinates multiplied by {have} where {want} was expected (interpolation scale)",
-        "centred": f"axes centred {have} where {want} was expected",
-        "coordinates": f"coordinates {_COORDINATES.get(have, have)} where {_COORDINATES.get(want, want)} was expected",
-        "order": f"columns in the order {have} where {want} was expected",
-        "sequence": f"sequence {have} where {want} was expected",
-    }
-    none = {"none": "none", "": "none"}
-    return plain.get(key) or f"{key} {none.get(have, have)} where {none.get(want, want)} was expected"
+    """Return what a parameter that differs means; of a list, for the axes where it differs."""
+    where = f"where {want or 'none'} was expected"
+    many = "where " + (f"{want} were expected" if want else "none were expected")
+    names = NAMES.get(len(actual.get("grid", "").split("x")), ())
+    mine, other = have.split("+"), want.split("+")
+    of = ""
+    if "grid" in actual and key in ("first", "scale", "base", "temperature", "centred", "grid-scale") and max(len(mine), len(other)) == len(names):
+        mine, other = (one * (1 if len(one) > 1 else len(names)) for one in (mine, other))
+        differ = [k for k in range(len(names)) if mine[k] != other[k]]
+        if len({(mine[k], other[k]) for k in differ}) == 1:
+            of = " of " + " and ".join(names[k] for k in differ)
+            have, where = mine[differ[0]], f"where {other[differ[0]]} was expected"
+    match key:
+        case "axes":
+            return f"axes widths {have} {many}"
+        case "axis-order":
+            return f"height and width are exchanged (axis-order {have} {where})"
+        case "pairs":
+            return f"the pairs of height and width {'alternate' if have == 'alternate' else 'stand in blocks'} {many}"
+        case "sections":
+            return f"sections {have} {many}"
+        case "section-order":
+            return f"sections {actual.get('sections', '')} in the order {have} {where}"
+        case "first":
+            return f"coordinates{of} start at {have} {where}"
+        case "merge":
+            return f"rows are in {_blocks(have)} where {_blocks(want)} {'was' if want == '1' else 'were'} expected"
+        case "shift":
+            return f"frequencies are spaced {_SPACED.get(have, have)} where {_SPACED.get(want, want)} was expected"
+        case "normalize":
+            return f"coordinates are {'' if have == 'true' else 'not '}normalised (normalize {have} {where})"
+        case "center":
+            how = "centres of cells (0.5 is subtracted)" if have == "true" else "counts of cells (0.5 is not subtracted)"
+            return f"coordinates are {how}: center {have} {where}"
+        case "grid-scale":
+            return f"coordinates{of} are divided by {have} {where} (interpolation scale)"
+        case "scale":
+            return f"coordinates{of} are multiplied by {have} {where} (interpolation scale)"
+        case "base-size" | "reference":
+            return f"coordinates are interpolated to {have or 'nothing'} {where} ({key})"
+        case "centred":
+            counted = {"1": "centred", "0": "counted from the edge"}
+            if of:
+                return f"coordinates{of} are {counted[have]} where {counted[other[differ[0]]]} was expected"
+        case "coordinates":
+            return f"coordinates {_COORDINATES.get(have, have)} where {_COORDINATES.get(want, want)} was expected"
+        case "order":
+            return f"columns in the order {have} {where}"
+    return f"{key}{of} {have or 'none'} {where}"
 
 
-_PAIRS = {"blocks": "stand in blocks", "alternate": "alternate", "": ""}
 _SPACED = {"1": "up to 1/base itself (endpoint, shift 1)", "0": "short of 1/base (shift 0)"}
 _COORDINATES = {
     "index": "0, 1, 2 ..",
