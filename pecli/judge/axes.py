@@ -42,6 +42,10 @@ MAX_SPOILED = 4
 """Rows in which a spoiled pair may change otherwise: two spoiled values."""
 EVEN = 0.05
 """Difference of unit vectors that turn alike; bfloat16 leaves 0.02."""
+MIN_LEVELS = 4
+"""Different values of some column that features need; all of 0 and 1 fit any."""
+MIN_ALIKE = 0.7
+"""Share of the pairs by which a row with a spoiled value belongs to a level."""
 SIZED_ROWS = 64
 """Rows by which it is measured how far a pair turns from row to row."""
 MAX_KEYS = 12
@@ -226,9 +230,9 @@ def grids_of(view: View) -> Iterator[Grid]:
 
 def columns_of(view: View) -> Grid | None:
     """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
-    if len(view.planes) > 1 or view.planes[0].part or view.total < 3:
-        return None
     values, none = view.values[0], np.empty(0, np.int64)
+    if len(view.planes) > 1 or view.planes[0].part or max(len(np.unique(v)) for v in values[:256].T) < MIN_LEVELS:
+        return None
     axes = Axes(0, values.shape[1], True, "columns", (), (), (), none, view.rows[:, None], view.total, values=values)
     reading = Reading("columns", values, None, (Column(0, ALL),))
     return Grid(view, reading, axes, np.arange(len(view.rows))[:, None], np.ones(len(view.rows), bool), ())
@@ -436,6 +440,17 @@ def _levels(cos: Floats, sin: Floats, columns: list[int]) -> tuple[Integers, Int
     for k in columns[:MAX_KEYS]:  # equal rows have equal sums
         key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    count = np.bincount(inverse)
+    rare = np.flatnonzero(count == 1)
+    if np.median(count) > 2 and 0 < len(rare) <= MAX_SPOILED:  # rows with a spoiled value
+        at = np.ix_(first, columns)
+        for level in rare.tolist():
+            alike = ((cos[at] == cos[first[level], columns]) & (sin[at] == sin[first[level], columns])).mean(axis=1)
+            alike[rare] = 0
+            if alike.max() >= MIN_ALIKE:
+                inverse[first[level]] = int(np.argmax(alike))
+        _, first, inverse = np.unique(inverse, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))

@@ -286,7 +286,7 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     if len(streams) != len(index):
         return None
     wanted = np.stack([own.index(index) for own in plan.axes], axis=1)
-    moving = [a for a in range(len(plan.axes)) if np.ptp(wanted[:, a])]
+    moving = [a for a in range(len(plan.axes)) if np.ptp(wanted[:, a]) and (axis == a).any()]
     said, places, follows = _row_order(streams, wanted, plan, index, moving)
     if follows is None:
         one = _one_line(grid, z, w, index, plan, names, axis, wanted, expected)

@@ -49,7 +49,7 @@ def spaced(axes: Axes, by_side: Mapping[int, int], wanted: Mapping[int, range], 
     blocks = {a: axes.axes[a].columns - wanted[side][0] for side, a in by_side.items()}
     if any(abs(axes.axes[a].origin) > 0.05 for a in counts) or not counts:
         return
-    for scale, keys, cost in _scales(axes, by_side, sides, base_size=base_size):
+    for scale, keys, cost in sorted(_scales(axes, by_side, sides, base_size=base_size), key=lambda found: found[2]):
         for shift in (0, 1):
             if any(count <= shift for count in counts.values()):
                 continue
