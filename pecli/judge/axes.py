@@ -51,7 +51,7 @@ SIZED_ROWS = 64
 MAX_KEYS = 12
 """Pairs by which rows are told apart."""
 JUMP = 0.4
-"""Share of the usual step by which half of the pairs must step otherwise where a coordinate jumps, as behind an image."""
+"""Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
@@ -233,7 +233,8 @@ def columns_of(view: View) -> Grid | None:
     values, none = view.values[0], np.empty(0, np.int64)
     if len(view.planes) > 1 or view.planes[0].part or max(len(np.unique(v)) for v in values[:256].T) < MIN_LEVELS:
         return None
-    axes = Axes(0, values.shape[1], True, "columns", (), (), (), none, view.rows[:, None], view.total, values=values)
+    rows = view.rows[:, None].astype(float)
+    axes = Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total, values=values)
     reading = Reading("columns", values, None, (Column(0, ALL),))
     return Grid(view, reading, axes, np.arange(len(view.rows))[:, None], np.ones(len(view.rows), bool), ())
 
@@ -341,8 +342,9 @@ def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None)
     layout = "complex" if view.planes[0].part else "split" if view.note else layout
     width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
     picked = tuple(axes[at] for at in order)
-    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner,
-                    np.stack([places[at] for at in order], axis=1), view.total, lines.merge, prefix, suffix)  # fmt: skip
+    streams = np.stack([places[at] for at in order], axis=1)
+    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner, streams,
+                    view.total, lines.merge, prefix, suffix)  # fmt: skip
     return Grid(view, reading, measured, np.stack([labels[at] for at in order], axis=1), usable,
                 tuple(signals[at] for at in order))  # fmt: skip
 
@@ -396,9 +398,9 @@ def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[tuple[
                 patterns.pop(g)
     for g in sorted(range(len(groups)), key=lambda g: len(groups[g])):  # fast pairs are back where they began
         beyond = [h for h, p in enumerate(patterns) if h != g and groups[h] and not (patterns[g] & ~p).any()]
-        at = next((h for h in beyond if _evenly(cos, sin, groups[g], *_levels(cos, sin, groups[h]))), None)
-        if at is not None:
-            groups[at] += groups[g]
+        whole = next((h for h in beyond if _evenly(cos, sin, groups[g], *_levels(cos, sin, groups[h]))), None)
+        if whole is not None:
+            groups[whole] += groups[g]
             groups[g] = []
     patterns = [pattern for g, pattern in enumerate(patterns) if groups[g]]
     groups = [group for group in groups if group]
@@ -428,7 +430,7 @@ def _evenly(cos: Floats, sin: Floats, columns: list[int], labels: Integers, firs
     """Whether pairs have one value on each level, and turn by one angle each from level to level."""
     if not all(np.array_equal(part[:, k], part[first[labels], k]) for part in (cos, sin) for k in columns):
         return False
-    at = np.ix_(first, columns)
+    at = np.ix_(first, np.array(columns))
     z = cos[at] + 1j * sin[at]
     turns = z[1:] * np.conj(z[:-1])
     return bool(len(turns) > 1 and (np.abs(turns - turns[0]) < EVEN).all())
@@ -444,7 +446,7 @@ def _levels(cos: Floats, sin: Floats, columns: list[int]) -> tuple[Integers, Int
     count = np.bincount(inverse)
     rare = np.flatnonzero(count == 1)
     if np.median(count) > 2 and 0 < len(rare) <= MAX_SPOILED:  # rows with a spoiled value
-        at = np.ix_(first, columns)
+        at = np.ix_(first, np.array(columns))
         for level in rare.tolist():
             alike = ((cos[at] == cos[first[level], columns]) & (sin[at] == sin[first[level], columns])).mean(axis=1)
             alike[rare] = 0
@@ -461,7 +463,7 @@ def _axis(cos: Floats, sin: Floats, dtype: str, columns: Integers, labels: Integ
     Axis, Integers, Signal, Floats
 ]:  # fmt: skip
     """Return an axis, the level of each row, the signal of its levels and the place of each row in levels."""
-    c, s = cos[np.ix_(first, columns)], sin[np.ix_(first, columns)]
+    c, s = cos[np.ix_(first, np.array(columns))], sin[np.ix_(first, np.array(columns))]
     signal = _signal(c, s, dtype)
     backward = signal.backward
     steps = -signal.steps if backward else signal.steps

@@ -249,7 +249,7 @@ def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magni
     if (best.close == 1.0 and best.equal > 0.9) or shown.dtype == "float64":
         return best
     divisors = rounded(1 / frequencies, "float32")
-    found = score_of(Quotient("float32", 1 / divisors, "float32", "float32", "quotient"), shown, magnitude)
+    found = score_of(Quotient("float32", divisors, "float32", "float32", "quotient"), shown, magnitude)
     if MIN_NEAR < found.close < 1.0:
         found = max(found, neighbours(found.way, shown, magnitude), key=lambda s: s.close)
     return found if (found.close, found.equal) > (best.close, best.equal) else best
@@ -257,12 +257,12 @@ def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magni
 
 @dataclass(frozen=True)
 class Quotient(Way):
-    """Angles that are quotients: a position over a float32 power of the base."""
+    """Angles that are quotients: a position over a float32 power of the base, which stands for the frequency."""
 
     def angles_at(self, positions: Floats) -> Floats:
         """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
         p = rounded(positions, self.positions)
-        return rounded((p[:, None] if p.ndim == 1 else p) / rounded(1 / self.frequencies, "float32"), self.angles)
+        return rounded((p[:, None] if p.ndim == 1 else p) / self.frequencies, self.angles)
 
 
 @dataclass(frozen=True)
@@ -384,9 +384,9 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return what is said of the best name that explains the table's values."""
     fits = []
     for name in names[:3]:
-        for way in (name, *_in_float32(name)):
-            tally = compare_all(way)
-            fits.append((tally.odd, name.fitted, way, tally))
+        for computed in (name, *_in_float32(name)):
+            tally = compare_all(computed)
+            fits.append((tally.odd, name.fitted, computed, tally))
             if not tally.odd or tally.odd > (1 - MIN_SHARE_LIKELY) * tally.count:
                 break
         if not fits[-1][0]:
@@ -399,8 +399,9 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
                    and n.fitted <= PLAIN)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     way = name.score.way
+    notes = (*filter(None, [name.grid.view.note]), *tally.places)
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
-                          way.words(), (*filter(None, [name.grid.view.note]), *tally.places), others, tally.count, arrays)  # fmt: skip
+                          way.words(), notes, others, tally.count, arrays)  # fmt: skip
 
 
 def _in_float32(name: GridName) -> Iterator[GridName]:

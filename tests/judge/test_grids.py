@@ -34,7 +34,9 @@ def merged(h, w, m=2):
 
 def angles(coordinates, widths, base=10000.0, kind=F32):
     """Angles of each axis' own series, side by side."""
-    parts = [c.astype(kind)[:, None] * frequencies(d // 2, base, kind) for c, d in zip(coordinates, widths, strict=True)]
+    parts = [
+        c.astype(kind)[:, None] * frequencies(d // 2, base, kind) for c, d in zip(coordinates, widths, strict=True)
+    ]
     return np.concatenate(parts, 1)
 
 
@@ -50,6 +52,7 @@ def pair(angle, layout="split", kind=F32):
 
 def half_bits(arrays):
     """Values rounded to bfloat16, kept as float32."""
+
     def cut(v):
         bits = v.astype(F32).view(np.uint32)
         return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(F32)
@@ -61,7 +64,10 @@ def sincos2d(h, w, d, order="xy", kind=np.float64, base=10000.0, last=0, scale=1
     """MAE's function, in float64."""
     y, x = (c / scale + first for c in places(h, w))
     f = frequencies(d // 4, base, np.float64, last)
-    parts = [np.concatenate([np.sin(c[:, None] * f), np.cos(c[:, None] * f)], 1) for c in ((x, y) if order == "xy" else (y, x))]
+    parts = [
+        np.concatenate([np.sin(c[:, None] * f), np.cos(c[:, None] * f)], 1)
+        for c in ((x, y) if order == "xy" else (y, x))
+    ]
     return np.concatenate(parts, 1).astype(kind)
 
 
@@ -206,7 +212,9 @@ def test_features_are_named():
     assert told(np.concatenate(parts, 1).astype(F32)).recipe == "nerf:bands=4,grid=8x10"
     f = [np.linspace(1, n / 2, 5) * np.pi for n in (8, 10)]
     a = np.concatenate([c[:, None] * w for c, w in zip(x, f, strict=True)], 1)
-    assert told(np.concatenate([np.stack(x, 1), np.sin(a), np.cos(a)], 1).astype(F32)).recipe == "bands:bands=5,grid=8x10"
+    assert (
+        told(np.concatenate([np.stack(x, 1), np.sin(a), np.cos(a)], 1).astype(F32)).recipe == "bands:bands=5,grid=8x10"
+    )
 
 
 # how it differs -----------------------------------------------------------------------------------
@@ -218,7 +226,10 @@ def differences(expected, **arrays):
 
 
 R, S, D = "rope2d:dim=64,grid=6x10", "sincos2d:dim=64,grid=6x8", "detr:dim=64,grid=12x16,normalize=true"
-A, M = "rope-axes:axes=44+42+42,grid=3x4x5", "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half"
+A, M = (
+    "rope-axes:axes=44+42+42,grid=3x4x5",
+    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half",
+)
 G = "rope2d:dim=64,grid=14x14"
 
 

@@ -55,7 +55,13 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     use_when="for coordinates of a fixed box with frequencies up to a known resolution",
     not_when="for token positions, which have no box",
     place=8,
-    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "identify_axes": ":identify", "extend": reaches.phases},
+    hooks={
+        "why": ":why",
+        "lesson": ":lesson",
+        "recognise": ":recognise",
+        "identify_axes": ":identify",
+        "extend": reaches.phases,
+    },
 )
 def bands(
     *,

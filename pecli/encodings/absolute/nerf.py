@@ -59,7 +59,13 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for coordinates of a scene that a network must resolve finely",
     not_when="for token positions: rows repeat with the period",
     place=9,
-    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "identify_axes": ":identify", "extend": reaches.phases},
+    hooks={
+        "why": ":why",
+        "lesson": ":lesson",
+        "recognise": ":recognise",
+        "identify_axes": ":identify",
+        "extend": reaches.phases,
+    },
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
 )
 def nerf(

@@ -118,7 +118,9 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
     grids = [(n,), *sides, *((b, a) for a, b in sides if a != b), *([(root,) * 3] if root > 1 and root**3 == n else [])]
     for grid, word, turn in product(grids, ("corners", "centres"), ("xy", "yx")):
         widths = [(include, axes.width - len(grid) * (include != "none")) for include in ("none", "first", "last")]
-        fits = [(include, left // (2 * len(grid))) for include, left in widths if left > 0 and left % (2 * len(grid)) == 0]
+        fits = [
+            (include, left // (2 * len(grid))) for include, left in widths if left > 0 and left % (2 * len(grid)) == 0
+        ]
         if not fits or (len(grid) == 1 and turn != usual):
             continue
         shown = []
