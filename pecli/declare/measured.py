@@ -243,6 +243,8 @@ class Axes:
         Coordinate of each row on each axis, in levels.
     rows : int
         Of the table.
+    values : (n, width) float64
+        Of an absolute table whose columns are no pairs of one size; its layout is "columns".
     """
 
     count: int
@@ -258,6 +260,7 @@ class Axes:
     merge: int = 1
     prefix: int = 0
     suffix: int = 0
+    values: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
     def at(self, level: float) -> Axes:
         """Return the same with another relative error of the frequencies."""

@@ -24,9 +24,11 @@ from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
 
-MAX_WHOLE = 1 << 23
-"""Values of a table that is measured whole (65536 x 128 takes 0.3 s); of a longer one, rows from the beginning and
+MAX_WHOLE = 1 << 22
+"""Values of a table that is measured whole (4096 x 1024 takes 0.5 s); of a longer one, rows from the beginning and
 blocks of the others are taken."""
+STRUCTURE_ROWS = 512
+"""Rows by which columns are paired."""
 WINDOW = 64
 MAX_AXES = 6
 """Axes beyond which nothing is looked for; noise has as many as columns."""
@@ -38,10 +40,18 @@ MIN_PAIRS = 3
 """Pairs of an axis beside which a lone pair that hardly differs is taken for a spoiled one."""
 MAX_SPOILED = 4
 """Rows in which a spoiled pair may change otherwise: two spoiled values."""
+EVEN = 0.05
+"""Difference of unit vectors that turn alike; bfloat16 leaves 0.02."""
+MIN_LEVELS = 4
+"""Different values of some column that features need; all of 0 and 1 fit any."""
+MIN_ALIKE = 0.7
+"""Share of the pairs by which a row with a spoiled value belongs to a level."""
+SIZED_ROWS = 64
+"""Rows by which it is measured how far a pair turns from row to row."""
 MAX_KEYS = 12
 """Pairs by which rows are told apart."""
 JUMP = 0.4
-"""Share of the usual step by which half of the pairs must step otherwise where a coordinate jumps, as behind an image."""
+"""Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
@@ -136,7 +146,7 @@ def views(table: Tabular) -> Iterator[View]:
             np.concatenate([some.ravel(), *(v[:64].ravel() for v in values)]), planes[0].array.dtype
         )
         yield View(planes, rows, values, dtype)
-    for array in arrays.values() if not pair else ():
+    for array in (a for a in arrays.values() if not pair and not a.dtype.startswith("complex")):
         for note, planes in _parts(_plane(table, array)):
             values = tuple(plane.read(0, plane.rows) for plane in planes)
             yield View(planes, np.arange(planes[0].rows), values, effective_dtype(values[0], array.dtype), note)
@@ -166,7 +176,7 @@ def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
         half = whole.rows // 2
         yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
     size = math.prod(shape)
-    if size <= MAX_WHOLE and shape[0] >= 4 and size // shape[0] >= 4:
+    if size <= MAX_WHOLE and shape[0] % 4 == 0 and size // shape[0] >= 4 and len(shape) > 2:
         values = np.ascontiguousarray(whole.read(0, whole.rows).reshape(shape[0], -1).T)
         yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
 
@@ -214,13 +224,30 @@ def grids_of(view: View) -> Iterator[Grid]:
         found = grid_of(view, reading)
         if found is not None:
             yield found
+            if not found.signals:  # other readings are lines too
+                return
+
+
+def columns_of(view: View) -> Grid | None:
+    """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
+    values, none = view.values[0], np.empty(0, np.int64)
+    if len(view.planes) > 1 or view.planes[0].part or max(len(np.unique(v)) for v in values[:256].T) < MIN_LEVELS:
+        return None
+    rows = view.rows[:, None].astype(float)
+    axes = Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total, values=values)
+    reading = Reading("columns", values, None, (Column(0, ALL),))
+    return Grid(view, reading, axes, np.arange(len(view.rows))[:, None], np.ones(len(view.rows), bool), ())
 
 
 def _readings(view: View) -> Iterator[Reading]:
     """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
     if len(view.values) == 1:
         yield from _blocks(view.values[0])
-    for reading in readings(view.planes, view.values):
+    some = np.linspace(0, len(view.rows) - 1, min(len(view.rows), STRUCTURE_ROWS)).astype(np.int64)
+    for found in readings(view.planes, [values[some] for values in view.values]):
+        cos, sin = (view.values[at[0].plane][:, at[0].index] if at else None for at in (found.cos_at, found.sin_at))
+        assert cos is not None
+        reading = replace(found, cos=cos, sin=sin, values=view.values)
         if reading.layout == "split" and reading.sin is not None:
             yield from _doubled(reading)
         yield reading
@@ -236,7 +263,8 @@ def _blocks(values: Floats) -> Iterator[Reading]:
         (d // 2, d // 4, d // 4): d % 8 == 0,
         (third, third, third): d % 2 == 0 and d > 4,
     }
-    good = values[usable_rows([values])]
+    good = values[np.linspace(0, len(values) - 1, min(len(values), STRUCTURE_ROWS)).astype(np.int64)]
+    good = good[usable_rows([good])]
     if len(good) < 2:
         return
     for widths, fits in splits.items():
@@ -276,15 +304,21 @@ def _doubled(reading: Reading) -> Iterator[Reading]:
 def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
     """Return the axes of a reading, by the rows inside; None where none move, or too many."""
     assert reading.sin is not None
+    some = np.arange(0, reading.pairs, max(1, reading.pairs // 8))
+    some = np.minimum(np.concatenate([some, some + 1, some + 2]), reading.pairs - 1)
+    if inside is None and view.whole and (reading.sin[1:, some] != reading.sin[:-1, some]).all():
+        return _line(view, reading, np.ones(view.total, bool), np.arange(reading.pairs))
     usable = usable_rows([reading.cos, reading.sin])
     if inside is not None:
         usable &= (view.rows >= inside[0]) & (view.rows < inside[1])
     cos, sin, rows = reading.cos[usable], reading.sin[usable], view.rows[usable]
     if len(rows) < 2:
         return None
-    groups = _groups(cos + 1j * sin, rows, view.dtype)
+    groups = _groups(cos, sin, rows, view.dtype)
     if groups is None or not groups:
         return None
+    if len(groups) == 1 and len(groups[0][2]) == len(rows):
+        return _line(view, reading, usable, groups[0][0])
     single, swapped = len(view.planes) == 1, False
     found = [_axis(cos, sin, view.dtype, *group) for group in groups]
     turned = [axis.backward for axis, *_ in found if axis.size > 2]
@@ -308,50 +342,71 @@ def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None)
     layout = "complex" if view.planes[0].part else "split" if view.note else layout
     width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
     picked = tuple(axes[at] for at in order)
-    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner,
-                    np.stack([places[at] for at in order], axis=1), view.total, lines.merge, prefix, suffix)  # fmt: skip
+    streams = np.stack([places[at] for at in order], axis=1)
+    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner, streams,
+                    view.total, lines.merge, prefix, suffix)  # fmt: skip
     return Grid(view, reading, measured, np.stack([labels[at] for at in order], axis=1), usable,
                 tuple(signals[at] for at in order))  # fmt: skip
 
 
-def _groups(z: NDArray[np.complex128], rows: Integers, dtype: str) -> list[tuple[Integers, Integers, Integers]] | None:
+def _line(view: View, reading: Reading, usable: NDArray[np.bool_], columns: Integers) -> Grid:
+    """Return a table whose rows are all different, as one axis that is not measured."""
+    own = view.rows[usable]
+    unknown = Pairs(np.zeros(len(columns)), np.full(len(columns), np.inf), np.zeros(len(columns), bool))
+    axis = Axis(len(own), columns, unknown, float("nan"))
+    owner = np.full(reading.pairs, -1, np.int64)
+    owner[columns] = 0
+    axes = Axes(reading.pairs, view.planes[0].width, False, reading.layout, (axis,), (), (), owner,
+                own[:, None].astype(float), view.total)  # fmt: skip
+    return Grid(view, reading, axes, np.arange(len(own))[:, None], usable, ())
+
+
+def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[tuple[Integers, Integers, Integers]] | None:
     """Return pairs that share an axis, with the level of each row and the first row of each level.
 
     Pairs of one axis change in the same rows; slow ones of narrow types in some of these.  None where there are too
     many for a grid.
     """
+    changed = np.asfortranarray((cos[1:] != cos[:-1]) | (sin[1:] != sin[:-1]))
+    changed = changed[np.diff(rows) == 1] if len(rows) - 1 != rows[-1] - rows[0] else changed
     near = np.flatnonzero(np.diff(rows) == 1)
-    before, after = z[near], z[near + 1]
-    changed = before != after
     free = np.flatnonzero(changed.any(axis=0))
     if not len(free):
         return None
-    turns = np.abs(np.angle(after[:, free] * np.conj(before[:, free])))
-    turns[~changed[:, free]] = np.nan
-    size = np.nanmedian(turns, axis=0)
+    size = np.empty(len(free))
+    for number, k in enumerate(free.tolist()):
+        at = near[np.flatnonzero(changed[:, k])[:SIZED_ROWS]]
+        turns = np.arctan2(sin[at + 1, k], cos[at + 1, k]) - np.arctan2(sin[at, k], cos[at, k])
+        size[number] = np.median(np.abs(wrapped(turns)))
     clear = size > MIN_CLEAR * EPSILON[dtype]
-    groups: list[list[int]] = []
-    patterns: list[NDArray[np.bool_]] = []
-    odd: list[int] = []
+    by_pattern: dict[bytes, list[int]] = {}
     for k in free[clear].tolist():
-        at = next((g for g, pattern in enumerate(patterns) if (pattern == changed[:, k]).all()), None)
-        if at is not None:
-            groups[at].append(k)
-        elif len(groups) <= 4 * MAX_AXES:
-            groups.append([k])
-            patterns.append(changed[:, k])
-    if not groups:
+        by_pattern.setdefault(changed[:, k].tobytes(), []).append(k)
+        if len(by_pattern) > 4 * MAX_AXES:
+            return None
+    if not by_pattern:
         return None
+    groups = list(by_pattern.values())
+    patterns = [changed[:, group[0]] for group in groups]
+    odd: list[int] = []
     most = max(map(len, groups))
     for g in range(len(groups) - 1, -1, -1):  # a pair with a spoiled value
         if len(groups[g]) == 1 and most >= MIN_PAIRS:
-            off = [int((patterns[g] != p).sum()) if h != g else len(z) for h, p in enumerate(patterns)]
+            off = [int((patterns[g] != p).sum()) if h != g else len(cos) for h, p in enumerate(patterns)]
             if min(off) <= MAX_SPOILED:
                 odd += groups.pop(g)
                 patterns.pop(g)
+    for g in sorted(range(len(groups)), key=lambda g: len(groups[g])):  # fast pairs are back where they began
+        beyond = [h for h, p in enumerate(patterns) if h != g and groups[h] and not (patterns[g] & ~p).any()]
+        whole = next((h for h in beyond if _evenly(cos, sin, groups[g], *_levels(cos, sin, groups[h]))), None)
+        if whole is not None:
+            groups[whole] += groups[g]
+            groups[g] = []
+    patterns = [pattern for g, pattern in enumerate(patterns) if groups[g]]
+    groups = [group for group in groups if group]
     slow: int | None = None  # an axis of slow pairs alone
-    many_first = np.argsort(-changed.sum(axis=0), kind="stable")
-    for k in [*(k for k in many_first.tolist() if k in set(free[~clear].tolist())), *odd]:
+    dim = free[~clear]
+    for k in [*dim[np.argsort(-changed[:, dim].sum(axis=0), kind="stable")].tolist(), *odd]:
         off = [int(np.count_nonzero(pattern != changed[:, k])) for pattern in patterns]
         beyond = [int(np.count_nonzero(changed[:, k] & ~pattern)) for pattern in patterns]
         fits = [g for g, many in enumerate(beyond) if many <= (MAX_SPOILED if k in odd else 0)]
@@ -368,15 +423,36 @@ def _groups(z: NDArray[np.complex128], rows: Integers, dtype: str) -> list[tuple
             patterns.append(changed[:, k])
     if len(groups) > MAX_AXES:
         return None
-    return [(np.sort(np.array(group)), *_levels(z[:, np.array(group)])) for group in groups]
+    return [(np.sort(np.array(group)), *_levels(cos, sin, group)) for group in groups]
 
 
-def _levels(values: NDArray[np.complex128]) -> tuple[Integers, Integers]:
+def _evenly(cos: Floats, sin: Floats, columns: list[int], labels: Integers, first: Integers) -> bool:
+    """Whether pairs have one value on each level, and turn by one angle each from level to level."""
+    if not all(np.array_equal(part[:, k], part[first[labels], k]) for part in (cos, sin) for k in columns):
+        return False
+    at = np.ix_(first, np.array(columns))
+    z = cos[at] + 1j * sin[at]
+    turns = z[1:] * np.conj(z[:-1])
+    return bool(len(turns) > 1 and (np.abs(turns - turns[0]) < EVEN).all())
+
+
+def _levels(cos: Floats, sin: Floats, columns: list[int]) -> tuple[Integers, Integers]:
     """Return the level of each row and the first row of each level, in order of appearance."""
-    key = np.zeros(len(values))
-    for k in range(min(values.shape[1], MAX_KEYS)):  # equal rows have equal sums
-        key = key * 1.6180339887 + values[:, k].real + values[:, k].imag * 0.7071067811865
+    key = np.zeros(len(cos))
+    for k in columns[:MAX_KEYS]:  # equal rows have equal sums
+        key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    count = np.bincount(inverse)
+    rare = np.flatnonzero(count == 1)
+    if np.median(count) > 2 and 0 < len(rare) <= MAX_SPOILED:  # rows with a spoiled value
+        at = np.ix_(first, np.array(columns))
+        for level in rare.tolist():
+            alike = ((cos[at] == cos[first[level], columns]) & (sin[at] == sin[first[level], columns])).mean(axis=1)
+            alike[rare] = 0
+            if alike.max() >= MIN_ALIKE:
+                inverse[first[level]] = int(np.argmax(alike))
+        _, first, inverse = np.unique(inverse, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -387,7 +463,7 @@ def _axis(cos: Floats, sin: Floats, dtype: str, columns: Integers, labels: Integ
     Axis, Integers, Signal, Floats
 ]:  # fmt: skip
     """Return an axis, the level of each row, the signal of its levels and the place of each row in levels."""
-    c, s = cos[np.ix_(first, columns)], sin[np.ix_(first, columns)]
+    c, s = cos[np.ix_(first, np.array(columns))], sin[np.ix_(first, np.array(columns))]
     signal = _signal(c, s, dtype)
     backward = signal.backward
     steps = -signal.steps if backward else signal.steps

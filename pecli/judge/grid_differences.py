@@ -6,8 +6,9 @@ instead (which axis it follows, how fast, from where).  The shorter description 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from math import prod
 
 import numpy as np
@@ -34,7 +35,10 @@ MIN_SHARE_EXPLAINED = 0.998
 MAX_DIGITS = 4
 """Digits of a base, a scale or a coordinate that a finding says as a number that somebody chose."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
-TURNS = {
+CONSTANTS = {"multiplied by pi/180": np.pi / 180, "divided by 2 pi": 1 / (2 * np.pi), "multiplied by 2 pi": 2 * np.pi,
+             "multiplied by pi": np.pi}  # fmt: skip
+"""Factors that are no decimals, and what they are called."""
+TURNS: dict[str, Callable[[NDArray[np.complex128]], NDArray[np.complex128]]] = {
     "sin and cos are exchanged": lambda z: 1j * np.conj(z),
     "the sines are negated": np.conj,
     "cosines and sines are negated": lambda z: -z,
@@ -108,7 +112,9 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
 def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
-    names = [name for name in names_of(grid) if compare_all(name).odd <= (1 - MIN_SHARE_EXPLAINED) * grid.view.values[0].size]
+    names = [
+        name for name in names_of(grid) if compare_all(name).odd <= (1 - MIN_SHARE_EXPLAINED) * grid.view.values[0].size
+    ]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
@@ -134,14 +140,23 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
     grids = differ.get("grid")
     if grids and "axis-order" in differ and grids[0].split("x") == grids[1].split("x")[::-1]:
         del differ["grid"], differ["axis-order"]
-        found.append(Finding("order", f"rows are in column-major order where row-major order of {grids[1]} was expected"))
+        found.append(Finding("order", "rows are in column-major order where row-major order was expected"))
     for key in ("prefix", "suffix"):
         if key in differ:
-            have, want = map(int, differ.pop(key))
-            found.append(_outer(key, have, want))
+            mine, other = map(int, differ.pop(key))
+            found.append(_outer(key, mine, other))
     for key, (have, want) in differ.items():
         found.append(Finding(key, _words(key, have, want, actual)))
-    rank = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
+    rank = {
+        "prefix": 0,
+        "suffix": 0,
+        "grid": 1,
+        "order": 2,
+        "axes": 3,
+        "sections": 3,
+        "section-order": 3,
+        "axis-order": 4,
+    }
     if {"sections", "section-order"} <= set(differ):
         found = [f for f in found if f.kind not in ("sections", "section-order")]
         (a, b), (c, d) = differ["sections"], differ["section-order"]
@@ -150,43 +165,76 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
 
 
 def _outer(key: str, have: int, want: int) -> Finding:
+    """Return that rows before or after the grid are missing, or too many."""
     place = "before" if key == "prefix" else "after"
-    rows = f"{abs(want - have)} row{'s' * (abs(want - have) > 1)}"
+    count = abs(want - have)
+    rows = "the row of the class token" if count == 1 else f"{count} rows of text or special tokens"
     if have < want:
-        return Finding(key, f"{rows} {place} the grid missing ({'class token' if want - have == 1 else 'special tokens'})")
-    return Finding(key, f"{rows} {place} the grid where none {'was' if want == 0 else 'more were'} expected (class token)")
+        return Finding(key, f"{rows} {place} the grid {'is' if count == 1 else 'are'} missing")
+    return Finding(key, f"{rows} {'stands' if count == 1 else 'stand'} {place} the grid, where {want or 'none'} "
+                        f"{'was' if want < 2 else 'were'} expected")  # fmt: skip
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
-    """Return what a parameter that differs means."""
-    plain = {
-        "grid": f"grid {have} where {want} was expected",
-        "axes": f"axes widths {have} where {want} were expected",
-        "axis-order": f"height and width are exchanged (axis-order {have} where {want} was expected)",
-        "pairs": f"pairs of height and width {_PAIRS[have]} where they {_PAIRS[want]} as expected" if key == "pairs" else "",
-        "sections": f"sections {have} where {want} were expected",
-        "section-order": f"sections {actual.get('sections', '')} in the order {have} where {want} was expected",
-        "first": f"coordinates start at {have} where {want} was expected",
-        "merge": f"rows are in {_blocks(have)} where {_blocks(want)} was expected",
-        "shift": f"frequencies spaced {_SPACED.get(have, have)} where {_SPACED.get(want, want)} was expected",
-        "normalize": f"coordinates are {'' if have == 'true' else 'not '}normalised to 2 pi",
-        "center": f"coordinates are {'centres' if have == 'true' else 'edges'} of the cells, centres not expected"
-        if have == "true"
-        else "coordinates are counts where centres of the cells (minus 0.5) were expected",
-        "grid-scale": f"coordinates divided by {have} where {want} was expected (interpolation scale)",
-        "base-size": f"coordinates run up to {have} where {want} was expected (interpolation)",
-        "reference": f"coordinates interpolated to {have} where {want} was expected",
-        "scale": f"coordinates multiplied by {have} where {want} was expected (interpolation scale)",
-        "centred": f"axes centred {have} where {want} was expected",
-        "coordinates": f"coordinates {_COORDINATES.get(have, have)} where {_COORDINATES.get(want, want)} was expected",
-        "order": f"columns in the order {have} where {want} was expected",
-        "sequence": f"sequence {have} where {want} was expected",
-    }
-    none = {"none": "none", "": "none"}
-    return plain.get(key) or f"{key} {none.get(have, have)} where {none.get(want, want)} was expected"
+    """Return what a parameter that differs means; of a list, for the axes where it differs."""
+    where = f"where {want or 'none'} was expected"
+    many = "where " + (f"{want} were expected" if want else "none were expected")
+    names = NAMES.get(len(actual.get("grid", "").split("x")), ())
+    mine, other = have.split("+"), want.split("+")
+    of = ""
+    if (
+        "grid" in actual
+        and key in ("first", "scale", "base", "temperature", "centred", "grid-scale")
+        and max(len(mine), len(other)) == len(names)
+    ):
+        mine, other = (one * (1 if len(one) > 1 else len(names)) for one in (mine, other))
+        differ = [k for k in range(len(names)) if mine[k] != other[k]]
+        if len({(mine[k], other[k]) for k in differ}) == 1:
+            of = " of " + " and ".join(names[k] for k in differ)
+            have, where = mine[differ[0]], f"where {other[differ[0]]} was expected"
+    match key:
+        case "axes":
+            return f"axes widths {have} {many}"
+        case "axis-order":
+            return f"height and width are exchanged (axis-order {have} {where})"
+        case "pairs":
+            return f"the pairs of height and width {'alternate' if have == 'alternate' else 'stand in blocks'} {many}"
+        case "sections":
+            return f"sections {have} {many}"
+        case "section-order":
+            return f"sections {actual.get('sections', '')} in the order {have} {where}"
+        case "first":
+            return f"coordinates{of} start at {have} {where}"
+        case "merge":
+            return f"rows are in {_blocks(have)} where {_blocks(want)} {'was' if want == '1' else 'were'} expected"
+        case "shift":
+            return f"frequencies are spaced {_SPACED.get(have, have)} where {_SPACED.get(want, want)} was expected"
+        case "normalize":
+            return f"coordinates are {'' if have == 'true' else 'not '}normalised (normalize {have} {where})"
+        case "center":
+            how = (
+                "centres of cells (0.5 is subtracted)" if have == "true" else "counts of cells (0.5 is not subtracted)"
+            )
+            return f"coordinates are {how}: center {have} {where}"
+        case "grid-scale":
+            return f"coordinates{of} are divided by {have} {where} (interpolation scale)"
+        case "scale":
+            return f"coordinates{of} are multiplied by {have} {where} (interpolation scale)"
+        case "base-size" if have == "1":
+            return "coordinates run from 0 to 1 (normalised by the side) where 0, 1, 2 .. was expected"
+        case "base-size" | "reference":
+            return f"coordinates are interpolated to {have or 'nothing'} {where} ({key})"
+        case "centred":
+            counted = {"1": "centred", "0": "counted from the edge"}
+            if of:
+                return f"coordinates{of} are {counted[have]} where {counted[other[differ[0]]]} was expected"
+        case "coordinates":
+            return f"coordinates {_COORDINATES.get(have, have)} where {_COORDINATES.get(want, want)} was expected"
+        case "order":
+            return f"columns in the order {have} {where}"
+    return f"{key}{of} {have or 'none'} {where}"
 
 
-_PAIRS = {"blocks": "stand in blocks", "alternate": "alternate", "": ""}
 _SPACED = {"1": "up to 1/base itself (endpoint, shift 1)", "0": "short of 1/base (shift 0)"}
 _COORDINATES = {
     "index": "0, 1, 2 ..",
@@ -248,11 +296,16 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     missing = (plan.rows or 0) - grid.view.total
     shift = 0
     if missing:
-        lost = {plan.prefix: "prefix", plan.suffix: "suffix"}.get(missing) if missing > 0 else None
-        if lost is None:
+        side = {plan.prefix: "prefix", plan.suffix: "suffix"}.get(missing) if missing > 0 else None
+        if side is None:
             return None
-        found.append(_outer(lost, 0, missing))
-        shift = plan.prefix if lost == "prefix" else 0
+        found.append(_outer(side, 0, missing))
+        shift = plan.prefix if side == "prefix" else 0
+    elif plan.prefix and not axes.prefix and axes.suffix == plan.prefix:
+        shift = plan.prefix
+        found.append(
+            Finding("prefix", "the row of the class token stands after the grid, where before it was expected")
+        )
     inside = (rows + shift >= plan.prefix) & (rows + shift < (plan.rows or 0) - plan.suffix)
     assert grid.reading.sin is not None
     z = (grid.reading.cos + 1j * grid.reading.sin)[grid.usable][inside]
@@ -261,7 +314,7 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     if len(streams) != len(index):
         return None
     wanted = np.stack([own.index(index) for own in plan.axes], axis=1)
-    moving = [a for a in range(len(plan.axes)) if np.ptp(wanted[:, a])]
+    moving = [a for a in range(len(plan.axes)) if np.ptp(wanted[:, a]) and (axis == a).any()]
     said, places, follows = _row_order(streams, wanted, plan, index, moving)
     if follows is None:
         one = _one_line(grid, z, w, index, plan, names, axis, wanted, expected)
@@ -282,6 +335,11 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
             return None
         coordinates[:, used == a] = (count * float(own.unit))[places[:, a]][:, None]
     coordinates[:, still] = 0
+    for one in axes.axes:
+        if one.backward and abs(one.origin + one.size - 1) < 0.1:
+            part = coordinates[:, one.columns]
+            coordinates[:, one.columns] = part.max() + part.min() - part
+            found.append(Finding("reversed", f"coordinates of {names[int(used[one.columns[0]])]} run backwards"))
     z, turns = _undone(z, w, coordinates, used, names)
     found += turns
     model = Model(w.copy(), coordinates)
@@ -296,7 +354,9 @@ def _arrangement(layout: str) -> str:
         return "sines and cosines are interleaved column by column where blocks of each were expected (column order)"
     if layout == "halves":
         return "the sines of all axes stand before the cosines where another order of columns was expected"
-    return f"columns are blocks of {layout.removeprefix('blocks')}, sines before cosines, where another order was expected"
+    return (
+        f"columns are blocks of {layout.removeprefix('blocks')}, sines before cosines, where another order was expected"
+    )
 
 
 def _row_order(streams: Floats, wanted: Integers, plan: Waves, index: Integers, moving: Sequence[int]) -> tuple[
@@ -308,19 +368,15 @@ def _row_order(streams: Floats, wanted: Integers, plan: Waves, index: Integers, 
     if prod(sides) == len(index) and len(sides) > 1:
         back = Lattice(tuple(sides[::-1]))
         column = np.stack([back.index(len(sides) - 1 - a)(np.arange(len(index))) for a in range(len(sides))], axis=1)
-        options.append(([Finding("order", "rows are in column-major order where row-major order was expected")], column))
+        options.append(
+            ([Finding("order", "rows are in column-major order where row-major order was expected")], column)
+        )
         for merge in (1, *MERGES):
             if all(side % merge == 0 for side in sides[-2:]):
                 lattice = Lattice(tuple(sides), merge)
                 own = np.stack([lattice.index(a)(np.arange(len(index))) for a in range(len(sides))], axis=1)
                 text = f"rows are in {_blocks(str(merge))} where another order was expected"
                 options.append(([Finding("order", text)], own))
-    for a in moving:
-        turned = wanted.copy()
-        turned[:, a] = wanted[:, a].max() - wanted[:, a]
-        name = NAMES.get(wanted.shape[1], ())
-        where = f" of the {name[a]}" if name else ""
-        options.append(([Finding("reversed", f"coordinates{where} run backwards")], turned))
     for said, places in options:
         follows: dict[int, int] = {}
         for g in range(streams.shape[1]):
@@ -335,7 +391,9 @@ def _row_order(streams: Floats, wanted: Integers, plan: Waves, index: Integers, 
     return [], wanted, None
 
 
-def _exchanged(followed: Integers, axis: Integers, moving: Sequence[int], names: Sequence[str], expected: Table) -> list[Finding] | None:
+def _exchanged(
+    followed: Integers, axis: Integers, moving: Sequence[int], names: Sequence[str], expected: Table
+) -> list[Finding] | None:
     """Return which axes are exchanged, or how pairs stand instead."""
     known = (followed >= 0) & np.isin(axis, moving)
     if (followed[known] == axis[known]).all():
@@ -343,11 +401,18 @@ def _exchanged(followed: Integers, axis: Integers, moving: Sequence[int], names:
         return [Finding("still", f"the pairs of the {names[a]} do not move") for a in still]
     mapping = {a: set(followed[known & (axis == a)].tolist()) for a in moving}
     keys = expected.source.keys()
-    if all(len(to) == 1 for to in mapping.values()) and len({next(iter(to)) for to in mapping.values()}) == len(mapping):
+    if all(len(to) == 1 for to in mapping.values()) and len({next(iter(to)) for to in mapping.values()}) == len(
+        mapping
+    ):
         moved = [a for a, to in mapping.items() if to != {a}]
         if len(moved) == 2:
             what = f"{names[moved[0]]} and {names[moved[1]]} are exchanged"
-            return [Finding("exchanged", what + (f": the {names[moved[0]]} half holds the {names[moved[1]]}" if len(names) == 2 else ""))]
+            return [
+                Finding(
+                    "exchanged",
+                    what + (f": the {names[moved[0]]} half holds the {names[moved[1]]}" if len(names) == 2 else ""),
+                )
+            ]
         text = ", ".join(f"{names[a]} follows the {names[next(iter(to))]}" for a, to in mapping.items() if to != {a})
         return [Finding("exchanged", f"axes are exchanged: {text}")]
     if all(len(to) == 1 for to in mapping.values()) and len({next(iter(to)) for to in mapping.values()}) == 1:
@@ -355,8 +420,16 @@ def _exchanged(followed: Integers, axis: Integers, moving: Sequence[int], names:
         streams = ", as if all sections were of its stream" if "sections" in keys else ""
         return [Finding("axes", f"every pair follows the {names[to]}{streams}: the other axes are ignored")]
     text = _runs_text(followed, names)
-    want = f"sections {keys['sections']} in the order {keys.get('section-order', 'chunked')}" if "sections" in keys else _runs_text(axis, names)
-    return [Finding("sections", f"{'sections: ' if 'sections' in keys else ''}pairs follow {text} where {want} was expected")]
+    want = (
+        f"sections {keys['sections']} in the order {keys.get('section-order', 'chunked')}"
+        if "sections" in keys
+        else _runs_text(axis, names)
+    )
+    return [
+        Finding(
+            "sections", f"{'sections: ' if 'sections' in keys else ''}pairs follow {text} where {want} was expected"
+        )
+    ]
 
 
 def _runs_text(followed: Integers, names: Sequence[str]) -> str:
@@ -416,7 +489,8 @@ def _frequencies(model: Model, grid: Grid, z: NDArray[np.complex128], used: Inte
         if not clear.any():
             continue
         if (np.abs(ratio - 1) > slack)[clear].any():
-            text, values = _scaled(ratio[clear], slack[clear], model.frequencies[own][clear], model.frequencies[own], expected, a)
+            turn = float(pairs.turning[pairs.axis == a][0])
+            text, values = _scaled(ratio, slack, clear, model.frequencies[own], turn, expected, a)
             if text is None:
                 continue
             model.frequencies[own] = values
@@ -431,7 +505,7 @@ def _frequencies(model: Model, grid: Grid, z: NDArray[np.complex128], used: Inte
     by_text: dict[tuple[str, str], list[int]] = {}
     for kind, text, a in found:
         by_text.setdefault((kind, text), []).append(a)
-    del z, pairs
+    del z
     said = []
     count = len(set(used.tolist()))
     for (kind, text), which in by_text.items():
@@ -440,38 +514,65 @@ def _frequencies(model: Model, grid: Grid, z: NDArray[np.complex128], used: Inte
     return said
 
 
-def _scaled(ratio: Floats, slack: Floats, clear: Floats, whole: Floats, expected: Table, a: int) -> tuple[str | None, Floats]:
-    """Return in words how frequencies differ, and the frequencies: a scale of coordinates, a base, endpoint spacing."""
+def _scaled(ratio: Floats, slack: Floats, clear: NDArray[np.bool_], whole: Floats, unit: float, expected: Table,
+            a: int) -> tuple[str | None, Floats]:  # fmt: skip
+    """Return in words how frequencies differ, and the frequencies: a scale of coordinates, a base, endpoint spacing.
+
+    Parameters
+    ----------
+    ratio, slack : (k,) float64
+        Measured over expected frequencies, and by how much it may be off.
+    clear : (k,) bool
+        Pairs that tell it.
+    whole : (k,) float64
+        Expected frequencies.
+    unit : float
+        1, or 2 pi where frequencies count turns.
+    expected : Table
+    a : int
+        Which of its axes.
+    """
+    told, ratio, slack = whole[clear], ratio[clear], slack[clear]
     if (np.abs(ratio / ratio[0] - 1) <= slack + slack[0]).all():
         low, high = (ratio * (1 - slack)).max(), (ratio * (1 + slack)).min()
         number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
-        if digits(inverse) < digits(number):
+        if digits(inverse) < digits(number) and digits(inverse) <= MAX_DIGITS:
             return f"coordinates divided by {number_text(inverse)} (interpolation scale)", whole / float(inverse)
+        for text, factor in CONSTANTS.items():
+            if low <= factor <= high:
+                return f"angles are {text}", whole * factor
         if digits(number) <= MAX_DIGITS:
             return f"coordinates multiplied by {number_text(number)} (scale)", whole * float(number)
         return None, whole
     values = expected.source.values
-    given = values.get("base") or values.get("temperature")
-    base = given[a if len(given) > 1 else 0] if isinstance(given, tuple) else given
-    if base is None or float(str(base)) in (0.0, 1.0):
+    key = "base" if "base" in values else "temperature"
+    given = values.get(key)
+    base = Decimal(str(given[a if len(given) > 1 else 0] if isinstance(given, tuple) else given or 1))
+    if base in (0, 1):
         return None, whole
-    log = np.log(float(str(base)))
-    e = -np.log(clear) / log
+    log = np.log(float(base))
+    e = -np.log(told / unit) / log
     with np.errstate(all="ignore"):
         new = np.exp(log - np.log(ratio) / e)
         loose = slack / e
     use = e > 1e-9
     if use.any() and (np.abs(ratio[~use] - 1) <= slack[~use]).all():
         low, high = (new * (1 - 2 * loose))[use].max(), (new * (1 + 2 * loose))[use].min()
-        if low <= high:
-            number = next((t for t in PUBLISHED_BASES if low <= float(t) <= high), number_text(shortest(low, high)))
-            exponents = -np.log(whole) / log
-            return f"base {number} where {number_text(base)} was expected", np.exp(-exponents * np.log(float(number)))
+        known = next((t for t in PUBLISHED_BASES if low <= float(t) <= high), "")
+        if low <= high and (known or digits(shortest(low, high)) <= MAX_DIGITS):
+            known = known or number_text(shortest(low, high))
+            exponents = -np.log(whole / unit) / log
+            return f"{key} {known} where {number_text(base)} was expected", unit * np.exp(
+                -exponents * np.log(float(known))
+            )
     count = len(whole)
-    exponents = -np.log(whole) / log
-    for text, factor in (("up to 1/base itself (endpoint)", count / (count - 1)), ("short of 1/base", (count - 1) / count)):
-        other = np.exp(-exponents * factor * log)
-        if (np.abs(other[: len(ratio)] / (whole[: len(ratio)] * ratio) - 1) <= slack).all():
+    exponents = -np.log(whole / unit) / log
+    for text, factor in (
+        ("up to 1/base itself (endpoint)", count / (count - 1)),
+        ("short of 1/base", (count - 1) / count),
+    ):
+        other = unit * np.exp(-exponents * factor * log)
+        if (np.abs(other[clear] / (told * ratio) - 1) <= slack).all():
             return f"frequencies spaced {text} where the other spacing was expected", other
     return None, whole
 
@@ -486,8 +587,18 @@ def _one_line(grid: Grid, z: NDArray[np.complex128], w: Floats, index: Integers,
         return None
     keys = expected.source.keys()
     if "sections" in keys:
-        return [Finding("sections", f"all streams are the position, as in text: the grids of sequence {keys.get('sequence', '')} and the sections are ignored")]
-    return [Finding("grid", f"positions count all {len(index)} patches in one line where {' and '.join(names)} of a grid were expected")]
+        return [
+            Finding(
+                "sections",
+                f"all streams are the position, as in text: the grids of sequence {keys.get('sequence', '')} and the sections are ignored",
+            )
+        ]
+    return [
+        Finding(
+            "grid",
+            f"positions count all {len(index)} patches in one line where {' and '.join(names)} of a grid were expected",
+        )
+    ]
 
 
 def _share(z: NDArray[np.complex128], model: Model, dtype: str) -> float:

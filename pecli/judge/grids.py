@@ -16,8 +16,9 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, join_recipe
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import CLOSE, Score, Shown, Way, best_way, float32_series, score
-from pecli.judge.axes import Grid, grids_of, views
+from pecli.judge.arithmetic import CLOSE, Score, Shown, Way, best_way, float32_series
+from pecli.judge.arithmetic import score as score_of
+from pecli.judge.axes import Grid, columns_of, grids_of, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
 
@@ -33,8 +34,14 @@ PLAIN = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.9
 """Share of the sampled values that a name's exact table must nearly give for its arithmetic to be looked for."""
+MIN_NEAR = 0.5
+"""Share of the sampled values that an arithmetic must give for frequencies a unit off to be tried."""
 ROUGH = 0.03
 """Difference of values that nearly agree; angles computed in bfloat16 leave more in fast pairs, less in slow ones."""
+MAX_TELLING = 512
+"""Rows by which a table of columns is told from others."""
+MAX_ULP = 2.01
+"""Units in the last place that a float32 value may be off by: NumPy's own sine of float32 is, by up to 1.5."""
 BLOCK_VALUES = 1 << 20
 """Values compared at once."""
 
@@ -130,16 +137,23 @@ def identify_grid(table: Tabular) -> Identification | None:
     """Return what a table over several axes is; None where it is none."""
     with np.errstate(all="ignore"):
         grid = None
+        seen = []
         for view in views(table):
+            seen.append(view)
             for found in grids_of(view):
-                if len(found.axes.axes) < 2 and len(found.labels) == found.axes.axes[0].size:
+                if not found.signals:  # rows are all different
                     continue
                 grid = grid or found
                 names = names_of(found)
-                if names:
-                    said = _verdict(names)
-                    if said is not None:
-                        return said
+                said = _verdict(names) if names else None
+                if said is not None:
+                    return said
+        for view in seen:
+            columns = columns_of(view)
+            names = names_of(columns) if columns is not None else []
+            said = _verdict(names) if names else None
+            if said is not None:
+                return said
         return None if grid is None else Identification(None, "unknown", measured=tuple(measured_words(grid)))
 
 
@@ -159,8 +173,10 @@ def names_of(grid: Grid) -> list[GridName]:
                 name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
+                    if name.score.close == 1.0 and name.fitted < PLAIN / 2:
+                        break
         found.sort(key=_merit)
-        if found and found[0].score.close > 0.999:
+        if found and found[0].score.close > 0.999 and found[0].fitted < PLAIN:
             break
     return found
 
@@ -211,8 +227,14 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
             continue
         tried = positions
         shown = Shown(positions, cos, sin, view.dtype)
-        w = pairs.frequencies
-        score = _best(w, series, shown, pairs.magnitude)
+        score = _best(pairs.frequencies, series, shown, pairs.magnitude)
+        if turns and score.close < 1.0:  # a coordinate times a frequency, then times pi
+            plain = _of_rows(coordinate_values(plan.axes, spacing, turning=False), at, pairs.axis)
+            way = HalfTurns("float32", rounded(2 * pairs.frequencies, "float32"), "float32", "float32", "half turns")
+            half = score_of(way, replace(shown, positions=plain), pairs.magnitude)
+            if MIN_NEAR < half.close < 1.0:
+                half = neighbours(way, replace(shown, positions=plain), pairs.magnitude)
+            score = max(score, half, key=lambda s: s.close)
         if best is None or (score.close, score.equal) > (best[0].close, best[0].equal):
             best = score, spacing
         if best[0].close == 1.0 and best[0].equal > 0.9:
@@ -227,18 +249,29 @@ def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magni
     if (best.close == 1.0 and best.equal > 0.9) or shown.dtype == "float64":
         return best
     divisors = rounded(1 / frequencies, "float32")
-    found = score(Quotient("float32", 1 / divisors, "float32", "float32", "quotient"), shown, magnitude)
+    found = score_of(Quotient("float32", divisors, "float32", "float32", "quotient"), shown, magnitude)
     return found if (found.close, found.equal) > (best.close, best.equal) else best
 
 
 @dataclass(frozen=True)
 class Quotient(Way):
-    """Angles that are quotients: a position over a float32 power of the base."""
+    """Angles that are quotients: a position over a float32 power of the base, which stands for the frequency."""
 
     def angles_at(self, positions: Floats) -> Floats:
         """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
         p = rounded(positions, self.positions)
-        return rounded((p[:, None] if p.ndim == 1 else p) / rounded(1 / self.frequencies, "float32"), self.angles)
+        return rounded((p[:, None] if p.ndim == 1 else p) / self.frequencies, self.angles)
+
+
+@dataclass(frozen=True)
+class HalfTurns(Way):
+    """Angles that are a coordinate times a frequency, rounded, times pi."""
+
+    def angles_at(self, positions: Floats) -> Floats:
+        """Return the angles of coordinates (n,) or, each pair with its own, (n, m)."""
+        p = rounded(positions, self.positions)
+        product = rounded((p[:, None] if p.ndim == 1 else p) * self.frequencies, "float32")
+        return rounded(product * float(np.float32(np.pi)), "float32")
 
 
 SPACINGS = ("exact", "scaled", "divided", "centred", "stepped")
@@ -293,6 +326,8 @@ def _of_rows(values: Sequence[Floats], at: NDArray[np.int64], axis: NDArray[np.i
 def telling_rows(grid: Grid) -> NDArray[np.int64]:
     """Return the rows of a view, by index, at which levels of an axis first appear."""
     usable = np.flatnonzero(grid.usable)
+    if len(usable) > MAX_TELLING and grid.axes.layout == "columns":
+        return np.linspace(0, len(usable) - 1, MAX_TELLING).astype(np.int64)
     first = [np.unique(labels, return_index=True)[1] for labels in grid.labels.T]
     return usable[np.unique(np.concatenate(first))]
 
@@ -347,9 +382,9 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return what is said of the best name that explains the table's values."""
     fits = []
     for name in names[:3]:
-        for way in (name, *_in_float32(name)):
-            tally = compare_all(way)
-            fits.append((tally.odd, name.fitted, way, tally))
+        for computed in (name, *_in_float32(name)):
+            tally = compare_all(computed)
+            fits.append((tally.odd, name.fitted, computed, tally))
             if not tally.odd or tally.odd > (1 - MIN_SHARE_LIKELY) * tally.count:
                 break
         if not fits[-1][0]:
@@ -362,8 +397,9 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
                    and n.fitted <= PLAIN)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     way = name.score.way
+    notes = (*filter(None, [name.grid.view.note]), *tally.places)
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
-                          way.words(), (*filter(None, [name.grid.view.note]), *tally.places), others, tally.count, arrays)  # fmt: skip
+                          way.words(), notes, others, tally.count, arrays)  # fmt: skip
 
 
 def _in_float32(name: GridName) -> Iterator[GridName]:
@@ -378,7 +414,7 @@ def compare_all(name: GridName) -> Tally:
     """Compare every value of a table with a named one in its arithmetic."""
     grid, pairs, way = name.grid, name.pairs, name.score.way
     plan, view, tally = pairs.plan, grid.view, Tally()
-    turns = bool((pairs.turning != 1).any())
+    turns = bool((pairs.turning != 1).any()) and not isinstance(way, HalfTurns)
     tables = []
     for number, values in enumerate(coordinate_values(plan.axes, name.spacing, turning=turns)):
         own = np.flatnonzero(pairs.axis == number)
@@ -398,6 +434,12 @@ def compare_all(name: GridName) -> Tally:
         inside = (rows >= plan.prefix) & (rows < view.total - plan.suffix)
         at = pairs.coordinates(np.clip(rows, plan.prefix, view.total - plan.suffix - 1))
         outside = (0.0, 0.0) if grid.axes.absolute else (1.0, 0.0)
+        for ramp in plan.ramps:
+            values = coordinate_values(plan.axes, name.spacing, turning=False)[ramp.axis] * float(ramp.factor)
+            expected = rounded(values, view.dtype)[at[:, ramp.axis]][:, None]
+            column = np.array([ramp.column])
+            slack = np.full_like(expected, 2.0**-53)
+            _count(tally, blocks[0][:, column], expected, slack, view.dtype, view.planes[0].name, column, start)
         for own, (cos, sin), bound in tables:
             which = at[:, pairs.axis[own[0]]]
             for part, values, empty, columns in (
@@ -427,14 +469,14 @@ def _places_of(grid: Grid, part: str, columns: NDArray[np.int64], blocks: Sequen
 def _count(tally: Tally, actual: Floats, expected: Floats, bound: Floats, dtype: str, label: str,
            columns: NDArray[np.int64], start: int) -> None:  # fmt: skip
     tally.count += actual.size
-    same = actual == expected
+    same = (actual == expected) | ((actual == 0) & (np.abs(expected) <= bound))  # sines of whole half turns
     tally.equal += int(same.sum())
     if same.all():
         return
     row, column = np.nonzero(~same)
     a, b = actual[row, column], expected[row, column]
     gap, size = np.abs(a - b), unit(b, dtype)
-    fits = gap <= np.maximum(CLOSE * size, bound[row, column])
+    fits = gap <= np.maximum((MAX_ULP if dtype == "float32" else CLOSE) * size, bound[row, column])
     if fits.any():
         tally.worst = max(tally.worst, float((gap / size)[fits].max()))
         tally.residual = max(tally.residual, float(gap[fits].max()))

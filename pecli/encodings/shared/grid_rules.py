@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import product
+from math import isqrt
+
+import numpy as np
 
 from pecli.declare.measured import PUBLISHED_BASES, Axes, plain_digits
+from pecli.encodings.shared.columns import Columns
+from pecli.encodings.shared.coordinates import on_grid
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -43,7 +49,7 @@ def spaced(axes: Axes, by_side: Mapping[int, int], wanted: Mapping[int, range], 
     blocks = {a: axes.axes[a].columns - wanted[side][0] for side, a in by_side.items()}
     if any(abs(axes.axes[a].origin) > 0.05 for a in counts) or not counts:
         return
-    for scale, keys, cost in _scales(axes, by_side, sides, base_size=base_size):
+    for scale, keys, cost in sorted(_scales(axes, by_side, sides, base_size=base_size), key=lambda found: found[2]):
         for shift in (0, 1):
             if any(count <= shift for count in counts.values()):
                 continue
@@ -82,3 +88,48 @@ def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], *, b
 def _scale(low: float, high: float) -> Decimal:
     """Return what divides coordinates: 1 or a published number within the interval, else the shortest one."""
     return next((Decimal(text) for text in PUBLISHED_SCALES if low <= float(text) <= high), shortest(low, high))
+
+
+def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: str) -> Iterator[
+    tuple[dict[str, str], float]
+]:  # fmt: skip
+    """Yield what an array of sines and cosines of coordinates from -1 to 1 may be, by its slowest sines.
+
+    Parameters
+    ----------
+    axes : Axes
+        Of layout "columns".
+    orders : sequence of str
+        Of the columns.
+    scales : sequence of float
+        Radians per unit of the coordinate in the slowest sine.
+    usual : {"xy", "yx"}
+        Order of the coordinates that needs no mention.
+
+    Yields
+    ------
+    dict, float
+        The parameters bands, grid, coordinates, axis-order, include-input and order; the scale.
+    """
+    n, some = axes.rows, np.linspace(0, len(axes.values) - 1, min(len(axes.values), 128)).astype(int)
+    values, rows = axes.values[some], axes.streams[some, 0].astype(np.int64)
+    sides = [(a, n // a) for a in range(isqrt(n), 1, -1) if n % a == 0]
+    root = round(n ** (1 / 3))
+    grids = [(n,), *sides, *((b, a) for a, b in sides if a != b), *([(root,) * 3] if root > 1 and root**3 == n else [])]
+    for grid, word, turn in product(grids, ("corners", "centres"), ("xy", "yx")):
+        widths = [(include, axes.width - len(grid) * (include != "none")) for include in ("none", "first", "last")]
+        fits = [
+            (include, left // (2 * len(grid))) for include, left in widths if left > 0 and left % (2 * len(grid)) == 0
+        ]
+        if not fits or (len(grid) == 1 and turn != usual):
+            continue
+        shown = []
+        for axis in on_grid(grid, word, turn).axes:
+            assert isinstance(axis.multiples, range)
+            shown.append((axis.multiples.start + axis.multiples.step * axis.index(rows)) * float(axis.unit))
+        for (include, count), order, scale in product(fits, orders, scales):
+            columns = Columns(len(grid), count, 2, include, order)
+            first = [columns.of(a, 0).start for a in range(len(grid))]
+            if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, shown, strict=True)):
+                keys = {"bands": str(count), "grid": "x".join(map(str, grid)), "order": order}
+                yield {**keys, "coordinates": word, "axis-order": turn, "include-input": include}, scale

@@ -1,0 +1,332 @@
+"""Tables over several axes as other programs keep them: a file in, what it is said to be, and how it differs, out."""
+
+import time
+
+import numpy as np
+import pytest
+
+from pecli.judge.grid_differences import grid_differences
+from pecli.judge.grids import identify_grid
+from pecli.tables.foreign import table_of
+from pecli.tables.table import Table
+
+F32 = np.float32
+
+
+# tables in plain NumPy ----------------------------------------------------------------------------
+
+
+def frequencies(count, base=10000.0, kind=F32, last=0):
+    """As torch code has them: one over a power, in the type."""
+    e = (np.arange(count, dtype=kind) / kind(count - last)).astype(kind)
+    return (kind(1) / (kind(base) ** e).astype(kind)).astype(kind)
+
+
+def places(*sides):
+    """Coordinates of a grid, row by row."""
+    return [g.ravel() for g in np.meshgrid(*map(np.arange, sides), indexing="ij")]
+
+
+def merged(h, w, m=2):
+    """Rows and columns in blocks, as patch mergers take them."""
+    return [c.reshape(h // m, m, w // m, m).transpose(0, 2, 1, 3).ravel() for c in np.indices((h, w))]
+
+
+def angles(coordinates, widths, base=10000.0, kind=F32):
+    """Angles of each axis' own series, side by side."""
+    parts = [
+        c.astype(kind)[:, None] * frequencies(d // 2, base, kind) for c, d in zip(coordinates, widths, strict=True)
+    ]
+    return np.concatenate(parts, 1)
+
+
+def pair(angle, layout="split", kind=F32):
+    """Cosines and sines of angles in a layout."""
+    found = {"cos": np.cos(angle), "sin": np.sin(angle)}
+    if layout == "half":
+        found = {name: np.concatenate([v, v], 1) for name, v in found.items()}
+    if layout == "interleaved":
+        found = {name: np.repeat(v, 2, axis=1) for name, v in found.items()}
+    return {name: v.astype(kind) for name, v in found.items()}
+
+
+def half_bits(arrays):
+    """Values rounded to bfloat16, kept as float32."""
+
+    def cut(v):
+        bits = v.astype(F32).view(np.uint32)
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(F32)
+
+    return {name: cut(v) for name, v in arrays.items()}
+
+
+def sincos2d(h, w, d, order="xy", kind=np.float64, base=10000.0, last=0, scale=1.0, first=0):
+    """MAE's function, in float64."""
+    y, x = (c / scale + first for c in places(h, w))
+    f = frequencies(d // 4, base, np.float64, last)
+    parts = [
+        np.concatenate([np.sin(c[:, None] * f), np.cos(c[:, None] * f)], 1)
+        for c in ((x, y) if order == "xy" else (y, x))
+    ]
+    return np.concatenate(parts, 1).astype(kind)
+
+
+def detr(h, w, d, temperature=10000, normalize=True, center=False):
+    """Carion's module, in float32."""
+    y, x = (c.astype(F32) + F32(1) for c in places(h, w))
+    if normalize:
+        shift = F32(0.5 if center else 0)
+        y, x = ((c - shift) / (F32(n) + F32(1e-6)) * F32(2 * np.pi) for c, n in ((y, h), (x, w)))
+    k = np.arange(d // 2)
+    t = F32(temperature) ** (2 * (k // 2) / F32(d // 2)).astype(F32)
+    parts = [c[:, None] / t for c in (y, x)]
+    return np.concatenate([np.where(k % 2, np.cos(p), np.sin(p)) for p in parts], 1).astype(F32)
+
+
+def streams(*items):
+    """Three position streams of text (a number) and grids, as Qwen2-VL counts them."""
+    found, q = [], 0
+    for item in items:
+        sides = item if isinstance(item, tuple) else (item,)
+        own = np.stack(places(*sides)) if len(sides) == 3 else np.tile(np.arange(item), (3, 1))
+        found.append(own + q)
+        q += max(sides)
+    return np.concatenate(found, 1)
+
+
+def mrope(position, sections, order="chunked", base=1e6, d=128):
+    """Qwen's rotary tables, in float32 with doubled columns."""
+    m = d // 2
+    owner = np.repeat([0, 1, 2], sections) if order == "chunked" else np.zeros(m, int)
+    if order == "interleaved":
+        for s in (1, 2):
+            owner[s : 3 * sections[s] : 3] = s
+    return pair(position[owner].T.astype(F32) * frequencies(m, base), "half")
+
+
+def told(values=None, **arrays):
+    return identify_grid(table_of({"array": values} if values is not None else arrays))
+
+
+# what it is ---------------------------------------------------------------------------------------
+
+VISION = "rope2d:dim=80,grid=24x32,merge=2,layout=half"
+FLUX = "rope-axes:axes=16+56+56,grid=1x12x16,layout=interleaved"
+QWEN = streams(10, (1, 4, 6), 5)
+NAMED = {
+    VISION: lambda: pair(angles(merged(24, 32), (40, 40)), "half"),
+    "rope2d:dim=64,grid=6x10": lambda: pair(angles(places(6, 10), (32, 32))),
+    "rope2d:dim=64,grid=6x10,axis-order=xy": lambda: pair(angles(places(6, 10)[::-1], (32, 32))),
+    "rope2d:dim=64,grid=5x7,first=1": lambda: pair(angles([c + 1 for c in places(5, 7)], (32, 32))),
+    "rope2d:dim=64,grid=6x10,base=100": lambda: pair(angles(places(6, 10), (32, 32), 100.0)),
+    FLUX: lambda: pair(angles([np.zeros(192), *places(12, 16)], (16, 56, 56), kind=np.float64), "interleaved"),
+    "rope-axes:axes=44+42+42,grid=3x4x5": lambda: pair(angles(places(3, 4, 5), (44, 42, 42), kind=np.float64)),
+    "rope-axes:axes=16+24+24,grid=3x4x6,layout=interleaved": lambda: pair(
+        angles(places(3, 4, 6), (16, 24, 24)), "interleaved"
+    ),
+    "rope-axes:axes=16+56+56,grid=3x4x6,base=256": lambda: pair(angles(places(3, 4, 6), (16, 56, 56), 256.0)),
+    "rope-axes:axes=16+56+56,grid=1x8x10,centred=0+1+1": lambda: pair(
+        angles([np.zeros(80), places(8, 10)[0] - 4, places(8, 10)[1] - 5], (16, 56, 56))
+    ),
+    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half": lambda: mrope(QWEN, (16, 24, 24)),
+    "mrope:dim=128,sections=24+20+20,section-order=interleaved,base=5000000,sequence=3+2x8x6+40,layout=half": lambda: mrope(
+        streams(3, (2, 8, 6), 40), (24, 20, 20), "interleaved", 5e6
+    ),
+    "sincos2d:dim=64,grid=14x14": lambda: {"pe": sincos2d(14, 14, 64)},
+    "sincos2d:dim=64,grid=6x8,prefix=1": lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])},
+    "sincos2d:dim=64,grid=6x8,axis-order=yx": lambda: {"pe": sincos2d(6, 8, 64, "yx", F32)},
+    "sincos2d:dim=64,grid=6x8,shift=1": lambda: {"pe": sincos2d(6, 8, 64, last=1, kind=F32)},
+    "sincos2d:dim=64,grid=8x8,grid-scale=2": lambda: {"pe": sincos2d(8, 8, 64, scale=2.0, kind=F32)},
+    "detr:dim=64,grid=12x16,normalize=true": lambda: {"pe": detr(12, 16, 64)},
+    "detr:dim=64,grid=12x16,temperature=20,normalize=true": lambda: {"pe": detr(12, 16, 64, 20)},
+    "detr:dim=64,grid=6x8": lambda: {"pe": detr(6, 8, 64, normalize=False)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", NAMED)
+def test_tables_of_libraries_are_named_with_certainty(recipe):
+    found = told(**NAMED[recipe]())
+    assert (found.recipe, found.confidence, found.notes) == (recipe, "sure", ())
+
+
+@pytest.mark.parametrize("recipe", [VISION, FLUX, "sincos2d:dim=64,grid=14x14", "rope2d:dim=64,grid=6x10",
+                                    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half"])  # fmt: skip
+def test_values_of_bfloat16_name_the_same(recipe):
+    found = told(**half_bits(NAMED[recipe]()))
+    assert (found.recipe, found.confidence) == (recipe, "sure")
+
+
+def test_shapes_of_libraries_are_read():
+    pe = detr(12, 16, 64)
+    assert told(pe.T.reshape(1, 64, 12, 16)).recipe == "detr:dim=64,grid=12x16,normalize=true"
+    angle = angles(places(6, 10), (32, 32))
+    z = np.exp(1j * angle).astype(np.complex64)
+    assert told(z[:, None]).recipe == "rope2d:dim=64,grid=6x10,layout=complex"
+    c, s = np.cos(angle), np.sin(angle)
+    matrices = np.stack([c, -s, s, c], -1).reshape(1, 60, 32, 2, 2)
+    found = told(matrices)
+    assert found.recipe == "rope2d:dim=64,grid=6x10" and found.notes == ("rotation matrices of 2 x 2",)
+    joined = np.concatenate([np.repeat(s, 2, 1), np.repeat(c, 2, 1)], 1)
+    assert told(joined).recipe == "rope2d:dim=64,grid=6x10"
+
+
+def test_every_value_is_compared():
+    pe = sincos2d(14, 14, 64, kind=F32)
+    pe[100, 7] += F32(0.01)
+    found = told(pe)
+    assert found.recipe == "sincos2d:dim=64,grid=14x14"
+    assert len(found.notes) == 1 and found.notes[0].startswith("array[100, 7] is ")
+    pe[:, 40] = 0.5
+    found = told(pe)
+    assert found is None or found.confidence != "sure"
+
+
+@pytest.mark.parametrize("values", [
+    np.outer(np.arange(200.0), frequencies(32)),
+    np.random.default_rng(1).normal(size=(64, 48)),
+    np.zeros((16, 16)), np.eye(32), np.full((8, 8), np.nan), np.arange(64.0).reshape(8, 8), np.ones((3, 4, 5, 6)),
+    np.tile([0.0, 1.0], (9, 8)), np.zeros((1, 4)), np.ones((4, 1)),
+])  # fmt: skip
+def test_other_arrays_are_not_named(values):
+    for kind in ("f8", "f4", "f2"):
+        found = told(values.astype(kind))
+        assert found is None or found.recipe is None
+    found = told(**pair(values.reshape(len(values), -1)))
+    assert found is None or found.recipe is None
+
+
+def test_text_alone_is_not_over_several_axes():
+    assert told(**mrope(streams(100), (16, 24, 24))) is None
+
+
+def test_unknown_says_what_was_measured():
+    found = told(**pair(angles(places(6, 10), (32, 32)) ** 1.1))
+    assert found.recipe is None and found.confidence == "unknown"
+    assert "rows follow a grid 6x10" in found.measured
+
+
+def test_features_are_named():
+    x = [np.linspace(-1, 1, n)[c] for n, c in zip((8, 10), places(8, 10), strict=True)]
+    f = 2.0 ** np.arange(4) * np.pi
+    parts = [np.stack([np.sin(c[:, None] * f), np.cos(c[:, None] * f)], -1).reshape(80, -1) for c in x[::-1]]
+    assert told(np.concatenate(parts, 1).astype(F32)).recipe == "nerf:bands=4,grid=8x10"
+    f = [np.linspace(1, n / 2, 5) * np.pi for n in (8, 10)]
+    a = np.concatenate([c[:, None] * w for c, w in zip(x, f, strict=True)], 1)
+    assert (
+        told(np.concatenate([np.stack(x, 1), np.sin(a), np.cos(a)], 1).astype(F32)).recipe == "bands:bands=5,grid=8x10"
+    )
+
+
+# how it differs -----------------------------------------------------------------------------------
+
+
+def differences(expected, **arrays):
+    found = grid_differences(table_of(arrays), Table.parse(expected))
+    return None if found is None else [finding.text for finding in found]
+
+
+R, S, D = "rope2d:dim=64,grid=6x10", "sincos2d:dim=64,grid=6x8", "detr:dim=64,grid=12x16,normalize=true"
+A, M = (
+    "rope-axes:axes=44+42+42,grid=3x4x5",
+    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half",
+)
+G = "rope2d:dim=64,grid=14x14"
+
+
+@pytest.mark.parametrize("recipe", NAMED)
+def test_right_tables_are_right(recipe):
+    found = grid_differences(table_of(NAMED[recipe]()), Table.parse(recipe))
+    assert found is not None and [finding.kind for finding in found] in ([], ["rounding"])
+    assert all("harmless" in finding.text for finding in found)
+
+
+def exchanged_on_columns(arrays, where):
+    """Sines for cosines in some columns."""
+    cos, sin = (np.array(arrays[name]) for name in ("cos", "sin"))
+    cos[:, where], sin[:, where] = sin[:, where].copy(), cos[:, where].copy()
+    return {"cos": cos, "sin": sin}
+
+
+def column_major(arrays, h, w):
+    return {name: v.reshape(h, w, -1).transpose(1, 0, 2).reshape(h * w, -1) for name, v in arrays.items()}
+
+
+def plain(h=6, w=10, **choice):
+    return pair(angles(places(h, w), (32, 32), **choice))
+
+
+MISTAKES = [
+    (R, lambda: pair(angles(places(6, 10)[::-1], (32, 32))), "height and width are exchanged"),
+    (G, lambda: plain(24, 24), "grid 24x24 where 14x14 was expected"),
+    (R, lambda: plain(base=100.0), "base 100 where 10000 was expected"),
+    (R, lambda: pair(angles([c + 1 for c in places(6, 10)], (32, 32))), "coordinates start at 1 where 0 was expected"),
+    (R, lambda: pair(angles([4 * np.pi * (c + 0.5) / n - 2 * np.pi for c, n in zip(places(6, 10), (6, 10), strict=True)],
+                            (32, 32), kind=np.float64)), "coordinates normalised to -1..1 by each side"),
+    (R, lambda: column_major(plain(), 6, 10), "rows are in column-major order where row-major order was expected"),
+    (R, lambda: pair(angles(merged(6, 10), (32, 32))), "rows are in blocks of 2 x 2 (merge=2)"),
+    (R + ",merge=2", plain, "rows are in row-major order where blocks of 2 x 2"),
+    (R, lambda: exchanged_on_columns(plain(), slice(16, 32)), "sin and cos are exchanged on the axis width"),
+    (R, lambda: exchanged_on_columns(plain(), slice(0, 32)), "sin and cos are exchanged"),
+    (R, lambda: {"cos": plain()["cos"], "sin": -plain()["sin"]}, "the sines are negated"),
+    (R, lambda: pair(np.stack([angles(places(6, 10), (32, 32))[:, k::16] for k in range(16)], 1).reshape(60, -1)),
+     "the pairs of height and width alternate where blocks were expected"),
+    (R, lambda: {name: v[:, :16] for name, v in plain().items()}, "16 of 32 columns are missing: the pairs of the width"),
+    (G, lambda: pair(angles([c * 16 / 14 for c in places(14, 14)], (32, 32), kind=np.float64)),
+     "coordinates are interpolated to 16x16"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64, "yx")}, "height and width are exchanged"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64, last=1)}, "frequencies are spaced up to 1/base itself (endpoint, shift 1)"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64, scale=2)}, "coordinates are divided by 2 where 1 was expected"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64, first=1)}, "coordinates start at 1 where 0 was expected"),
+    (S, lambda: {"pe": sincos2d(8, 6, 64)}, "grid 8x6 where 6x8 was expected"),
+    (S, lambda: column_major({"pe": sincos2d(6, 8, 64)}, 6, 8), "rows are in column-major order"),
+    (S + ",prefix=1", lambda: {"pe": sincos2d(6, 8, 64)}, "the row of the class token before the grid is missing"),
+    (S, lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])}, "the row of the class token stands before"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 1, 3, 2).reshape(48, 64)},
+     "sines and cosines are interleaved column by column"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16)[:, :, ::-1].reshape(48, 64)}, "sin and cos are exchanged"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 2, 1, 3).reshape(48, 64)},
+     "columns in the order sin-sin where sin-cos was expected"),
+    (D, lambda: {"pe": detr(12, 16, 64, 20)}, "temperature 20 where 10000 was expected"),
+    (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "coordinates are not normalised"),
+    (D, lambda: {"pe": detr(12, 16, 64, center=True)}, "coordinates are centres of cells"),
+    (D, lambda: {"pe": np.roll(detr(12, 16, 64), 32, axis=1)}, "height and width are exchanged: the height half holds the width"),
+    (A, lambda: pair(angles(places(3, 4, 5), (42, 42, 44), kind=np.float64)), "axes widths 42+42+44 where 44+42+42 were expected"),
+    (A, lambda: pair(angles([places(3, 4, 5)[k] for k in (0, 2, 1)], (44, 42, 42), kind=np.float64)),
+     "height and width are exchanged"),
+    (A, lambda: pair(angles([places(3, 4, 5)[0] * 2, *places(3, 4, 5)[1:]], (44, 42, 42), kind=np.float64)),
+     "coordinates of frame are multiplied by 2 where 1 was expected"),
+    (M, lambda: mrope(QWEN, (24, 20, 20)), "sections 24+20+20 where 16+24+24 were expected"),
+    (M, lambda: mrope(QWEN, (16, 24, 24), "interleaved"), "sections 16+24+24 in the order interleaved where chunked was expected"),
+    (M, lambda: mrope(np.tile(np.arange(39), (3, 1)), (16, 24, 24)), "all streams are the position, as in text"),
+    (M, lambda: mrope(QWEN[[0, 2, 1]], (16, 24, 24)), "height and width are exchanged"),
+    (M, lambda: mrope(QWEN[[0, 0, 0]], (16, 24, 24)), "every pair follows the frame"),
+    (M, lambda: mrope(QWEN, (16, 24, 24), base=1e4), "base 10000 where 1000000 was expected"),
+    (M, lambda: mrope(streams(10, (1, 6, 4), 5), (16, 24, 24)), "sequence 10+1x6x4+5 where 10+1x4x6+5 was expected"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(MISTAKES)))
+def test_the_mistake_is_said_and_nothing_else(number):
+    expected, make, words = MISTAKES[number]
+    found = differences(expected, **make())
+    assert found is not None and len(found) == 1
+    assert found[0].startswith(words)
+
+
+def test_two_mistakes_are_two_findings():
+    found = differences(R, **pair(angles([c + 1 for c in places(6, 10)[::-1]], (32, 32), base=100.0)))
+    assert len(found) == 3
+    assert {"base 100 where 10000 was expected", "coordinates start at 1 where 0 was expected"} < set(found)
+
+
+def test_another_table_is_no_grid():
+    noise = np.random.default_rng(2).normal(size=(60, 32)).astype(F32)
+    assert differences(R, cos=noise, sin=noise) is None
+    assert differences("rope:dim=64,len=60", **plain()) is None
+
+
+def test_a_large_table_takes_less_than_two_seconds():
+    arrays = pair(angles(places(4, 60, 104), (44, 42, 42), kind=np.float64), "interleaved")
+    began = time.process_time()
+    assert told(**arrays).recipe == "rope-axes:axes=44+42+42,grid=4x60x104,layout=interleaved"
+    assert time.process_time() - began < 4
