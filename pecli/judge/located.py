@@ -462,7 +462,7 @@ def place(pair: Pair) -> Finding:
     name = f"{pair.mine.name} " if pair.mine.name else ""
     if not pair.same_shape:
         shapes = f"has the shape {pair.mine.shape} where {pair.theirs.shape} was expected"
-        return Finding("place", f"{name}{shapes}, and its values are not a part of the expected ones")
+        return Finding("place", f"{name}{shapes}")
     rest = pair.overview
     size = "by NaN or infinity" if math.isinf(rest.largest) else f"by at most {figure(rest.largest, 2)}"
     worst = f" at {pair.mine.at(*rest.worst)}" if rest.worst is not None else ""
@@ -678,6 +678,14 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
     if len(widths) > 1:
         return
     (width, count) = next(iter(widths))
+    if differing[0].mine.dtype.startswith("complex"):  # whose columns are real and imaginary parts
+        for text, parts in (("real", [-1.0, 1.0]), ("imaginary", [1.0, -1.0])):
+            tiled = np.tile(sign, width // 2)
+            of = {p.number: (None, None, lambda v, _p, t=tiled: v * t) for p in differing}
+            yield Change("sign", f"the sign of the {text} parts is changed", of)
+        if width == count:
+            yield _columns(differing, "real and imaginary parts are exchanged", np.arange(width) ^ 1)
+        return
     if width == count and width % 2 == 0 and width > 2:
         half, k = width // 2, np.arange(width)
         for text, order in (
@@ -705,6 +713,11 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
 
 
 def _columns(differing: list[Pair], text: str, order: Integers) -> Change:
+    n, count = differing[0].mine.rows, differing[0].theirs.rows
+    if n != count:
+        text += f", and so are rows {n} to {count - 1}" if n < count and text.endswith("missing") else ""
+        text += f"; it has {n:,} rows where {count:,} were expected" if not text.endswith(str(count - 1)) else ""
+
     def of(pair: Pair) -> tuple[Any, ...]:
         def work(values: Floats, _places: Integers) -> Floats:
             out = values[:, np.maximum(order, 0)]
