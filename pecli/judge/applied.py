@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from pecli.comparison.results import Finding
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.judge.located import located
-from pecli.judge.rounding import rounded
+from pecli.judge.located import MAX_SINGLE, Array2, Pair, located, place
+from pecli.judge.orders import runs_of, span
+from pecli.judge.rounding import effective_dtype, rounded
 from pecli.numbers.positions import Positions
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import at_least, figure
 from pecli.numbers.types import GRIDS
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
@@ -41,6 +42,7 @@ MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the
 MAX_DIGITS = 8  # digits that a base or a factor is given
 MAX_WORSE = 1.25  # times the least departure that a shorter base may have; raised, 123456.7 becomes 123457
 MAX_NAMED = 3  # indices that a place lists
+PUBLISHED = ("10000", "500000", "1000000", "100000", "150000", "5000000", "10000000", "8000000", "50000")
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -187,19 +189,40 @@ class Applied:
 def faults(applied: Applied, name: str) -> list[Finding]:
     """Return what was done instead and where, or that only rounding differs."""
     with np.errstate(all="ignore"):
+        grain = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
+        rough = f", and rounded to {grain}" if grain != applied.dtype else ""
+        applied = replace(applied, dtype=grain)
         if not applied.wrong.any():
-            return [_rounding(applied, name)]
+            return [_rounding(applied, name, rough)]
         said = next((text for text, made, slack in candidates(applied) if applied.gives(made, slack)), None)
         if said is not None:
-            return [Finding("rotation", f"{name}: {said}")]
+            return [Finding("rotation", f"{name}: {said}{rough}")]
         part, where = _part(applied)
         if part is not None:
             found = candidates(part)
             said = next((text for text, made, slack in found if part.gives(made, slack)), None)
             if said is not None:
-                return [Finding("rotation", f"{name}: {where}: {said}")]
-        clean = np.where(applied.wrong, applied.y, applied.right)
-        return located({name: as_given(clean, applied.axes)}, {name: as_given(applied.right, applied.axes)})
+                return [Finding("rotation", f"{name}: {where}: {said}{rough}")]
+        return _elsewhere(applied, name)
+
+
+def _elsewhere(applied: Applied, name: str) -> list[Finding]:
+    """Return the place and kind of the wrong values, without the rounding of the right vectors."""
+    wrong, count = np.any(applied.wrong, axis=3, keepdims=True), int(applied.wrong.sum())
+    clean = np.where(applied.wrong if count <= MAX_SINGLE else wrong, applied.y, applied.right)
+    here, there = (as_given(values, applied.axes) for values in (clean, applied.right))
+    lead, long = max(1, here.ndim - 1), {"b": "batch", "h": "head"}
+    axes = tuple(long.get(letter, "position") for letter in applied.axes)
+    found = located([_array(name, here, axes, lead)], [_array(name, there, axes, lead)])
+    if found[0].kind != "place":
+        return found
+    exact = as_given(np.where(applied.wrong, applied.y, applied.right), applied.axes)
+    return [place(Pair(_array(name, exact, axes, lead), _array(name, there, axes, lead), 0))]
+
+
+def _array(name: str, values: Floats, axes: tuple[str, ...], lead: int) -> Array2:
+    rows = values.reshape(-1, values.shape[-1])
+    return Array2(name, values.shape, "float64", lambda start, stop: rows[start:stop], lead, axes)
 
 
 def as_vectors(values: Floats, axes: str) -> Floats:
@@ -217,16 +240,15 @@ def as_given(values: Floats, axes: str) -> Floats:
     return np.ascontiguousarray(kept.transpose([own.index(letter) for letter in axes]))
 
 
-def _rounding(applied: Applied, name: str) -> Finding:
+def _rounding(applied: Applied, name: str, rough: str) -> Finding:
     """Say that the outputs are right."""
     off = np.abs(applied.y - applied.right)
     unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(applied.right), 2.0**-126))) + 1 - GRIDS[applied.dtype].precision)
     most, units = float(off.max()), int(np.ceil((off / unit).max() - 0.5))
-    text = f"{name}: {applied.dtype} rounding, at most {figure(most, 1)}"
-    text += f" ({units} ulp, where two products cancel)" if units > 4 else ""
-    return Finding(
-        "rounding", f"{text}: the rotation is right; --atol {10.0 ** math.ceil(math.log10(most)):.0e} accepts it"
-    )
+    what = f"the outputs are rounded to {applied.dtype}" if rough else f"{applied.dtype} rounding"
+    cancelled = f" ({units} ulp, where two products cancel)" if units > 4 else ""
+    text = f"{name}: {what}, at most {figure(most, 1)}{cancelled}: the rotation is right"
+    return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
 
 
 def _part(applied: Applied) -> tuple[Applied | None, str]:
@@ -324,11 +346,16 @@ def _rotations(applied: Applied, pairs: tuple[str, str], z: Floats, size: float)
     scale, sized = _magnitude(size, expected, applied)
 
     def rotation(text: str, points: Callable[[Integers], Points], slack: float = 0.0) -> Candidate:
+        c, s = points(v[:1])
+        own = float(np.median(np.hypot(c, s)))
+        same = abs(size / own - 1) <= _near(applied.dtype)  # of other parameters, whose magnitude it is
+
         def made(v: Integers) -> Floats:
             c, s = points(v)
-            return rotate(x[v], c * scale, s * scale, pairs)
+            return rotate(x[v], c * (target / own), s * (target / own), pairs)
 
-        parts = [part for part in (prefix, text, sized) if part]
+        target = own if same else scale * expected
+        parts = [part for part in (prefix, text, "" if same else sized) if part]
         return ", and ".join(parts), made, slack
 
     def at(positions: Integers, **changed: str | None) -> Callable[[Integers], Points]:
@@ -353,7 +380,8 @@ def _rotations(applied: Applied, pairs: tuple[str, str], z: Floats, size: float)
     if source.recipe is None:
         return
     found = _frequencies(applied, pairs)
-    for text, keys in _recipes(applied, found, z) if found is not None else ():
+    changes = _recipes(applied, found, z) if found is not None else _published(source)
+    for text, keys in changes:
         try:
             c, _ = source.points(applied.at[v[:1]], **keys)
         except PecliError:
@@ -361,13 +389,19 @@ def _rotations(applied: Applied, pairs: tuple[str, str], z: Floats, size: float)
         yield rotation(text, at(applied.at, **keys))
     w = _rates(source)
     if found is not None and w is not None:
-        for factor in _shortest(float(np.median(w[found != 0] / found[found != 0])) if found.any() else 0.0):
+        ratio = float(np.median(w[found != 0] / found[found != 0])) if found.any() else 0.0
+        named = {180 / math.pi: "they were taken as degrees", 0.5 / math.pi: "they are multiplied by 2 pi"}
+        for factor in (*named, *_shortest(ratio)) if ratio else ():
+            if factor in named and abs(factor / ratio - 1) > 1e-3:
+                continue
+            why = f": {named[factor]}" if factor in named else ""
             yield rotation(
-                f"the angles are those of positions divided by {figure(factor)}",
+                f"the angles are those of positions divided by {figure(factor)}{why}",
                 lambda v, f=factor: _waves(applied.at[v] / f, w, expected),  # type: ignore[misc]
             )
     if w is not None:
         yield from (rotation(*one) for one in _narrow(applied, w, expected))
+        yield from (rotation(text, at(positions)) for text, positions in _measured_positions(applied, w))
     if found is not None and w is not None:
         off = np.flatnonzero(np.abs(found / w - 1) > 1e-3)
         if off.size:
@@ -383,10 +417,14 @@ def _paired(pairs: tuple[str, str]) -> str:
     return taken if taken == given else f"{taken} (written as {given})"
 
 
+def _near(dtype: str) -> float:
+    """Return how far a measured magnitude may be from its number, relatively."""
+    return 2.0**-7 if dtype in ("bfloat16", "float16") else 2.0**-16
+
+
 def _magnitude(size: float, expected: float, applied: Applied) -> tuple[float, str]:
     """Return the factor beside the expected magnitude, and the words for it, empty where it is 1."""
-    near = 2.0**-7 if applied.dtype in ("bfloat16", "float16") else 2.0**-16
-    width = applied.x.shape[-1]
+    near, width = _near(applied.dtype), applied.x.shape[-1]
     for value, text in (
         (expected, ""),
         (1.0, f"the magnitude (attention factor {figure(expected)}) is missing"),
@@ -419,6 +457,8 @@ def _positions(applied: Applied, z: Floats) -> Iterator[tuple[str, Integers]]:
         begin = applied.positions[..., :1]
         zero = np.broadcast_to(applied.positions - begin, (batches, rows))[b, n]
         yield "positions begin at 0, as those of a first step", zero
+    if applied.positions.ndim == 2 and batches > 1:
+        yield "every batch has the positions of the first one", applied.positions[0][n]
     yield "every row has position 0, as at each step of a decoder", at * 0
     for by in (1, -1):
         yield f"positions are off by one: row p has position p {'+' if by > 0 else '-'} 1", at + by
@@ -445,14 +485,14 @@ def _positions(applied: Applied, z: Floats) -> Iterator[tuple[str, Integers]]:
     if by:
         start = int(at.min())
         yield f"positions start at {start + by} where {start} was expected", at + by
-    known = np.unique(np.concatenate([np.arange(min(MAX_SHIFT, int(at.max()) + 2)), at]))
-    if rows <= MAX_SHIFT:
-        yield from _measured_positions(applied, w, known)
 
 
-def _measured_positions(applied: Applied, w: Floats, known: Integers) -> Iterator[tuple[str, Integers]]:
+def _measured_positions(applied: Applied, w: Floats) -> Iterator[tuple[str, Integers]]:
     """Yield positions of the rows, each measured by its angles, where they are the same in all batches and heads."""
-    n = applied.index[2]
+    n, at = applied.index[2], applied.at
+    if applied.shape[2] > MAX_SHIFT:
+        return
+    known = np.unique(np.concatenate([np.arange(min(MAX_SHIFT, int(at.max()) + 2)), at]))
     where = np.flatnonzero((applied.index[0] == 0) & (applied.index[1] == 0))
     z, _ = _ratio(applied, applied.pairs, where, applied.rotary)
     if z is None:
@@ -462,11 +502,15 @@ def _measured_positions(applied: Applied, w: Floats, known: Integers) -> Iterato
     expected = applied.at[where]
     off = np.flatnonzero(rows != expected)
     if off.size:
-        first, last = int(off[0]), int(off[-1])
-        text = f"{len(off):,} of {len(rows):,} rows have other positions: row {first} has position {rows[first]}"
-        if np.array_equal(rows[first : last + 1], rows[first] + np.arange(last - first + 1)):
-            text = f"rows {first} to {last} have positions {rows[first]} to {rows[last]}"
-        yield f"{text} where {expected[first]} was expected", rows[n]
+        runs = [
+            run for run in runs_of(rows) if (expected[run.first : run.last + 1] != rows[run.first : run.last + 1]).any()
+        ]
+        parts = list[str]()
+        for run in runs[:MAX_NAMED]:
+            ends = span(run.target, run.target + run.step * (run.places - 1), "position")
+            parts.append(f"{span(run.first, run.last, 'row')} {'has' if run.places == 1 else 'have'} {ends}")
+        more = f", ... ({len(off):,} of {len(rows):,} rows)" if len(runs) > MAX_NAMED else ""
+        yield f"{', '.join(parts)}{more}, where {expected[off[0]]} was expected at row {off[0]}", rows[n]
 
 
 def _rates(source: Source) -> Floats | None:
@@ -524,6 +568,10 @@ def _recipes(applied: Applied, found: Floats, z: Floats) -> Iterator[tuple[str, 
         own = repr(expected ** (width / whole))
         text = f"the exponents are 2i/{whole}, of the whole head, where 2i/{width} was expected"
         yield text, {**plain, "base": own}
+    pairs = len(found)
+    if pairs > 2:
+        text = f"the exponents are k/{pairs - 1}, where k/{pairs} was expected"
+        yield text, {**plain, "base": repr(expected ** (pairs / (pairs - 1)))}
     k = np.arange(1, len(found))
     good = k[(found[1:] > 0) & (found[1:] < 1)]
     if not good.size:
@@ -536,7 +584,19 @@ def _recipes(applied: Applied, found: Floats, z: Floats) -> Iterator[tuple[str, 
             for base in (base for base, far in zip(bases, off, strict=True) if far <= MAX_WORSE * min(off)):
                 lost = f", and scaling {scaling} is missing" if others else ""
                 text = f"base {figure(float(base), MAX_DIGITS)} where {figure(expected, MAX_DIGITS)} was expected{lost}"
+                factor = (float(base) / expected) ** ((width - 2) / width)
+                if factor > 1 and abs(factor / round(factor, 1) - 1) < 1e-5 and len(base) > len(f"{expected:g}"):
+                    text += f" (NTK-aware scaling by {round(factor, 1):g})"
                 yield text, {**others, "base": base}
+
+
+def _published(source: Source) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """Yield the bases of well-known models, for rows too few to measure a frequency."""
+    assert source.recipe is not None
+    expected = source.recipe[1].get("base", "10000")
+    for base in PUBLISHED:
+        if float(base) != float(expected):
+            yield f"base {base} where {expected} was expected", {"base": base}
 
 
 def _departure(applied: Applied, z: Floats, keys: Mapping[str, str | None]) -> float:

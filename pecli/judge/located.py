@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
-from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, by_head, descriptions, match, ordinal
+from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, along_axis, descriptions, match, ordinal, whole_rows
 from pecli.judge.rounding import cut, effective_dtype, rounded, units
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import widen
@@ -78,6 +78,15 @@ class Array2:
         if values.dtype.kind == "c":
             values = np.ascontiguousarray(values).view(values.real.dtype)
         return values.astype(np.float64).reshape(stop - start, self.width)
+
+    def word(self, axis: int) -> str:
+        """Return what an axis of rows numbers; a bias (heads, q, k) whose axes have no names is square."""
+        if self.axes and self.axes[axis] in ("head", "batch"):
+            return self.axes[axis]
+        if axis == self.lead - 1:
+            return "row"
+        square = not self.axes and len(self.shape) == 3 and self.shape[1] == self.shape[2]
+        return "head" if square else "block" if axis == 0 else f"axis-{axis} block"
 
     def at(self, row: int, column: int) -> str:
         """Return a place as it is written: cos[300, 7]."""
@@ -335,7 +344,7 @@ def rest_of(pair: Pair, change: Change, near: float, most: float = math.inf) -> 
 def _located(pairs: list[Pair], differing: list[Pair]) -> list[Finding]:
     """Return the findings of all arrays together; where these have nothing in common, of each by itself."""
     if len({array.dtype.startswith("complex") for pair in differing for array in (pair.mine, pair.theirs)}) > 1:
-        return [_place(pair) for pair in differing]
+        return [place(pair) for pair in differing]
     few = _single(differing)
     if few is not None:
         return few
@@ -351,7 +360,7 @@ def _located(pairs: list[Pair], differing: list[Pair]) -> list[Finding]:
         own = [_located(pairs, [pair]) for pair in differing]
         if any(findings[0].kind != "place" for findings in own):
             return [finding for findings in own for finding in findings]
-    return [_place(pair) for pair in differing]
+    return [place(pair) for pair in differing]
 
 
 def _explained(pairs: list[Pair], differing: list[Pair], nears: list[float], *, loose: bool) -> list[Finding]:
@@ -448,12 +457,12 @@ def _one(array: Array2, row: int, column: int, here: float, there: float) -> Fin
     return Finding("value", f"one value differs: {place} is {here:.{digits}g}, expected {there:.{digits}g}")
 
 
-def _place(pair: Pair) -> Finding:
+def place(pair: Pair) -> Finding:
     """Say where an array differs and by how much, where nothing explains it."""
     name = f"{pair.mine.name} " if pair.mine.name else ""
     if not pair.same_shape:
         shapes = f"has the shape {pair.mine.shape} where {pair.theirs.shape} was expected"
-        return Finding("place", f"{name}{shapes}, and its values are not a part of the expected ones")
+        return Finding("place", f"{name}{shapes}")
     rest = pair.overview
     size = "by NaN or infinity" if math.isinf(rest.largest) else f"by at most {figure(rest.largest, 2)}"
     worst = f" at {pair.mine.at(*rest.worst)}" if rest.worst is not None else ""
@@ -467,17 +476,7 @@ def _axes(pair: Pair, rest: Rest) -> list[tuple[str, Integers, int]]:
     index = np.unravel_index(rest.rows, leading or (1,))
     found = list[tuple[str, Integers, int]]()
     for axis, (at, side) in enumerate(zip(index, leading, strict=False)):
-        last = axis == array.lead - 1
-        word = (
-            "head"
-            if axis == 0 and _of_heads(array)
-            else "row"
-            if last
-            else "block"
-            if axis == 0
-            else f"axis-{axis} index"
-        )
-        found.append((word, np.unique(at), side))
+        found.append((array.word(axis), np.unique(at), side))
     found.append(("column", rest.columns, array.width))
     return found
 
@@ -491,7 +490,7 @@ def _region(pair: Pair, rest: Rest) -> str:
 def _indices(word: str, at: Integers, side: int) -> str:
     """Say which indices of an axis these are."""
     first, last = int(at[0]), int(at[-1])
-    many = {"axis": "indices"}.get(word, f"{word}s" if not word.endswith("index") else f"{word[:-5]}indices")
+    many = "batches" if word == "batch" else f"{word}s"
     if first == last:
         return f"{word} {first}"
     if last - first + 1 == len(at):
@@ -679,6 +678,14 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
     if len(widths) > 1:
         return
     (width, count) = next(iter(widths))
+    if differing[0].mine.dtype.startswith("complex"):  # whose columns are real and imaginary parts
+        for text, parts in (("real", [-1.0, 1.0]), ("imaginary", [1.0, -1.0])):
+            tiled = np.tile(sign, width // 2)
+            of = {p.number: (None, None, lambda v, _p, t=tiled: v * t) for p in differing}
+            yield Change("sign", f"the sign of the {text} parts is changed", of)
+        if width == count:
+            yield _columns(differing, "real and imaginary parts are exchanged", np.arange(width) ^ 1)
+        return
     if width == count and width % 2 == 0 and width > 2:
         half, k = width // 2, np.arange(width)
         for text, order in (
@@ -706,6 +713,11 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
 
 
 def _columns(differing: list[Pair], text: str, order: Integers) -> Change:
+    n, count = differing[0].mine.rows, differing[0].theirs.rows
+    if n != count:
+        text += f", and so are rows {n} to {count - 1}" if n < count and text.endswith("missing") else ""
+        text += f"; it has {n:,} rows where {count:,} were expected" if not text.endswith(str(count - 1)) else ""
+
     def of(pair: Pair) -> tuple[Any, ...]:
         def work(values: Floats, _places: Integers) -> Floats:
             out = values[:, np.maximum(order, 0)]
@@ -742,29 +754,17 @@ def _row_changes(differing: list[Pair], near: float) -> Iterator[Change]:
     found = match(np.concatenate(mine, axis=1), np.concatenate(theirs, axis=1), near)
     if (found == UNKNOWN).mean() > MAX_UNKNOWN_SHARE:
         return
-    array, inner, unit = differing[0].mine, np.arange(n), "row"
-    if array.lead > 1 or array.axes[:1] == ("head",):
-        rows = array.shape[1] if array.lead == 2 else math.prod(array.shape[1 : array.lead])
-        grouped = by_head(found, rows, "head" if _of_heads(array) else "block") if n == count else None
-        if grouped is None:
-            return
-        found, unit = grouped
-        count = len(found)
-        for text, order in descriptions(found, count, unit):
-            kept = order[inner // rows] if unit != "row" else order[inner % rows]
-            moved = kept * rows + inner % rows if unit != "row" else inner // rows * rows + kept
-            moved = np.where(kept < 0, kept, moved)
-            yield Change("rows", text, {pair.number: (moved, None, None) for pair in differing})
+    array, sides = differing[0].mine, differing[0].mine.shape[: differing[0].mine.lead]
+    if len(sides) == 1:
+        for text, order in descriptions(found, count, array.word(0)):
+            yield Change("rows", text, {pair.number: (order, None, None) for pair in differing})
         return
-    for text, order in descriptions(found, count, unit):
-        yield Change("rows", text, {pair.number: (order, None, None) for pair in differing})
-
-
-def _of_heads(array: Array2) -> bool:
-    """Tell whether the first axis numbers heads: a bias (heads, q, k) whose axes have no names is square."""
-    return array.axes[:1] == ("head",) or (
-        not array.axes and len(array.shape) == 3 and array.shape[1] == array.shape[2]
-    )
+    grouped = along_axis(found, sides) if n == count else None
+    if grouped is not None:
+        axis, moved = grouped
+        for text, order in descriptions(moved, len(moved), array.word(axis)):
+            rows = whole_rows(order, sides, axis)
+            yield Change("rows", text, {pair.number: (rows, None, None) for pair in differing})
 
 
 def _columns_of(array: Array2, columns: Integers, change: Values | None = None) -> Floats:
@@ -862,7 +862,7 @@ def _factors(differing: list[Pair]) -> Iterator[Change]:
         rows = n // pair.mine.shape[0]
         heads = np.repeat(products.reshape(2, -1, rows).sum(axis=2), rows, axis=1)
         for unit, (xy, xx) in (("head", heads), ("column", squares), ("row", products)):
-            if unit == "head" and not _of_heads(pair.mine):
+            if unit == "head" and pair.mine.word(0) != "head":
                 continue
             factors = np.where(xx > 0, xy / np.where(xx > 0, xx, 1.0), 1.0)
             text = f"every {unit} has a factor of its own, {figure(factors.min(), 3)} to {figure(factors.max(), 3)}"

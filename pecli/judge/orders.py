@@ -76,7 +76,7 @@ def match(mine: Floats, theirs: Floats, near: float) -> Integers:
             found[place] = blank[place]
             place += 1
             continue
-        if target is None and misses < max(MAX_MISSES, place // 2):
+        if target is None and misses < max(MAX_MISSES, place - misses):
             target = _nearest(mine[place], theirs, near, most_bad, before + 1)
             misses += target is None
         if target is None:
@@ -113,19 +113,22 @@ def _nearest(row: Floats, theirs: Floats, near: float, most_bad: int, likely: in
     return int(good[np.argmin(np.abs(good - likely))])
 
 
-def by_head(found: Integers, rows: int, head: str) -> tuple[Integers, str] | None:
-    """Return a map of heads, or of the rows of every head, where the map of all rows is that; and the word for it."""
-    if rows * (len(found) // rows) != len(found):
-        return None
-    grid = found.reshape(-1, rows)
-    heads, own = grid[:, 0], np.arange(len(grid))
-    whole = np.where(heads[:, None] < 0, heads[:, None], heads[:, None] // rows * rows + np.arange(rows))
-    if np.array_equal(grid, whole):
-        return np.where(heads < 0, heads, heads // rows), head
-    each = np.where(grid[0] < 0, grid[0], grid[0] % rows)
-    if np.array_equal(grid, np.where(each < 0, each, own[:, None] * rows + each)):
-        return each, "row"
+def along_axis(found: Integers, sides: tuple[int, ...]) -> tuple[int, Integers] | None:
+    """Return the only axis along which a map of rows moves them, and the map of its indices; None of several."""
+    for axis, side in enumerate(sides):
+        line = found.reshape(sides)[tuple(slice(None) if k == axis else 0 for k in range(len(sides)))]
+        moved = np.where(line < 0, line, line // int(np.prod(sides[axis + 1 :])) % side)
+        if np.array_equal(whole_rows(moved, sides, axis), found):
+            return axis, moved
     return None
+
+
+def whole_rows(moved: Integers, sides: tuple[int, ...], axis: int) -> Integers:
+    """Return the map of all rows whose index along one axis is mapped."""
+    index = list(np.indices(sides).reshape(len(sides), -1))
+    target = moved[index[axis]]
+    index[axis] = np.maximum(target, 0)
+    return np.where(target < 0, target, np.ravel_multi_index(tuple(index), sides))
 
 
 def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
@@ -144,7 +147,7 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     places = np.arange(n)
     if np.array_equal(found, places):
         if n < count:
-            yield f"{_span(n, count - 1, unit)} {_are(count - n)} missing", places
+            yield f"{span(n, count - 1, unit)} {_are(count - n)} missing", places
         return
     if n == count > 1:
         yield f"the {units} are reversed", places[::-1]
@@ -187,7 +190,7 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
             )
 
 
-def _runs(found: Integers) -> list[Run]:
+def runs_of(found: Integers) -> list[Run]:
     """Return the runs of a map; neighbours without an expected row, of one kind, are a run of step 0."""
     runs, first, n = list[Run](), 0, len(found)
     while first < n:
@@ -215,7 +218,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
     n, parts, order = len(found), list[str](), found.copy()
     expected, pending = 0, list[Run]()
     left_out = put_twice = False
-    for run in [*_runs(found), Run(n, n - 1, count, 1)]:
+    for run in [*runs_of(found), Run(n, n - 1, count, 1)]:
         if run.target < 0 or run.step == 0:
             pending.append(run)
             continue
@@ -235,13 +238,13 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             if put_twice:
                 return None
             put_twice = True
-            parts.append(f"{_span(run.target, expected - 1, unit)} {_are(-gap)} there twice")
+            parts.append(f"{span(run.target, expected - 1, unit)} {_are(-gap)} there twice")
         elif gap and run.first == 0:
             left_out = True
             parts.append(f"the first {unit} is what was expected at {unit} {gap}")
         elif gap and not put:
             left_out = left_out or not end
-            parts.append(f"{_span(expected, run.target - 1, unit)} {_are(gap)} missing")
+            parts.append(f"{span(expected, run.target - 1, unit)} {_are(gap)} missing")
         if left_out and put_twice:  # what is missing may stand elsewhere
             return None
         if by and run.first and not end:
@@ -252,24 +255,24 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
 
 def _filled(run: Run, unit: str) -> str:
     """Say what stands at places that hold no expected row of their own."""
-    span, one = _span(run.first, run.last, unit), run.places == 1
+    where, one = span(run.first, run.last, unit), run.places == 1
     if run.target == UNKNOWN:
-        return f"{span} {_are(run.places)} not among the expected ones"
+        return f"{where} {_are(run.places)} not among the expected ones"
     if run.target in (ZERO, NAN):
-        return f"{span} {_are(run.places)} {'zero' if run.target == ZERO else 'NaN'}"
-    return f"{span} {'repeats' if one else 'repeat'} {unit} {run.target}"
+        return f"{where} {_are(run.places)} {'zero' if run.target == ZERO else 'NaN'}"
+    return f"{where} {'repeats' if one else 'repeat'} {unit} {run.target}"
 
 
 def _listed(found: Integers, count: int, unit: str) -> tuple[str, Integers] | None:
     """Say which places hold which expected rows, run by run."""
     n = len(found)
-    off = [run for run in _runs(found) if run.target != run.first or (run.step != 1 and run.places > 1)]
+    off = [run for run in runs_of(found) if run.target != run.first or (run.step != 1 and run.places > 1)]
     if len(off) == 2 and all(run.step == 1 and run.target >= 0 for run in off):
         one, other = off
         if one.places == other.places and one.target == other.first and other.target == one.first:
             if one.places == 1:
                 return f"{unit}s {one.first} and {other.first} are exchanged", found
-            return f"{_span(*one[:2], unit)} are exchanged with {_span(*other[:2], unit)}", found
+            return f"{span(*one[:2], unit)} are exchanged with {span(*other[:2], unit)}", found
     if n == count and len(off) == 2 and off[0].places + off[1].places == n and all(run.step == 1 for run in off):
         one, other = off
         if other.target == 0 and one.target == other.places:
@@ -286,13 +289,13 @@ def _listed(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         elif run.step == -1 and run.target == run.last and run.places == 2:
             parts.append(f"{unit}s {run.first} and {run.last} are exchanged")
         elif run.step == -1 and run.target == run.last:
-            parts.append(f"{_span(*run[:2], unit)} are reversed")
+            parts.append(f"{span(*run[:2], unit)} are reversed")
         else:
             ends = (run.target, run.target + run.step * (run.places - 1))
             backwards = ", backwards" if run.step < 0 else ""
             verb = "holds" if run.places == 1 else "hold"
-            source = _span(min(ends), max(ends), unit)
-            parts.append(f"{_span(*run[:2], unit)} {verb} what was expected at {source}{backwards}")
+            source = span(min(ends), max(ends), unit)
+            parts.append(f"{span(*run[:2], unit)} {verb} what was expected at {source}{backwards}")
     return (", ".join(parts), found) if parts else None
 
 
@@ -307,7 +310,8 @@ def _grids(n: int, unit: str) -> Iterator[tuple[str, Integers]]:
             yield f"{said} whose axes are exchanged", grid.T.ravel()
 
 
-def _span(first: int, last: int, unit: str) -> str:
+def span(first: int, last: int, unit: str) -> str:
+    """Return "row 3" or "rows 3 to 7"."""
     return f"{unit} {first}" if first == last else f"{unit}s {first} to {last}"
 
 

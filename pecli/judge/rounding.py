@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import at_least, figure
 from pecli.numbers.rounding import nearest
 from pecli.numbers.types import GRIDS
 
@@ -147,7 +146,7 @@ def _computed(a: Floats, e: Floats, dtype: str, arithmetic: str) -> Finding:
     most = float(np.abs(a - e).max())
     count = units(a, rounded(e, dtype), dtype)
     accepts = [f"--ulp {count}"] if 0 < count <= MAX_SAID_ULP else []
-    accepts.append(f"--atol {10.0 ** math.ceil(math.log10(most)):.0e}" if most else "--ulp 1")
+    accepts.append(f"--atol {at_least(most, 1)}")
     said = (
         f"at most {count} ulp ({figure(most, 1)})" if accepts[0].startswith("--ulp") else f"at most {figure(most, 1)}"
     )

@@ -85,7 +85,7 @@ KERNELS = {
     "positions run along the batch: a vector of batch b has position b": kernel(positions=BATCH + 0 * ROW),
     "positions are not reset for each batch: they go on where the last one ended": kernel(positions=P + N * BATCH),
     "positions run backwards": kernel(positions=P[::-1]),
-    "rows 80 to 159 have positions 0 to 79 where 80 was expected": kernel(positions=P % 80),
+    "rows 80 to 159 have positions 0 to 79, where 80 was expected at row 80": kernel(positions=P % 80),
     "the cosines are repeated pair by pair (interleaved) and used with rotate_half": formula(K // 2, SWAPPED, K < HALF),
     "the cosines are doubled by halves and used with neighbouring": formula(K % HALF, K ^ 1, K % 2 == 0),
     "the minus sign of the first members is missing: x1 cos + x2 sin": formula(K % HALF, SWAPPED, K < 0),
@@ -169,7 +169,7 @@ def test_the_place_of_a_fault_is_said():
     assert said(out)[0].startswith("all of heads 1 to 3, rows from 1 on: the rotation has the other sense")
     out = kernel()
     out[:, :, 128:] = kernel(X[:, :, 128:], P[:32])
-    assert said(out)[0].startswith("rows 128 to 159 have positions 0 to 31 where 128 was expected")
+    assert said(out)[0].startswith("rows 128 to 159 have positions 0 to 31, where 128 was expected at row 128")
     out = kernel(positions=P + 5)
     out[1] = X[1]
     assert said(out, start=5) == ["all of batch 1: not rotated at all: the outputs are the inputs"]
