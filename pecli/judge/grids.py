@@ -34,8 +34,6 @@ PLAIN = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.9
 """Share of the sampled values that a name's exact table must nearly give for its arithmetic to be looked for."""
-MIN_NEAR = 0.5
-"""Share of the sampled values that an arithmetic must give for frequencies a unit off to be tried."""
 ROUGH = 0.03
 """Difference of values that nearly agree; angles computed in bfloat16 leave more in fast pairs, less in slow ones."""
 MAX_TELLING = 512
@@ -232,8 +230,6 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
             plain = _of_rows(coordinate_values(plan.axes, spacing, turning=False), at, pairs.axis)
             way = HalfTurns("float32", rounded(2 * pairs.frequencies, "float32"), "float32", "float32", "half turns")
             half = score_of(way, replace(shown, positions=plain), pairs.magnitude)
-            if MIN_NEAR < half.close < 1.0:
-                half = neighbours(way, replace(shown, positions=plain), pairs.magnitude)
             score = max(score, half, key=lambda s: s.close)
         if best is None or (score.close, score.equal) > (best[0].close, best[0].equal):
             best = score, spacing

@@ -122,7 +122,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     found = tally(best)
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
-    if found.explained < MIN_EXPLAINED:
+    if found.explained < MIN_EXPLAINED or best.named.fitted >= LISTED:
         return _measured_only(measured, best)
     return described(best, found, names)
 
@@ -153,9 +153,7 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     """Return the identification of a name whose values were compared."""
     measured, way = name.measured, name.score.way
     notes = list(structure_notes(name))
-    determined = name.cost <= MAX_FITTED and name.named.fitted < LISTED
-    if name.named.fitted >= LISTED:
-        notes.append("a list of factors, as LongRoPE has: its other list and original-max do not show in values")
+    determined = name.cost <= MAX_FITTED
     rows, pairs = measured.planes[0].rows, measured.pairs.count
     if (rows < MIN_SURE_ROWS or pairs < MIN_SURE_PAIRS) and name.cost > 1.0 + measured.pairs.count:
         determined = False
@@ -212,7 +210,10 @@ def _measured_only(measured: Measured, nearest: WaveName | None) -> Identificati
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is None:
+    if nearest is not None and nearest.named.fitted >= LISTED:
+        factors = nearest.named.keys["short-factor"].split("+")
+        said += f"; base {nearest.named.keys.get('base', '10000')} over a factor for each pair, as LongRoPE has: {', '.join(factors[:3])} .. {factors[-1]}"
+    elif nearest is None:
         said += "; the frequencies follow no known rule"
     else:
         said += f"; nearest: {recipe_of(nearest)}, which explains {100 * nearest.score.close:.3g} % of the values"

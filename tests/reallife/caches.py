@@ -422,7 +422,7 @@ cache_of(
 
 cache_of(
     "diffusers time steps 1000",
-    "sinusoidal:dim=320,order=cos-sin",
+    ("sinusoidal:dim=320,order=cos-sin", "rope:dim=320,layout=concat"),
     lambda: waves(angles(np.exp(F32(-math.log(10000)) * np.arange(160, dtype=F32) / F32(160)), 1000), "cos-sin"),
     "Timesteps(flip_sin_to_cos=True, downscale_freq_shift=0)",
 )

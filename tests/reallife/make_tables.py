@@ -385,7 +385,7 @@ table(
     "rope:dim=32,layout=half",
     lambda: {k: v[:, None].expand(-1, 4, -1, -1).clone() for k, v in llama(60, 32).items()},
 )
-table("llama half() inv_freq", "unknown", lambda: _half_llama(400))
+table("llama half() inv_freq", "rope:dim=64,layout=half", lambda: _half_llama(400))
 table(
     "llama bfloat16 concat",
     "rope:dim=64,layout=concat",
@@ -696,7 +696,7 @@ table(
 )
 table(
     "diffusers timestep unet",
-    "sinusoidal:dim=64,convention=diffusers-unet",
+    ("sinusoidal:dim=64,convention=diffusers-unet", "rope:dim=64,layout=concat"),
     lambda: {"emb": diffuser("Timesteps")(64, True, 0)(torch().arange(200))},
 )
 table("diffusers 1d", "sinusoidal:dim=64", lambda: {"pe": diffuser("SinusoidalPositionalEmbedding")(64, 100).pe})
@@ -1124,6 +1124,7 @@ table(
     (
         "sinusoidal:dim=64,convention=diffusers-unet,step=0.001,scale=1000",
         "sinusoidal:dim=64,convention=diffusers-unet",
+        "rope:dim=64,layout=concat",
     ),
     lambda: {"emb": diffuser("get_timestep_embedding")(torch().arange(100) / 1000, 64, True, 0, 1000)},
 )

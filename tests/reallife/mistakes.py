@@ -403,7 +403,7 @@ mistake(
     "rope:dim=64",
     lambda: rope(64, 256, positions=np.maximum(np.arange(256) - 10, 0)),
     ("10", "pad|position|start|shift|later|earlier|row"),
-    "positions repeat",
+    "positions repeat missing order",
 )
 mistake(
     "step 2",
@@ -431,14 +431,14 @@ mistake(
     "rope:dim=64",
     lambda: each(rope(64, 256), lambda a: np.insert(a, 100, a[100], 0)[:256]),
     ("100|101", "repeat|twice|again|row|position"),
-    "repeat positions",
+    "positions repeat missing order",
 )
 mistake(
     "one row lost",
     "rope:dim=64",
     lambda: each(rope(64, 257), lambda a: np.delete(a, 100, 0)),
     ("100", "missing|lost|skip|left out|row|position|drop"),
-    "missing positions",
+    "positions repeat missing order",
 )
 mistake(
     "two rows exchanged",

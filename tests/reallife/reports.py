@@ -591,7 +591,7 @@ report(
     "rope:dim=64",
     lambda: rope(64, 64, positions=np.r_[0:6, 12:70]),
     ("6|12", "position|row|shift|start|skip|missing|later"),
-    "positions missing",
+    "positions missing missing order",
 )
 report(
     "left padding not counted",
@@ -600,7 +600,7 @@ report(
     lambda: rope(64, 96, positions=np.maximum(np.arange(96) - 16, 0)),
     lambda: rope(64, 96),
     ("16", "position|row|shift|start|later|pad"),
-    "positions repeat",
+    "positions repeat missing order",
 )
 report(
     "position ids of packed sequences ignored",
@@ -609,7 +609,7 @@ report(
     lambda: rope(64, 128, positions=np.r_[0:50, 0:78]),
     lambda: rope(64, 128),
     ("50", "position|row|restart|start|again|repeat"),
-    "positions repeat",
+    "positions repeat missing order",
 )
 
 

@@ -56,7 +56,7 @@ TOPICS = {
     "mask": r"\bmask",
     "degrees": r"degrees|turns\b|2 pi",
     "sections": r"\bsections?\b",
-    "grid": r"\bgrid\b|\baxis\b|\baxes\b|\bcolumn first|\brow first",
+    "grid": r"\bgrid\b|\baxis\b|(?<!key )\baxes\b|\bcolumn first|\brow first",
     "buckets": r"\bbuckets?\b|max-distance|bidirectional",
     "noise": r"\bnoise\b|\bdropout\b|normalis|layer ?norm|trained",
 }
