@@ -251,7 +251,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
     if best is None or best.name.score.close < 1.0 or len(best.lines) > 1 or best.other:
         for name in names_of(measured)[:2]:
             one = _of(name, parameter_lines(want, name), want)
-            if name.named.fitted >= LISTED and want.keys.get("scaling") != name.named.keys.get("scaling"):
+            if name.named.listed:
                 continue
             if best is None or one.merit < best.merit:
                 best = one
@@ -264,8 +264,6 @@ def _of(name: WaveName, lines: list[str], want: Expected, kind: str = "parameter
     return Description(name, tuple(lines), kind, other)
 
 
-LISTED = 8.0
-"""Fitted digits of a list of factors, which is no mistake anybody makes."""
 OTHER_FREQUENCIES = 1.5
 """What frequencies without a rule count for: parameters that give the same are told instead."""
 OTHER_STEP = 1.25

@@ -20,8 +20,6 @@ from pecli.judge.whole import Tally, places, recipe_of, tally
 
 MIN_EXPLAINED = 0.99
 """Share of all values that a likely recipe must explain."""
-LISTED = 8.0
-"""Fitted digits of a list with a number for each pair."""
 MIN_REFIT = 0.9
 """Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
 MAX_FITTED = 9.0
@@ -122,7 +120,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     found = tally(best)
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
-    if found.explained < MIN_EXPLAINED or best.named.fitted >= LISTED:
+    if found.explained < MIN_EXPLAINED or best.named.listed:
         return _measured_only(measured, best)
     return described(best, found, names)
 
@@ -210,7 +208,7 @@ def _measured_only(measured: Measured, nearest: WaveName | None) -> Identificati
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is not None and nearest.named.fitted >= LISTED:
+    if nearest is not None and nearest.named.listed:
         factors = nearest.named.keys["short-factor"].split("+")
         said += f"; base {nearest.named.keys.get('base', '10000')} over a factor for each pair, as LongRoPE has: {', '.join(factors[:3])} .. {factors[-1]}"
     elif nearest is None:

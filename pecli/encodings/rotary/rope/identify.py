@@ -108,7 +108,7 @@ def _list(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
         keys = {"scaling": "longrope", **_base_key(Decimal(text)), "seq-len": "1",
                 "short-factor": items, "long-factor": items, **own}  # fmt: skip
         frequencies = plain / np.array([float(number) for number in listed])
-        yield Named(keys, frequencies, Fraction(1), LIST_COST, magnitude=size)
+        yield Named(keys, frequencies, Fraction(1), LIST_COST, magnitude=size, listed=True)
         return
 
 
