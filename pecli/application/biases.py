@@ -12,7 +12,6 @@ from pecli.application.wishes import Wish
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
-from pecli.measures.lanes import lane_of, regrouped
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.points import Points
 from pecli.numbers.positions import Positions
@@ -21,6 +20,7 @@ from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.fill.bias import BiasFiller
 from pecli.tables.table import Table
+from pecli.tables.views import lane_of, regrouped
 
 Integers = NDArray[np.int64]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
-from pecli.measures.lanes import Lane, lane_of
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import DTYPES
 from pecli.tables.selection import InMemory
+from pecli.tables.views import Lane, lane_of
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
 BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}

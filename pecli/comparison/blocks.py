@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from pecli.comparison.figures import Figures, OddValues, Place
 from pecli.comparison.results import Tolerance
-from pecli.measures.floats import floats
-from pecli.measures.lanes import Lane, Strip
-from pecli.measures.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
+from pecli.comparison.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
+from pecli.numbers.floats import floats
 from pecli.numbers.types import storage
 from pecli.records import dataclass
+from pecli.tables.views import Lane, Strip
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16

@@ -13,13 +13,13 @@ from functools import partial
 from pecli.comparison.blocks import Pairing, compare_block
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
+from pecli.comparison.ulps import coarser
 from pecli.declare.tabular import Tabular
 from pecli.engine.parallel import ordered_map
 from pecli.engine.team import default_threads
-from pecli.measures.lanes import Lane, Strip, pair_lanes, same_layout, strips
-from pecli.measures.ulps import coarser
 from pecli.numbers.types import ITEM_BYTES
 from pecli.tables.table import Table
+from pecli.tables.views import Lane, Strip, pair_lanes, same_layout, strips
 
 READ_BYTES = 1 << 20  # of each side at a time: fits the caches, and large enough that Python's share is small
 COMPUTED_BYTES = 16 << 20  # of all threads' blocks, where a side is computed: the engine works once for each block

@@ -9,9 +9,9 @@ import numpy as np
 from pecli.declare.plan import Bias
 from pecli.drawing.charts import Axis, Chart, Heat, LineChart, Span, Trace, some_of
 from pecli.drawing.views import CELLS, shrunk
-from pecli.measures.floats import floats
-from pecli.measures.profiles import profile_of
-from pecli.measures.samples import Floats, Sample, take
+from pecli.inspection.profiles import profile_of
+from pecli.inspection.samples import Floats, Sample, take
+from pecli.numbers.floats import floats
 from pecli.tables.table import Table
 
 HEADS = 8

@@ -18,7 +18,7 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.extrapolation.scalings import scaled_recipe, scalings_of
-from pecli.measures.samples import Floats, Sample, take
+from pecli.inspection.samples import Floats, Sample, take
 from pecli.tables.table import Table
 
 ROWS, COLUMNS = 128, 64  # that a page shows of a table; more columns are left out evenly

@@ -18,8 +18,8 @@ from pecli.inspection.bias_properties import is_matrix
 from pecli.inspection.properties import SMOOTH
 from pecli.inspection.property import Property
 from pecli.inspection.rows import RowReader, ShiftStep, step_of
-from pecli.measures.lanes import lane_of
-from pecli.measures.samples import Floats, planes_of
+from pecli.inspection.samples import Floats, planes_of
+from pecli.tables.views import lane_of
 
 GROWS = 1.5  # how much larger values may be in the second half of the rows, or of the distances
 NEAR = 1e-3  # of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser

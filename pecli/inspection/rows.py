@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import BLOCK_BYTES, Tabular
 from pecli.errors import BadParameter
-from pecli.measures.readings import Reading, readings
-from pecli.measures.samples import RESOLUTION, Floats, planes_of, take
+from pecli.inspection.readings import Reading, readings
+from pecli.inspection.samples import RESOLUTION, Floats, planes_of, take
 from pecli.records import dataclass
 
 FITTED = 2048  # rows that a matrix is fitted to

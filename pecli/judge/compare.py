@@ -17,10 +17,10 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
 from pecli.judge.planes import planes_of
-from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
+from pecli.tables.views import pair_lanes, same_layout
 
 DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
 

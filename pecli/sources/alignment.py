@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
-from pecli.measures.floats import floats
-from pecli.measures.lanes import pair_lanes, same_layout
+from pecli.numbers.floats import floats
 from pecli.numbers.positions import Positions
 from pecli.numbers.types import DTYPES, real_type
 from pecli.sources.sources import NamedSource
 from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.table import Table, rows_of
+from pecli.tables.views import pair_lanes, same_layout
 
 Form = tuple[dict[str, str], str | None]
 """Options of a table, and which of its arrays is meant; None for all."""

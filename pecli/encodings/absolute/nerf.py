@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
@@ -24,7 +22,6 @@ from pecli.encodings.shared.coordinates import (
     coordinates_of,
     place_formula,
 )
-from pecli.encodings.shared.kernel_types import Evidence
 from pecli.numbers.decimals import power
 
 if TYPE_CHECKING:
@@ -57,7 +54,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for coordinates of a scene that a network must resolve finely",
     not_when="for token positions: rows repeat with the period",
     place=9,
-    hooks={"why": ":why", "lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases},
+    hooks={"why": ":why", "lesson": ":lesson", "extend": reaches.phases},
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
 )
 def nerf(
@@ -116,18 +113,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"2^{k}{factor}" if plain else f"2^({k} x {top}/{gaps}){factor}"
 
     return exercise.of_family(frequency, place_formula(values))
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield frequencies that double, of coordinates from -1 to 1."""
-    from pecli.encodings.shared.columns import symmetric_grids
-
-    for axes, inputs, rest, where in symmetric_grids(evidence):
-        if rest % (2 * axes):
-            continue
-        keys = {"bands": str(rest // (2 * axes)), "include-input": inputs, **where}
-        for own in combinations("nerf", "order", "pi"):
-            yield Guess("nerf", {**keys, **own}, {} if axes > 1 else evidence.length, 3.0)
 
 
 def why() -> list[Reason]:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.measures.floats import floats
-from pecli.measures.lanes import Lane, is_stack, lane_of, unstacked
+from pecli.numbers.floats import floats
 from pecli.numbers.rounding import nearest
 from pecli.records import dataclass
+from pecli.tables.views import Lane, is_stack, lane_of, unstacked
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096

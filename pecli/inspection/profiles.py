@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.floats import floats
-from pecli.measures.samples import Floats, Sample, hide
+from pecli.inspection.samples import Floats, Sample, hide
+from pecli.numbers.floats import floats
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14
-LOOSE = 4.0  # roundings by which a product of slope and distance may be off
-FITTING = 0.75  # share of the values of a head that follow its slope; others are spoiled
 
 
 @dataclass(frozen=True)
@@ -100,31 +97,6 @@ class Profile:
     def mask(self) -> dict[str, str]:
         """The parameter of a bias that hides later keys."""
         return {"mask": "causal"} if self.causal else {}
-
-
-def kernels_of(profile: Profile | None) -> Iterator[Profile]:
-    """Yield what depends on the distance, of at least three known ones that are not all alike."""
-    for view in profile.views if profile else ():
-        if view.by == "distance" and len(view.seen[1]) >= 3 and np.ptp(view.seen[0]) > 0:
-            yield view
-
-
-def proportional(values: Floats, at: NDArray[np.int64], resolution: float, slack: float = 0.0) -> Floats | None:
-    """Return the factor of each row that is one number times `at`, within a few roundings and `slack`, but for a few.
-
-    NaN stands for the others; None where they are most.
-    """
-    moving = at != 0
-    if not moving.any():
-        return None
-    weights = at.astype(np.float64)  # the largest values say most, and several of them average their roundings
-    middle = np.median(values[:, moving] / weights[moving], axis=1)[:, None]
-    for _ in range(3):  # without those that are spoiled; then what the sum itself lost
-        rest = values - middle * weights
-        good = np.abs(rest) <= LOOSE * (resolution * np.abs(middle * weights) + slack) + 1e-300
-        middle = middle + ((np.where(good, rest, 0) @ weights) / np.maximum(good @ weights**2, 1e-300))[:, None]
-    slopes: Floats = np.where(good.mean(axis=1) >= FITTING, middle[:, 0], np.nan)
-    return slopes if np.isfinite(slopes).mean() > 0.5 and np.nan_to_num(slopes).any() else None
 
 
 def profile_of(sample: Sample) -> Profile | None:
