@@ -101,15 +101,15 @@ class Profile:
 
 def profile_of(sample: Sample) -> Profile | None:
     """Return the profile of a table that may be a bias; None if its shape is none of one."""
-    lane = sample.lanes[0]
-    shape = tuple(side for side in lane.shape if side != 1)
-    if len(shape) == 1 and lane.shape == (1, *shape) and shape[0] % 2:
+    view = sample.views[0]
+    shape = tuple(side for side in view.shape if side != 1)
+    if len(shape) == 1 and view.shape == (1, *shape) and shape[0] % 2:
         shape = (1, *shape)  # one head, by distance
-    if len(shape) == 1 and len(lane.shape) > 2 and shape[0] == lane.shape[-1]:
+    if len(shape) == 1 and len(view.shape) > 2 and shape[0] == view.shape[-1]:
         shape = (1, *shape)  # one head, by key
-    if lane.shape == (1,):
+    if view.shape == (1,):
         shape = (1,)
-    if lane.dtype.startswith("complex") or not shape:
+    if view.dtype.startswith("complex") or not shape:
         return None
     if len(shape) == 1:
         values = sample.planes[0].values.reshape(-1)
@@ -140,15 +140,15 @@ def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
 
 def _of_cube(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     heads, queries, keys = shape
-    lane = sample.lanes[0]
-    per_head = math.prod(lane.shape[: lane.lead]) // heads
+    view = sample.views[0]
+    per_head = math.prod(view.shape[: view.lead]) // heads
     picked = sorted({0, 1, queries // 2, queries - 2, queries - 1} & set(range(queries)))
     rows = np.empty((heads, len(picked), keys))
     for h in range(heads):
         for k, q in enumerate(picked):
             at = h * per_head + (q if per_head == queries else 0)
-            raw = lane.read(at, at + 1)
-            row = floats(raw, lane.dtype).astype(np.float64).reshape(-1, keys)
+            raw = view.read(at, at + 1)
+            row = floats(raw, view.dtype).astype(np.float64).reshape(-1, keys)
             rows[h, k] = row[0] if per_head == queries else row[q]
     masked = hide(rows)
     key_row = _by_key(masked)

@@ -20,7 +20,7 @@ from pecli.judge.planes import planes_of
 from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
-from pecli.tables.views import pair_lanes, same_layout
+from pecli.tables.views import pair_views, same_layout
 
 DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
 
@@ -78,7 +78,7 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return where and how values differ; where only the place is known, what the file holds is said as well."""
-    pairs = [same_layout(*pair) for pair in pair_lanes(actual, expected)[0]]
+    pairs = [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
