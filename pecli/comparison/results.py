@@ -7,8 +7,8 @@ from dataclasses import field
 from functools import cached_property
 
 from pecli.comparison.figures import Figures
+from pecli.comparison.ulps import BINS
 from pecli.declare.html import html_table
-from pecli.measures.ulps import BINS
 from pecli.records import dataclass
 
 

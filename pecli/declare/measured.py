@@ -135,10 +135,7 @@ class Pairs:
             return
         if abs(low) > math.log(MAX_BASE) or abs(high) > math.log(MAX_BASE):
             return
-        found = []
-        for text in PUBLISHED_BASES:
-            if low <= math.log(float(text)) <= high:
-                found.append(Decimal(text))
+        found = [Decimal(text) for text in PUBLISHED_BASES if low <= math.log(float(text)) <= high]
         first = math.exp(low), math.exp(max(low, high))
         short = shortest(*first)
         if digits(short) <= MAX_DIGITS and short > 0 and short not in found:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pecli.errors import BadRecipe
-from pecli.measures.readings import Reading, readings, squeezed
-from pecli.measures.samples import Floats, Sample
+from pecli.inspection.readings import Reading, readings, squeezed
+from pecli.inspection.samples import Floats, Sample
 
 PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values
 CELLS = 256  # along each side of a map; more are averaged

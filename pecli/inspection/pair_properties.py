@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.inspection.property import Property
-from pecli.measures.readings import Reading
+from pecli.inspection.readings import Reading
 from pecli.numbers.printing import figure
 
 SEED = 7

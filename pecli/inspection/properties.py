@@ -14,9 +14,9 @@ from pecli.errors import PecliError
 from pecli.inspection.bias_properties import bias_properties, matrices_of
 from pecli.inspection.pair_properties import turning_properties
 from pecli.inspection.property import Property
+from pecli.inspection.readings import Reading, readings
 from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
-from pecli.measures.readings import Reading, readings
-from pecli.measures.samples import Floats, Sample, take
+from pecli.inspection.samples import Floats, Sample, take
 from pecli.numbers.printing import between, figure
 from pecli.numbers.types import COMPLEX
 from pecli.tables.layouts import cosines_and_sines

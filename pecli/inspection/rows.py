@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import BLOCK_BYTES, Tabular
 from pecli.errors import BadParameter
-from pecli.measures.readings import Reading, readings
-from pecli.measures.samples import RESOLUTION, Floats, planes_of, take
+from pecli.inspection.readings import Reading, readings
+from pecli.inspection.samples import RESOLUTION, Floats, planes_of, take
 from pecli.records import dataclass
 
 FITTED = 2048  # rows that a matrix is fitted to
@@ -84,12 +84,12 @@ class RowReader:
     def __init__(self, table: Tabular) -> None:
         names = [array.name for array in next(iter(table.groups()), [])]
         self.sample = take(table, FITTED, names=names)
-        self.count = min((lane.rows for lane in self.sample.lanes), default=0)
+        self.count = min((view.rows for view in self.sample.views), default=0)
         self.columns = sum(int(np.prod(plane.values.shape[1:])) for plane in self.sample.planes)
 
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, d)."""
-        planes = [plane for lane in self.sample.lanes for plane in planes_of(lane, start, stop)]
+        planes = [plane for view in self.sample.views for plane in planes_of(view, start, stop)]
         return np.concatenate([plane.values.reshape(stop - start, -1) for plane in planes], axis=1)
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:

@@ -223,7 +223,10 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
             logs = np.exp(quotient.astype(np.float64)).astype(f32)
             yield "exponential of a float32 quotient", (logs / f32(factor)).astype(np.float64)
             for argument in ((f32(np.log(base)) * -single).astype(f32), (-single * f32(np.log(base))).astype(f32)):
-                yield "exponential of a float32 product", (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64)
+                yield (
+                    "exponential of a float32 product",
+                    (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64),
+                )
 
 
 def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude: bool, running: bool) -> Iterator[Way]:
@@ -249,7 +252,9 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
         if magnitude:
             yield Way("float32", first, "float32", "float32", "rounded", late=True)
         yield Way("float32", first, "float32", "float32", "rounded", cast="cut")
-        yield Way("float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16")
+        yield Way(
+            "float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16"
+        )
 
 
 def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
@@ -264,7 +269,11 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
         spare: tuple[Floats | float, ...] | None = None
         for part, (real, values) in enumerate(shown.pairs(way, magnitude)):
             gap = np.abs(real - values)
-            allowed = allowance(magnitude) * unit(values, shown.dtype) if bound is None else np.maximum(bound, unit(values, "float64"))
+            allowed = (
+                allowance(magnitude) * unit(values, shown.dtype)
+                if bound is None
+                else np.maximum(bound, unit(values, "float64"))
+            )
             inside = gap <= allowed
             if bound is None and way.name != "exact" and MIN_NEAR < inside.mean() < 1:
                 spare = spare or shown.slack(way, magnitude)

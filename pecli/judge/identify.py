@@ -64,7 +64,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
 
 def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
     """Return what a table of waves on one axis is; None where no reading of it shows waves."""
-    planes = [plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)]
+    planes = [
+        plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
+    ]
     unknown: Identification | None = None
     for group in wave_groups(planes):
         found = _of_group(group, stated)
@@ -178,9 +180,7 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
     ulps = max(1, round(found.worst))
     if way.name == "exact":
         return f"{every} within {ulps} ulp of the exact one, {share}"
-    return (
-        f"{every} within {ulps} ulp of what {way.words()} give, {share}; up to {found.residual:.2g} from the exact values"
-    )
+    return f"{every} within {ulps} ulp of what {way.words()} give, {share}; up to {found.residual:.2g} from the exact values"
 
 
 def structure_notes(name: WaveName) -> Iterator[str]:
@@ -190,9 +190,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
-    if measured.reading.is_alone:
-        yield PHASE_WORDS[name.phase]
-    elif name.phase:
+    if measured.reading.is_alone or name.phase:
         yield PHASE_WORDS[name.phase]
     if len(measured.planes) == 2 and measured.swapped and not name.phase:
         yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
@@ -204,7 +202,9 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 def _measured_only(measured: Measured, nearest: WaveName | None) -> Identification:
     """Return an honest unknown with what was measured."""
     reading, pairs = measured.reading, measured.pairs
-    kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else "cos and sin of p w"
+    kind = (
+        "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else "cos and sin of p w"
+    )
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"

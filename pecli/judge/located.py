@@ -680,7 +680,7 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
     (width, count) = next(iter(widths))
     if differing[0].mine.dtype.startswith("complex"):  # whose columns are real and imaginary parts
         for text, parts in (("real", [-1.0, 1.0]), ("imaginary", [1.0, -1.0])):
-            tiled = np.tile(sign, width // 2)
+            tiled = np.tile(parts, width // 2)
             of = {p.number: (None, None, lambda v, _p, t=tiled: v * t) for p in differing}
             yield Change("sign", f"the sign of the {text} parts is changed", of)
         if width == count:

@@ -18,7 +18,7 @@ from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, uni
 from pecli.judge.waves import LEVELS, exactly
 
 MAX_ULP = 4
-"""Units in the last place by which a library's frequencies differ from the simulated ones: a scaling takes some steps."""
+"""Units in the last place by which a library's frequencies differ from simulated ones: a scaling takes some steps."""
 MIN_PAIRS = 3
 """Frequencies that a rule is read from; two numbers follow many."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -67,7 +67,7 @@ Expected = Callable[[int, int], tuple[list[Floats], list[Floats]]]
 def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     """Return the recipe's text with the table's own keys, defaults left out."""
     measured = name.measured
-    keys = {key: value for key, value in name.named.keys.items()}
+    keys = dict(name.named.keys)
     count = measured.planes[0].rows if rows is None else rows
     keys["len"] = str(count)
     if name.start:
@@ -82,7 +82,7 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
 
 def expected_of(name: WaveName) -> Expected:
     """Return what gives the expected rows of each plane: the engine's exact values, or those of a simulated way."""
-    measured, way = name.measured, name.score.way
+    way = name.score.way
     exact = _by_engine(name)
     if exact is not None and way.name in ("exact", "float64"):
         return lambda start, stop: (found := exact(start, stop), found)
@@ -101,7 +101,7 @@ def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
         return None
     planes = [plane for array in table.arrays for plane in planes_of(table, array)]
     if swapped:
-        planes = planes[::-1]
+        planes.reverse()
     if [(p.rows, p.width) for p in planes] != [(p.rows, p.width) for p in measured.planes]:
         return None
     return lambda start, stop: [plane.read(start, stop) for plane in planes]
@@ -218,7 +218,13 @@ def _block(
                 part.largest = max(part.largest, float(np.nan_to_num(gap[wrong], nan=np.inf).max()))
                 if part.first is None:
                     row, column = np.argwhere(wrong)[0]
-                    part.first = number, start + int(row), int(column), float(have[row, column]), float(want[row, column])
+                    part.first = (
+                        number,
+                        start + int(row),
+                        int(column),
+                        float(have[row, column]),
+                        float(want[row, column]),
+                    )
     return part
 
 

@@ -17,8 +17,8 @@ from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.located import located
-from pecli.measures.allowance import allowance as allowance
-from pecli.measures.floats import floats
+from pecli.numbers.allowance import allowance as allowance
+from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
 from pecli.numbers.types import GRIDS
 from pecli.sources.sources import NamedSource

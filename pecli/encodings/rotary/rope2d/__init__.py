@@ -72,7 +72,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ".recognise:recognise",
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
     },

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.floats import floats
-from pecli.measures.samples import Floats, Sample, hide
+from pecli.inspection.samples import Floats, Sample, hide
+from pecli.numbers.floats import floats
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14
-LOOSE = 4.0  # roundings by which a product of slope and distance may be off
-FITTING = 0.75  # share of the values of a head that follow its slope; others are spoiled
 
 
 @dataclass(frozen=True)
@@ -102,42 +99,17 @@ class Profile:
         return {"mask": "causal"} if self.causal else {}
 
 
-def kernels_of(profile: Profile | None) -> Iterator[Profile]:
-    """Yield what depends on the distance, of at least three known ones that are not all alike."""
-    for view in profile.views if profile else ():
-        if view.by == "distance" and len(view.seen[1]) >= 3 and np.ptp(view.seen[0]) > 0:
-            yield view
-
-
-def proportional(values: Floats, at: NDArray[np.int64], resolution: float, slack: float = 0.0) -> Floats | None:
-    """Return the factor of each row that is one number times `at`, within a few roundings and `slack`, but for a few.
-
-    NaN stands for the others; None where they are most.
-    """
-    moving = at != 0
-    if not moving.any():
-        return None
-    weights = at.astype(np.float64)  # the largest values say most, and several of them average their roundings
-    middle = np.median(values[:, moving] / weights[moving], axis=1)[:, None]
-    for _ in range(3):  # without those that are spoiled; then what the sum itself lost
-        rest = values - middle * weights
-        good = np.abs(rest) <= LOOSE * (resolution * np.abs(middle * weights) + slack) + 1e-300
-        middle = middle + ((np.where(good, rest, 0) @ weights) / np.maximum(good @ weights**2, 1e-300))[:, None]
-    slopes: Floats = np.where(good.mean(axis=1) >= FITTING, middle[:, 0], np.nan)
-    return slopes if np.isfinite(slopes).mean() > 0.5 and np.nan_to_num(slopes).any() else None
-
-
 def profile_of(sample: Sample) -> Profile | None:
     """Return the profile of a table that may be a bias; None if its shape is none of one."""
-    lane = sample.lanes[0]
-    shape = tuple(side for side in lane.shape if side != 1)
-    if len(shape) == 1 and lane.shape == (1, *shape) and shape[0] % 2:
+    view = sample.views[0]
+    shape = tuple(side for side in view.shape if side != 1)
+    if len(shape) == 1 and view.shape == (1, *shape) and shape[0] % 2:
         shape = (1, *shape)  # one head, by distance
-    if len(shape) == 1 and len(lane.shape) > 2 and shape[0] == lane.shape[-1]:
+    if len(shape) == 1 and len(view.shape) > 2 and shape[0] == view.shape[-1]:
         shape = (1, *shape)  # one head, by key
-    if lane.shape == (1,):
+    if view.shape == (1,):
         shape = (1,)
-    if lane.dtype.startswith("complex") or not shape:
+    if view.dtype.startswith("complex") or not shape:
         return None
     if len(shape) == 1:
         values = sample.planes[0].values.reshape(-1)
@@ -168,15 +140,15 @@ def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
 
 def _of_cube(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     heads, queries, keys = shape
-    lane = sample.lanes[0]
-    per_head = math.prod(lane.shape[: lane.lead]) // heads
+    view = sample.views[0]
+    per_head = math.prod(view.shape[: view.lead]) // heads
     picked = sorted({0, 1, queries // 2, queries - 2, queries - 1} & set(range(queries)))
     rows = np.empty((heads, len(picked), keys))
     for h in range(heads):
         for k, q in enumerate(picked):
             at = h * per_head + (q if per_head == queries else 0)
-            raw = lane.read(at, at + 1)
-            row = floats(raw, lane.dtype).astype(np.float64).reshape(-1, keys)
+            raw = view.read(at, at + 1)
+            row = floats(raw, view.dtype).astype(np.float64).reshape(-1, keys)
             rows[h, k] = row[0] if per_head == queries else row[q]
     masked = hide(rows)
     key_row = _by_key(masked)

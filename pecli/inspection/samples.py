@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.measures.floats import floats
-from pecli.measures.lanes import Lane, is_stack, lane_of, unstacked
+from pecli.numbers.floats import floats
 from pecli.numbers.rounding import nearest
 from pecli.records import dataclass
+from pecli.tables.views import ArrayView, is_stack, unstacked, view_of
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096
@@ -23,16 +23,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Plane:
-    """The first rows of one lane, complex values as two planes.
+    """The first rows of one view, complex values as two planes.
 
     Attributes
     ----------
     name : str
-        Of the lane; for complex values "re" and "im".
+        Of the view; for complex values "re" and "im".
     values : (n, ...) float64
         NaN and infinity included.
     rows : int
-        Rows of the whole lane.
+        Rows of the whole view.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Sample:
 
     table: Tabular
     planes: list[Plane]
-    lanes: list[Lane]
+    views: list[ArrayView]
     dtype: str
     grain: str
     stacked: bool = False
@@ -88,29 +88,29 @@ def take(
     wanted = table.arrays if names is None else [table.array(name) for name in names]
     arrays = [array for array in wanted if array.bytes]
     stacked = len(arrays) == 1 and unstack and _is_pair(arrays[0])
-    lanes = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [lane_of(table, a) for a in arrays]
-    planes = [plane for lane in lanes for plane in _planes(lane, rows)]
+    views = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [view_of(table, a) for a in arrays]
+    planes = [plane for view in views for plane in _planes(view, rows)]
     dtype = arrays[0].dtype if arrays else "float32"
-    return Sample(table, planes, lanes, dtype, grain(planes, dtype), stacked, _positions(table, planes))
+    return Sample(table, planes, views, dtype, grain(planes, dtype), stacked, _positions(table, planes))
 
 
 def _is_pair(array: Array) -> bool:
     return is_stack(array) and array.shape[-1] != 2 and array.name not in ("bias", "index")
 
 
-def _planes(lane: Lane, rows: int) -> list[Plane]:
-    count = max(2, min(lane.rows, rows, HEAD_VALUES // max(1, lane.row_size)))
-    return planes_of(lane, 0, min(count, lane.rows))
+def _planes(view: ArrayView, rows: int) -> list[Plane]:
+    count = max(2, min(view.rows, rows, HEAD_VALUES // max(1, view.row_size)))
+    return planes_of(view, 0, min(count, view.rows))
 
 
-def planes_of(lane: Lane, start: int, stop: int) -> list[Plane]:
-    """Return some rows of a lane; complex values as two planes."""
-    raw = lane.read(start, stop)
+def planes_of(view: ArrayView, start: int, stop: int) -> list[Plane]:
+    """Return some rows of a view; complex values as two planes."""
+    raw = view.read(start, stop)
     if raw.dtype.kind == "c":
         parts = (("re", raw.real), ("im", raw.imag))
-        return [Plane(name, part.astype(np.float64), lane.rows) for name, part in parts]
+        return [Plane(name, part.astype(np.float64), view.rows) for name, part in parts]
     with np.errstate(invalid="ignore"):  # a NaN that signals
-        return [Plane(lane.name, floats(raw, lane.dtype).astype(np.float64), lane.rows)]
+        return [Plane(view.name, floats(raw, view.dtype).astype(np.float64), view.rows)]
 
 
 def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:

@@ -1,7 +1,7 @@
-"""Lanes: arrays of two tables brought side by side, to be read in blocks of rows.
+"""Views: arrays of two tables brought side by side, to be read in blocks of rows.
 
 A pair of cosines and sines is stacked in an npy file, and lies in two arrays
-elsewhere; a lane is either.
+elsewhere; a view is either.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lane(Array):
+class ArrayView(Array):
     """Rows `first` and following of one array of a table, seen as an array of its own.
 
     Attributes
@@ -28,9 +28,9 @@ class Lane(Array):
     table : Tabular
         What is read.
     array : Array
-        The array in it, whose name and shape the lane has, or those of a part.
+        The array in it, whose name and shape the view has, or those of a part.
     first : int
-        The array's row at which the lane begins.
+        The array's row at which the view begins.
     """
 
     table: Tabular
@@ -60,14 +60,14 @@ class Lane(Array):
         return self.table.read_rows([self.array.name], self.first + start, self.first + stop)[self.array.name]
 
 
-def lane_of(table: Tabular, array: Array) -> Lane:
-    """Return the lane of a whole array."""
-    return Lane(**vars(array), table=table, array=array)
+def view_of(table: Tabular, array: Array) -> ArrayView:
+    """Return the view of a whole array."""
+    return ArrayView(**vars(array), table=table, array=array)
 
 
-def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[Lane]:
-    """Return the parts along the first axis as lanes; ``(2, n, m)`` is cosines and sines in an npy file."""
-    whole, axis = lane_of(table, array), 1 + _ones(array)
+def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[ArrayView]:
+    """Return the parts along the first axis as views; ``(2, n, m)`` is cosines and sines in an npy file."""
+    whole, axis = view_of(table, array), 1 + _ones(array)
     rows = array.rows // array.shape[axis - 1]
     part = replace(whole, shape=array.shape[axis:], axes=array.axes[axis:], lead=array.lead - axis)
     return [replace(part, name=name, first=index * rows) for index, name in enumerate(names)]
@@ -84,26 +84,26 @@ def _ones(array: Array) -> int:
     return next((axis for axis, side in enumerate(array.shape) if side != 1), len(array.shape))
 
 
-def pair_lanes(a: Tabular, b: Tabular) -> tuple[list[tuple[Lane, Lane]], list[str], list[str]]:
+def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]], list[str], list[str]]:
     """Match the arrays of two tables by name; a sole one needs none where it fits one alone, a stack is taken apart.
 
     Returns
     -------
-    list of (Lane, Lane)
+    list of (ArrayView, ArrayView)
         What can be compared.
     list of str, list of str
         Names that one side alone has.
     """
-    left, right = _lanes(a, b), _lanes(b, a)
+    left, right = _views(a, b), _views(b, a)
     if len(left) == len(right) == 1:
         return [(left[0], right[0])], [], []
-    others = {lane.name: lane for lane in right}
-    pairs = [(lane, others[lane.name]) for lane in left if lane.name in others] or _of_one_shape(left, right)
+    others = {view.name: view for view in right}
+    pairs = [(view, others[view.name]) for view in left if view.name in others] or _of_one_shape(left, right)
     ours, theirs = ({pair[side].name for pair in pairs} for side in (0, 1))
     return pairs, [x.name for x in left if x.name not in ours], [x.name for x in right if x.name not in theirs]
 
 
-def _of_one_shape(left: list[Lane], right: list[Lane]) -> list[tuple[Lane, Lane]]:
+def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
     """Return a sole array of one side beside the only one of the other side that has its shape."""
     if min(len(left), len(right)) > 1:
         return []
@@ -111,18 +111,18 @@ def _of_one_shape(left: list[Lane], right: list[Lane]) -> list[tuple[Lane, Lane]
     return pairs if len(pairs) == 1 else []
 
 
-def _lanes(table: Tabular, other: Tabular) -> list[Lane]:
+def _views(table: Tabular, other: Tabular) -> list[ArrayView]:
     names = [array.name for array in other.arrays]
     if len(table.arrays) == 1 and len(names) > 1 and table.arrays[0].name not in names:
         (array,) = table.arrays
         if is_stack(array, len(names)):
             return unstacked(table, array, names)
-    return [lane_of(table, array) for array in table.arrays]
+    return [view_of(table, array) for array in table.arrays]
 
 
 @dataclass(frozen=True)
-class Strip:
-    """Rows of two lanes that stand for each other, and how much of each row both have."""
+class RowOverlap:
+    """Rows of two views that stand for each other, and how much of each row both have."""
 
     left: int
     right: int
@@ -130,34 +130,34 @@ class Strip:
     cut: tuple[slice, ...]
 
 
-def strips(left: Lane, right: Lane) -> Iterator[Strip] | None:
-    """Return the rows that two lanes have in common; None where their shapes cannot be laid over each other."""
+def overlapping_rows(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap] | None:
+    """Return the rows that two views have in common; None where their shapes cannot be laid over each other."""
     if left.shape == right.shape and left.lead == right.lead:
-        return iter([Strip(0, 0, left.rows, ())])
+        return iter([RowOverlap(0, 0, left.rows, ())])
     if len(left.shape) != len(right.shape) or left.lead != right.lead:
         return None
     return _overlap(left, right)
 
 
-def _overlap(left: Lane, right: Lane) -> Iterator[Strip]:
+def _overlap(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap]:
     common = [min(pair) for pair in zip(left.shape, right.shape, strict=True)]
     cut = tuple(slice(0, side) for side in common[left.lead :])
     if left.lead == 0:
-        yield Strip(0, 0, 1, cut)
+        yield RowOverlap(0, 0, 1, cut)
         return
     for index in product(*(range(side) for side in common[: left.lead - 1])):
-        yield Strip(_row(left, (*index, 0)), _row(right, (*index, 0)), common[left.lead - 1], cut)
+        yield RowOverlap(_row(left, (*index, 0)), _row(right, (*index, 0)), common[left.lead - 1], cut)
 
 
-def _row(lane: Lane, index: Sequence[int]) -> int:
+def _row(view: ArrayView, index: Sequence[int]) -> int:
     row = 0
-    for side, i in zip(lane.shape[: lane.lead], index, strict=True):
+    for side, i in zip(view.shape[: view.lead], index, strict=True):
         row = row * side + i
     return row
 
 
-def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
-    """Return the lanes with axes of length 1 left out and one notion of a row, where their shapes agree.
+def same_layout(left: ArrayView, right: ArrayView) -> tuple[ArrayView, ArrayView]:
+    """Return the views with axes of length 1 left out and one notion of a row, where their shapes agree.
 
     Of two that have other numbers of axes those of length 1 are left out as well, to see how much both have.
     """
@@ -175,24 +175,24 @@ def same_layout(left: Lane, right: Lane) -> tuple[Lane, Lane]:
     return regrouped(left, width), regrouped(right, width)
 
 
-def _one_head(lane: Lane, bias: Lane) -> Lane:
+def _one_head(view: ArrayView, bias: ArrayView) -> ArrayView:
     """Return a square of queries and keys as the bias of one head."""
-    square = regrouped(lane, bias.row_size)
+    square = regrouped(view, bias.row_size)
     return replace(square, shape=(1, *bias.shape[1:]), axes=bias.axes, lead=bias.lead)
 
 
-def regrouped(lane: Lane, width: int) -> Lane:
-    """Return the lane without axes of length 1, in rows of `width` values."""
-    shape, rows = lane.plain_shape, math.prod(lane.shape) // max(1, width)
+def regrouped(view: ArrayView, width: int) -> ArrayView:
+    """Return the view without axes of length 1, in rows of `width` values."""
+    shape, rows = view.plain_shape, math.prod(view.shape) // max(1, width)
     lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
     if lead is None:
         shape, lead = (rows, width), 1
-    return Regrouped(**{**vars(lane), "shape": shape, "lead": lead, "inner": lane.row_shape})
+    return Regrouped(**{**vars(view), "shape": shape, "lead": lead, "inner": view.row_shape})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regrouped(Lane):
-    """A lane whose rows hold several of the array's own; the values are the same."""
+class Regrouped(ArrayView):
+    """A view whose rows hold several of the array's own; the values are the same."""
 
     inner: tuple[int, ...] = ()
 
@@ -205,44 +205,3 @@ class Regrouped(Lane):
         """Return rows."""
         times = self.row_size // math.prod(self.inner)
         return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Filled(Lane):
-    """A lane in which a number stands for minus infinity, of a type that holds the number."""
-
-    lane: Lane
-    number: float = 0.0
-
-    @classmethod
-    def of(cls, lane: Lane, number: float) -> Lane:
-        """Return the lane with a number for minus infinity."""
-        import numpy as np
-
-        from pecli.numbers.rounding import nearest
-
-        shared = {field: value for field, value in vars(lane).items() if field in Lane.__dataclass_fields__}
-        narrow = lane.dtype in ("float16", "bfloat16") and nearest(np.array([number]), lane.dtype)[0] != number
-        return cls(**{**shared, "dtype": "float32" if narrow else lane.dtype}, lane=lane, number=number)
-
-    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Read rows into `out`."""
-        out[...] = self.read(start, stop)
-
-    def held(self, start: int, stop: int) -> None:
-        """Say that the rows stand nowhere."""
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows."""
-        import numpy as np
-
-        values = self.lane.read(start, stop)
-        if self.dtype == "bfloat16":  # stored as its bits
-            values[values == 0xFF80] = np.float32(self.number).view(np.uint32) >> 16
-            return values
-        if self.dtype != self.lane.dtype:
-            from pecli.measures.floats import floats
-
-            values = floats(values, self.lane.dtype).astype(self.dtype)
-        values[np.isneginf(values)] = self.number
-        return values

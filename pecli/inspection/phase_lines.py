@@ -8,26 +8,16 @@ phi_i = P w_i = q theta_i with one q for all pairs, up to whole turns.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.rhythm import TURN, Rhythm, wrap
+from pecli.inspection.rhythm import TURN, Rhythm, wrap
 
 Floats = NDArray[np.float64]
 FASTEST = 1e9  # radians a row; nothing is known of a faster pair
 RESTING = 1e-13  # a step below it is no turning
-FARTHER = 2  # times the number of rows that position 0 lies before them, to say more than they do
-BESIDE = 2  # rows by which the first position may be off at first
-FARTHEST = 1 << 14  # rows from position 0 that are tried where slow pairs do not tell
-ASTRAY = 0.1  # radians by which a phase is off where whole turns were counted wrong
-MOST_TOLD = 16  # pairs that tell a number of rows
-SIFTING = 3  # of them that are asked first
-CHANCE = 1e-6  # probability of such a number by chance that is believed in
-SINGLE = 2.0**-24  # relative error of a frequency or an angle in float32, the same in all rows
-QUITE = 1.0  # radians by which the turns since position 0 may be off, to be counted
-BELIEVED = 4.0  # standard errors by which a step may be off
 
 
 @dataclass(frozen=True)
@@ -145,51 +135,3 @@ def first_row(steps: Floats, phases: Floats, errors: Floats) -> tuple[float, flo
         weight += mine
     misfit = np.abs(wrap(phases - q * steps))
     return q, float(misfit.max(initial=0.0))
-
-
-def sharpened(lines: Lines, rhythm: Rhythm) -> Lines | None:
-    """Return lines whose steps the turns since position 0 tell, where these are many times the rows: else None.
-
-    Rows that begin q rows after position 0 have turned by q steps and those within: the phase at their middle, whole
-    turns restored, says a step as much better as q is larger than their number.  q is whole; a neighbour of it would
-    move the fast pairs by more than they may be off.
-    """
-    moving, around = ~lines.resting, round(lines.first)
-    if abs(around) >= FARTHER * rhythm.rows:
-        found = _turned(lines, rhythm, np.arange(around - BESIDE, around + BESIDE + 1, dtype=np.float64))
-        if found is not None:
-            return found
-    if lines.misfit > ASTRAY and moving.any():  # slow pairs did not count the turns of fast ones
-        known = np.sort(lines.errors[moving])[:MOST_TOLD]
-        return _turned(lines, rhythm, np.arange(rhythm.rows, min(FARTHEST, QUITE / known[-1]), dtype=np.float64))
-    return None
-
-
-def _turned(lines: Lines, rhythm: Rhythm, tried: Floats) -> Lines | None:
-    """Return lines by the best of some numbers of rows since position 0; None where none is believed."""
-    middle = (rhythm.rows - 1) / 2
-    told = np.flatnonzero(~lines.resting & (np.abs(tried).max(initial=1.0) * lines.errors <= QUITE))
-    if not len(told) or not len(tried):
-        return None
-    some = told[np.argsort(lines.errors[told])[:MOST_TOLD]]
-    w, chance = lines.steps[some], np.log(len(tried))
-    for part in (slice(0, SIFTING), slice(0, None)):  # few pairs leave few numbers
-        far = np.abs(tried + middle)[:, None]
-        allowed = BELIEVED * far * (lines.errors[some[part]] + SINGLE * w[part] * (1 + far / rhythm.rows))
-        off = (np.abs(wrap(lines.phases[some[part]] - np.outer(tried, w[part]))) / allowed).max(axis=1)
-        tried, off, allowed = tried[off <= 1], off[off <= 1], allowed[off <= 1]
-        if not len(tried):
-            return None
-    best = int(off.argmin())
-    if chance + np.log(np.minimum(allowed[best] / np.pi, 1.0)).sum() > np.log(CHANCE):
-        return None
-    at = float(tried[best]) + middle
-    steps, errors = lines.steps.copy(), lines.errors.copy()
-    steps[told] += wrap(lines.phases[told] + steps[told] * (middle - at)) / at
-    errors[told] *= rhythm.rows / abs(at)
-    return replace(lines, steps=steps, errors=errors, first=float(tried[best])) if (steps[told] > 0).all() else None
-
-
-def shifted(lines: Lines, rows: int) -> Lines:
-    """Return the lines as seen from `rows` rows earlier."""
-    return replace(lines, first=lines.first - rows)

@@ -120,6 +120,5 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
 SCALING = Scaling(
     "yarn", 6, RAMP.frequencies, RAMP.float32, _magnitude,
     types=(RopeType("yarn", _read, needs_head_dim=True, original_beside=True),),
-    mistakes=_mistakes, least=RAMP.least,
-    spectra=f"{__name__}.recognition:spectra", sizes=f"{__name__}.recognition:sizes", board=_board,
+    mistakes=_mistakes, least=RAMP.least, board=_board,
 )  # fmt: skip

@@ -133,7 +133,6 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
 
 SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
-    lists=f"{__name__}.recognition:lists", sizes=f"{__name__}.recognition:sizes",
     types=(RopeType("longrope", _read, needs_head_dim=True, original_beside=True),),
     mistakes=_mistakes, board=_board,
 )  # fmt: skip

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.measures.rhythm import Rhythm, measure
-from pecli.measures.samples import Floats, Sample
+from pecli.inspection.rhythm import Rhythm, measure
+from pecli.inspection.samples import Floats, Sample
 from pecli.records import dataclass
 
 Places = tuple[tuple[int, Any], ...]
@@ -108,19 +108,6 @@ def readings(sample: Sample) -> Iterator[Reading]:
             yield from _checked("rotary", "pairs", planes, places, 2 * values.shape[1], sample.resolution)
         elif values.ndim == 2 and values.shape[1] >= 2:
             yield from _one(sample, values)
-
-
-def pairs_of(arrays: Sequence[Floats], resolution: float) -> Iterator[Reading]:
-    """Yield readings of cosines and sines, or of one array with both, whatever they are called."""
-    if len(arrays) == 2:
-        yield from _checked("rotary", "split", arrays, ((0, ALL), (1, ALL)), 2 * arrays[0].shape[1], resolution)
-        return
-    (values,) = arrays
-    width = values.shape[1]
-    if width % 2 == 0:
-        halves = ((0, np.s_[:, : width // 2]), (0, np.s_[:, width // 2 :]))
-        yield from _checked("absolute", "cos-sin", arrays, halves, width, resolution)
-        yield from _checked("absolute", "interleaved", arrays, ((0, EVEN), (0, ODD)), width, resolution)
 
 
 def squeezed(values: Floats) -> Floats:
