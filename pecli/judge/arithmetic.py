@@ -18,8 +18,8 @@ CLOSE = 1.01
 """Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
 MAGNIFIED = 2.5
 """The same where values were multiplied by a magnitude after they were rounded."""
-MIN_NEAR = 0.6
-"""Share within `CLOSE` from which the slack of float32 frequencies is looked at; below it the arithmetic is another."""
+NEAR_GAP = 0.02
+"""Median gap from which the slack of float32 frequencies is not looked at: the arithmetic, or the name, is another."""
 MIN_CLOSE = 0.98
 """Share of sampled values within `CLOSE` for an arithmetic to be named; 0.9 would pass frequencies one ulp off."""
 FREQUENCY_UNITS = 2
@@ -275,7 +275,7 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
                 else np.maximum(bound, unit(values, "float64"))
             )
             inside = gap <= allowed
-            if bound is None and way.name != "exact" and MIN_NEAR < inside.mean() < 1:
+            if bound is None and way.name != "exact" and not inside.all() and np.nanmedian(gap) < NEAR_GAP:
                 spare = spare or shown.slack(way, magnitude)
                 inside = gap <= allowed + spare[part]
             equal += int(np.count_nonzero(gap == 0))

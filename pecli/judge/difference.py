@@ -37,7 +37,7 @@ from pecli.judge.waves import (
     names_of,
     wave_groups,
 )
-from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_value, tally
+from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_values, tally
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest
 from pecli.tables.table import Table
@@ -467,8 +467,8 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield what is known of the values that differ in a table of the expected recipe."""
     measured = name.measured
     if total.unexplained <= MAX_LISTED and total.first is not None:
-        yield Finding("place", single_value(total, measured.planes))
-        if total.unexplained > 1:
+        yield from (Finding("place", text) for text in single_values(total, measured.planes))
+        if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {places(total, measured.planes)}")
         return
     own = replace(name, start=want.start, step=want.step)

@@ -61,8 +61,8 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     if best is None:
         return None
     _, worst, recipe, kind = best
-    notes = ("the frequencies of its pairs (inv_freq), not a table",
-             "all are equal to the exact ones" if not worst else f"each within {worst:g} ulp of {kind} arithmetic's")  # fmt: skip
+    close = f"each within {worst:g} ulp of {kind} arithmetic's" if worst else "all are equal to the exact ones"
+    notes = ("the frequencies of its pairs (inv_freq), not a table", close)
     return Identification(recipe, "sure", None, None, kind, notes, (), len(values), (array,))
 
 

@@ -179,7 +179,7 @@ def _tail(reading: Reading, swapped: bool) -> str:
 
 
 def names_of(measured: Measured) -> list[WaveName]:
-    """Return names that the encodings' rules give the measured pairs, the best first; rising positions before others."""
+    """Return names that the encodings' rules give the measured pairs, the best first."""
     found = _names(measured)
     if measured.reading.sin is not None and not (found and _plain(found[0])):
         found = sorted([*found, *_names(measured.otherwise())], key=merit)
