@@ -79,10 +79,10 @@ frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment o
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
 	@build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/frameworks/bin/python -m pip install --quiet --editable . pytest mpmath
-	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras; do \
+	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras tensorflow; do \
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
 	build/frameworks/bin/python -m pytest -rs -W ignore tests/test_torch.py tests/test_jax.py tests/test_keras.py \
-	tests/test_code.py tests/test_notebook.py tests/test_docs.py::test_the_python_of_a_page_runs
+	tests/test_code.py tests/test_notebook.py tests/frameworks tests/test_docs.py::test_the_python_of_a_page_runs
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive
