@@ -168,7 +168,7 @@ class Recipe:
         return hash(str(self))
 
 
-def _restored(name: str, values: dict[str, object]) -> Recipe:
+def _restored(name: str, values: dict[str, Value]) -> Recipe:
     return Recipe(find(name), values)
 
 

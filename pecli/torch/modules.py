@@ -179,7 +179,7 @@ def _traced() -> bool:
 
 def _capturing(positions: torch.Tensor) -> bool:
     """Whether a CUDA graph is recorded, in which no value can be looked at."""
-    return positions.is_cuda and torch.cuda.is_current_stream_capturing()
+    return bool(positions.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 @torch.library.custom_op("pecli::rows", mutates_args=())

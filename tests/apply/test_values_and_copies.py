@@ -15,7 +15,7 @@ COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda table: pickle.loads(pickle
 
 @pytest.mark.parametrize(("recipe", "width"), [
     ("rope:dim=64", 128), ("rope:dim=64", 66), ("rope:dim=64", 32), ("rope:dim=128,rotary-dim=64", 96),
-    ("xpos:dim=8", 16), ("retnet:dim=8", 16), ("mrope:dim=12,sections=2+2+2", 24),
+    ("xpos:dim=8", 16), ("retnet:dim=8,heads=1", 16), ("mrope:dim=12,sections=2+2+2", 24),
 ])  # fmt: skip
 @pytest.mark.parametrize("scores", [False, True])
 def test_a_width_that_is_not_the_recipes_is_refused(recipe, width, scores):
