@@ -167,6 +167,9 @@ class Comparison:
         """Whether everything on one side is on the other, within the tolerance."""
         return self.complete and bool(self.arrays) and not self.total.beyond
 
+    def __bool__(self) -> bool:
+        return self.equal
+
     @property
     def verdict(self) -> str:
         """Whether they are the same, and how many values are not, in one line."""
