@@ -50,6 +50,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     not_when="for token positions, which have no box",
     place=8,
     hooks={"why": ":why", "lesson": ":lesson", "extend": reaches.phases},
+    unrecognised="frequencies that are evenly spaced over coordinates of a box have no rule",
 )
 def bands(
     *,

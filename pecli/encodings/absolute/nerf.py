@@ -55,6 +55,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={"why": ":why", "lesson": ":lesson", "extend": reaches.phases},
+    unrecognised="frequencies that double, over coordinates of a box, have no rule",
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
 )
 def nerf(
