@@ -21,7 +21,7 @@ RESTING = 1e-13  # a step below it is no turning
 
 
 @dataclass(frozen=True)
-class Lines:
+class PhaseLines:
     """Pairs as straight lines of phase.
 
     Attributes
@@ -52,7 +52,7 @@ class Lines:
     resting: NDArray[np.bool_]
 
 
-def phase_lines(rhythm: Rhythm, tolerance: float) -> list[Lines]:
+def phase_lines(rhythm: Rhythm, tolerance: float) -> list[PhaseLines]:
     """Return the ways to read a rhythm, those with the smallest misfit first."""
     found = []
     for swapped in (False, True):
@@ -72,7 +72,9 @@ def _ambiguous(steps: Floats) -> bool:
     return len(steps) > 2 and bool(abs(steps[0]) < abs(steps[-1]) or np.abs(steps).max() > 2.0)
 
 
-def _lines(steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_last: bool, tolerance: float) -> Lines:
+def _lines(
+    steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_last: bool, tolerance: float
+) -> PhaseLines:
     resting = np.abs(steps) <= RESTING
     moving = ~resting
     order = np.flatnonzero(moving)
@@ -91,7 +93,7 @@ def _lines(steps: Floats, phases: Floats, rhythm: Rhythm, swapped: bool, slow_la
         full[i] = np.sqrt(before[-1] * after[0]) if len(before) else after[0]
         errors[i] = full[i]
     resting &= ~hidden
-    return Lines(swapped, backward, np.where(resting, 0.0, full), errors, phi, first, misfit, resting)
+    return PhaseLines(swapped, backward, np.where(resting, 0.0, full), errors, phi, first, misfit, resting)
 
 
 def _falls(steps: Floats) -> bool:

@@ -17,7 +17,7 @@ MOST_KEYS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Profile:
+class BiasProfile:
     """A bias reduced to one row a head.
 
     Attributes
@@ -55,7 +55,7 @@ class Profile:
         return np.arange(-half, half + 1)
 
     @cached_property
-    def views(self) -> tuple[Profile, ...]:
+    def views(self) -> tuple[BiasProfile, ...]:
         """What it may be: rows of one array a head may be by distance as well as by key."""
         if self.by != "rows":
             return (self,)
@@ -64,9 +64,9 @@ class Profile:
             masked = np.where(np.isneginf(self.values), np.nan, self.values)
             causal = bool(np.isnan(masked[:, width // 2 + 1 :]).all())
             n = (width + 1) // 2
-            found.append(Profile("distance", masked, "distance", causal, n, n))
+            found.append(BiasProfile("distance", masked, "distance", causal, n, n))
         if width > 1:
-            found.append(Profile("key", self.values, "row", False, width, 1))
+            found.append(BiasProfile("key", self.values, "row", False, width, 1))
         return tuple(found)
 
     @cached_property
@@ -99,7 +99,7 @@ class Profile:
         return {"mask": "causal"} if self.causal else {}
 
 
-def profile_of(sample: Sample) -> Profile | None:
+def profile_of(sample: Sample) -> BiasProfile | None:
     """Return the profile of a table that may be a bias; None if its shape is none of one."""
     view = sample.views[0]
     shape = tuple(side for side in view.shape if side != 1)
@@ -113,7 +113,7 @@ def profile_of(sample: Sample) -> Profile | None:
         return None
     if len(shape) == 1:
         values = sample.planes[0].values.reshape(-1)
-        return Profile("slopes", values[:, None], "slopes", False, 1, 1) if len(values) <= 4096 else None
+        return BiasProfile("slopes", values[:, None], "slopes", False, 1, 1) if len(values) <= 4096 else None
     if len(shape) == 2:
         return _of_rows(sample, shape)
     if len(shape) == 3 and shape[0] <= MOST_HEADS and shape[2] <= MOST_KEYS and shape[1] <= shape[2]:
@@ -121,7 +121,7 @@ def profile_of(sample: Sample) -> Profile | None:
     return None
 
 
-def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
+def _of_rows(sample: Sample, shape: tuple[int, ...]) -> BiasProfile | None:
     """Read (heads, 2n-1) by distance, or (heads, keys) where every query has the same row, or one head (n, n)."""
     heads, width = shape
     if width > 2 * MOST_KEYS:
@@ -132,13 +132,13 @@ def _of_rows(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     if heads == width and 2 < heads == len(values):  # all rows, not some of a long table
         found = _by_distance(values[None])
         if found is not None:
-            return Profile("distance", found[0], "single", found[1], width, heads)
+            return BiasProfile("distance", found[0], "single", found[1], width, heads)
         if (values == values[-1]).all() and np.ptp(values[-1]) > 0:
-            return Profile("key", values[-1:], "dense", False, width, heads)
-    return Profile("rows", values[:MOST_HEADS], "row", False, width, 1) if heads <= MOST_HEADS else None
+            return BiasProfile("key", values[-1:], "dense", False, width, heads)
+    return BiasProfile("rows", values[:MOST_HEADS], "row", False, width, 1) if heads <= MOST_HEADS else None
 
 
-def _of_cube(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
+def _of_cube(sample: Sample, shape: tuple[int, ...]) -> BiasProfile | None:
     heads, queries, keys = shape
     view = sample.views[0]
     per_head = math.prod(view.shape[: view.lead]) // heads
@@ -153,11 +153,11 @@ def _of_cube(sample: Sample, shape: tuple[int, ...]) -> Profile | None:
     masked = hide(rows)
     key_row = _by_key(masked)
     if key_row is not None and queries > 1:
-        return Profile("key", key_row[0], "dense", key_row[1], keys, queries)
+        return BiasProfile("key", key_row[0], "dense", key_row[1], keys, queries)
     found = _from_picked(masked, picked, queries, keys)
     if found is None:
-        return Profile("matrix", rows[:, -1], "dense", False, keys, queries)
-    return Profile("distance", found[0], "dense", found[1], keys, queries)
+        return BiasProfile("matrix", rows[:, -1], "dense", False, keys, queries)
+    return BiasProfile("distance", found[0], "dense", found[1], keys, queries)
 
 
 def _by_key(rows: Floats) -> tuple[Floats, bool] | None:

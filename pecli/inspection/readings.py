@@ -27,7 +27,7 @@ ROUND = 6.0  # roundings by which a sum of squares may be off, both parts and an
 
 
 @dataclass(frozen=True)
-class Reading:
+class PairReading:
     """Pairs of one table.
 
     Attributes
@@ -96,7 +96,7 @@ class Reading:
         return measure(self.turning, self.resolution)
 
 
-def readings(sample: Sample) -> Iterator[Reading]:
+def readings(sample: Sample) -> Iterator[PairReading]:
     """Yield every reading whose pairs have one size, the most natural first."""
     planes = [squeezed(plane.values) for plane in sample.planes]
     if len(planes) == 2 and planes[0].shape == planes[1].shape and planes[0].ndim == 2:
@@ -118,7 +118,7 @@ def squeezed(values: Floats) -> Floats:
     return found.reshape(-1, 1) if found.ndim == 1 and values.ndim == 2 else found  # one column is one pair
 
 
-def _two(sample: Sample, planes: list[Floats]) -> Iterator[Reading]:
+def _two(sample: Sample, planes: list[Floats]) -> Iterator[PairReading]:
     names = [plane.name for plane in sample.planes]
     a, b = (1, 0) if names[0] in ("sin", "im") and names[1] in ("cos", "re") else (0, 1)
     width = planes[0].shape[1]
@@ -153,7 +153,7 @@ def twice(values: Floats, left: Any, right: Any) -> bool:
     return bool(0 < other <= min(MOST_OTHER, FEW_OTHER * a.shape[1]))
 
 
-def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
+def _one(sample: Sample, values: Floats) -> Iterator[PairReading]:
     name, width = sample.planes[0].name, values.shape[1]
     rotary = name in ("cos_sin", "sin_cos")
     tail = ""
@@ -181,7 +181,7 @@ def _one(sample: Sample, values: Floats) -> Iterator[Reading]:
 
 def _checked(
     family: str, layout: str, planes: Sequence[Floats], places: Places, width: int, resolution: float
-) -> Iterator[Reading]:
+) -> Iterator[PairReading]:
     """Yield the reading if the squares of its pairs add up to one number, in one run of rows at least."""
     a, b = (planes[plane][index] for plane, index in places[:2])
     if a.shape != b.shape or a.shape[0] < 2 or a.shape[1] < 1:
@@ -205,7 +205,7 @@ def _checked(
     if rows.stop - rows.start < 2:
         return
     blank = tuple(int(i) for i in np.flatnonzero(finite & ~filled))
-    yield Reading(family, layout, a[rows], b[rows], width, rows, blank, places=places, resolution=resolution)
+    yield PairReading(family, layout, a[rows], b[rows], width, rows, blank, places=places, resolution=resolution)
 
 
 def longest_run(good: NDArray[np.bool_]) -> slice:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import BLOCK_BYTES, Tabular
 from pecli.errors import BadParameter
-from pecli.inspection.readings import Reading, readings
+from pecli.inspection.readings import PairReading, readings
 from pecli.inspection.samples import RESOLUTION, Floats, planes_of, take
 from pecli.records import dataclass
 
@@ -58,7 +58,7 @@ def matrix_shift(values: NDArray[np.float64], shift: int) -> float | None:
     return float(np.abs(before[~fit] @ m - after[~fit]).max() / scale)
 
 
-def pair_shift(reading: Reading, shift: int) -> float:
+def pair_shift(reading: PairReading, shift: int) -> float:
     """Return how badly one 2 x 2 matrix for each pair takes row p to row p + shift.
 
     FittedStep on every other row and measured on the rest, relative to the size of the pairs; 0 means

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Plane:
+class SampledPlane:
     """The first rows of one view, complex values as two planes.
 
     Attributes
@@ -48,7 +48,7 @@ class Sample:
     ----------
     table : Tabular
         The whole.
-    planes : list of Plane
+    planes : list of SampledPlane
         The head of each array; a stack (2, n, m) is taken apart.
     dtype : str
         Type in the file.
@@ -57,7 +57,7 @@ class Sample:
     """
 
     table: Tabular
-    planes: list[Plane]
+    planes: list[SampledPlane]
     views: list[ArrayView]
     dtype: str
     grain: str
@@ -98,22 +98,22 @@ def _is_pair(array: Array) -> bool:
     return is_stack(array) and array.shape[-1] != 2 and array.name not in ("bias", "index")
 
 
-def _planes(view: ArrayView, rows: int) -> list[Plane]:
+def _planes(view: ArrayView, rows: int) -> list[SampledPlane]:
     count = max(2, min(view.rows, rows, HEAD_VALUES // max(1, view.row_size)))
     return planes_of(view, 0, min(count, view.rows))
 
 
-def planes_of(view: ArrayView, start: int, stop: int) -> list[Plane]:
+def planes_of(view: ArrayView, start: int, stop: int) -> list[SampledPlane]:
     """Return some rows of a view; complex values as two planes."""
     raw = view.read(start, stop)
     if raw.dtype.kind == "c":
         parts = (("re", raw.real), ("im", raw.imag))
-        return [Plane(name, part.astype(np.float64), view.rows) for name, part in parts]
+        return [SampledPlane(name, part.astype(np.float64), view.rows) for name, part in parts]
     with np.errstate(invalid="ignore"):  # a NaN that signals
-        return [Plane(view.name, floats(raw, view.dtype).astype(np.float64), view.rows)]
+        return [SampledPlane(view.name, floats(raw, view.dtype).astype(np.float64), view.rows)]
 
 
-def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:
+def _positions(table: Tabular, planes: list[SampledPlane]) -> Floats | None:
     if not planes:
         return None
     try:
@@ -123,7 +123,7 @@ def _positions(table: Tabular, planes: list[Plane]) -> Floats | None:
     return None if found is None else found.astype(np.float64)
 
 
-def grain(planes: list[Plane], dtype: str) -> str:
+def grain(planes: list[SampledPlane], dtype: str) -> str:
     """Return the coarsest floating type that holds every value of the planes exactly; a mask's number is of any."""
     order = ["bfloat16", "float16", "float32", "float64"]
     own = {"complex64": "float32"}.get(dtype, dtype if dtype in order else "float64")

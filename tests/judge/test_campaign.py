@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table
-from pecli.identification.identification import identify
-from pecli.measures.samples import take
+from pecli.inspection.samples import take
+from pecli.judge.identify import identify
 from tests.support import campaign_tables, unknown_tables
 
 NAMED = 0.99  # of what the values determine, in a strict count

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from pecli.comparison.results import Finding
-from pecli.diagnosis.diagnosis import compare
 from pecli.formats import open_table
 from pecli.inspection.verification import verify
+from pecli.judge.compare import compare
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
 from tests.support.campaign_faults import SEED, Pair, draw, score

@@ -7,7 +7,7 @@ import pytest
 
 import pecli
 from pecli import Table, open_table
-from pecli.identification.identification import identify
+from pecli.judge.identify import identify
 from tests.support import campaign_tables, unknown_tables
 from tests.support.unknown_tables import bf16
 

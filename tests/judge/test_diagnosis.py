@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.diagnosis.diagnosis import compare
+from pecli.judge.compare import compare
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory

@@ -7,8 +7,8 @@ import pytest
 
 import pecli
 from pecli import Table, open_table
-from pecli.identification.identification import identify
-from pecli.measures.samples import take
+from pecli.inspection.samples import take
+from pecli.judge.identify import identify
 from tests.support import campaign_tables, unknown_tables
 from tests.support.golden_cases import values
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import open_table
-from pecli.identification.identification import identify
-from pecli.measures.placing import BACK, _meeting
+from pecli.judge.identify import identify
 from tests.support import campaign_tables, unknown_tables
 
 CASES = {
@@ -82,17 +81,6 @@ def test_a_wrong_double_is_placed_beside_values_that_another_way_to_compute_give
     said = " ".join(found.notes)
     assert "as near as two ways to compute a double are" in said
     assert "2 of 20320 values differ, in row 104" in said
-
-
-def test_whole_turns_that_meet_are_those_of_a_search_one_by_one():
-    w, start = np.array([0.3, 0.01, 0.004]), 123456.0
-    phases = np.angle(np.exp(1j * start * w))
-    found = _meeting(w, phases, np.full(3, 1e-6), (2, 1), "exact", 1 << 12)
-    turns = np.arange(-BACK, 1 << 12)
-    rest = phases[1] - (phases[2] + 2 * np.pi * turns) / w[2] * w[1]
-    near = np.abs(rest - 2 * np.pi * np.round(rest / (2 * np.pi))) <= 2 * (1e-6 + 1e-6 * w[1] / w[2])
-    np.testing.assert_array_equal(found, turns[near])
-    assert round((start * w[2] - phases[2]) / (2 * np.pi)) in found
 
 
 def test_rows_of_zeros_at_the_end_of_a_short_scaled_table_are_counted_and_placed(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import open_table
-from pecli.identification.identification import identify
+from pecli.judge.identify import identify
 from tests.support import campaign_tables, unknown_tables
 
 PAIRS = unknown_tables.powers

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     not_when="where a table is added to real embeddings",
     place=10,
     hooks={"lesson": ":lesson", "extend": reaches.phases, "why": ":why"},
+    unrecognised="its values are those of rope with layout=complex, and are named so",
 )
 def complex_numbers(
     *,

@@ -57,6 +57,7 @@ def effect(recipe: Recipe) -> Effect:
         "extend": reaches.phases,
         "apply": effect,
     },
+    unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
@@ -16,9 +16,6 @@ from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.kernel_types import Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from pecli.inspection.samples import Floats as Floats
 
 
 def reach(recipe: Recipe) -> Reach:

@@ -67,6 +67,7 @@ def effect(recipe: Recipe) -> Effect:
     hooks={
         "why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.grid, "apply": effect,
     },
+    unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
 )  # fmt: skip
 def decomposed(
     *,

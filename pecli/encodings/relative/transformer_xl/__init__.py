@@ -71,6 +71,7 @@ CONVENTIONS = {
         "apply": effect,
         "why": ":why",
     },
+    unrecognised="its rows are sinusoids of falling distances, and are named so",
     presets=(
         Preset("What a framework lists: XLNet's rows (also one-sided), or a Conformer's with columns in turn.",
                CONVENTIONS),
