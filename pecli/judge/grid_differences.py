@@ -338,11 +338,11 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
             return None
         coordinates[:, used == a] = (count * float(own.unit))[places[:, a]][:, None]
     coordinates[:, still] = 0
-    for one in axes.axes:
-        if one.backward and abs(one.origin + one.size - 1) < 0.1:
-            part = coordinates[:, one.columns]
-            coordinates[:, one.columns] = part.max() + part.min() - part
-            found.append(Finding("reversed", f"coordinates of {names[int(used[one.columns[0]])]} run backwards"))
+    for side_axis in axes.axes:
+        if side_axis.backward and abs(side_axis.origin + side_axis.size - 1) < 0.1:
+            part = coordinates[:, side_axis.columns]
+            coordinates[:, side_axis.columns] = part.max() + part.min() - part
+            found.append(Finding("reversed", f"coordinates of {names[int(used[side_axis.columns[0]])]} run backwards"))
     z, turns = _undone(z, w, coordinates, used, names)
     found += turns
     model = Model(w.copy(), coordinates)
