@@ -12,7 +12,6 @@ from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encodin
 from pecli.declare.facts import Work
 from pecli.declare.guess import Guess, combinations
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -25,7 +24,6 @@ from pecli.encodings.shared.coordinates import (
     coordinates_of,
     place_formula,
 )
-from pecli.encodings.shared.grid_rules import features
 from pecli.encodings.shared.kernel_types import Evidence
 from pecli.numbers.decimals import power
 
@@ -63,7 +61,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ":identify",
+        "identify_axes": ".identify_grids:nerf",
         "extend": reaches.phases,
     },
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
@@ -124,18 +122,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"2^{k}{factor}" if plain else f"2^({k} x {top}/{gaps}){factor}"
 
     return exercise.of_family(frequency, place_formula(values))
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of nerf: the paper's with pi, the code's without, nerfstudio's with 2 pi."""
-    import numpy as np
-
-    usual = {"coordinates": "corners", "axis-order": "xy", "include-input": "none", "order": "in-turn"}
-    orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
-    for keys, scale in features(axes, orders, scales, "xy") if axes.layout == "columns" else ():
-        own = {key: text for key, text in keys.items() if usual.get(key) != text}
-        own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
-        yield Named(own, np.empty(0), fitted=0.5)
 
 
 def recognise(evidence: Evidence) -> Iterator[Guess]:

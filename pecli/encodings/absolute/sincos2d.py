@@ -11,10 +11,8 @@ from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guess import SHIFTED, Guess, combinations
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import spaced, two_sides
 from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
@@ -62,7 +60,7 @@ CONVENTIONS = {
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ":identify",
+        "identify_axes": ".identify_grids:sincos2d",
         "extend": reaches.phases,
     },
     presets=(
@@ -151,24 +149,6 @@ def _scaled(evidence: Evidence, sides: Sides) -> dict[str, str]:
     if max(map(digits, scales)) <= most:
         return {"grid-scale": "+".join(map(number_text, scales[: len(set(scales))]))}
     return {"base-size": number_text(sizes[0])} if whole else {}
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of sincos2d from measured axes."""
-    quarter = axes.count // 2
-    order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
-    if not axes.absolute or order is None or axes.suffix or axes.merge > 1:
-        return
-    for sides in two_sides(axes):
-        for word, first in (("xy", 1), ("yx", 0)):
-            wanted = {first: range(quarter), 1 - first: range(quarter, 2 * quarter)}
-            by_side = axes.by_side(sides, wanted)
-            if by_side is None:
-                continue
-            keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
-            keys |= ({} if word == "xy" else {"axis-order": word}) | ({} if order == "sin-cos" else {"order": order})
-            for more, cost in spaced(axes, by_side, wanted, sides, base_size=True):
-                yield Named({**keys, **more}, axes.owner[:0].astype(float), fitted=cost)
 
 
 UNSCALED = 0.02  # by which a step may miss 1, its error apart
