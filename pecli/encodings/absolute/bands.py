@@ -57,7 +57,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ".identify_grids:bands",
+        "identify_axes": "pecli.encodings.shared.identify_grids:bands",
         "extend": reaches.phases,
     },
 )

@@ -60,7 +60,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ".identify_grids:detr",
+        "identify_axes": "pecli.encodings.shared.identify_grids:detr",
         "extend": reaches.phases,
     },
     presets=(Preset("Normalisation, centre and temperature as this model has them.", CONVENTIONS),),

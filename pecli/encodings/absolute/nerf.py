@@ -61,7 +61,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ".identify_grids:nerf",
+        "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
         "extend": reaches.phases,
     },
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),

@@ -60,7 +60,7 @@ CONVENTIONS = {
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ".identify_grids:sincos2d",
+        "identify_axes": "pecli.encodings.shared.identify_grids:sincos2d",
         "extend": reaches.phases,
     },
     presets=(

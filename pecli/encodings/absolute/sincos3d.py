@@ -54,7 +54,7 @@ CONVENTIONS = {
         "why": ":why",
         "lesson": ":lesson",
         "recognise": ":recognise",
-        "identify_axes": ".identify_grids:sincos3d",
+        "identify_axes": "pecli.encodings.shared.identify_grids:sincos3d",
         "extend": reaches.phases,
     },
     presets=(
