@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import Axes, GridAxis, Floats, Pairs
+from pecli.declare.measured import Axes, Floats, GridAxis, Pairs
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
