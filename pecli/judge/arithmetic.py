@@ -257,6 +257,12 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
         )
 
 
+def _typical(gap: Floats) -> float:
+    """Return the median of the gaps that are numbers; infinity of none."""
+    known = gap[np.isfinite(gap)]
+    return float(np.median(known)) if known.size else np.inf
+
+
 def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
     """Return how well a way gives sampled values."""
     with np.errstate(all="ignore"):
@@ -275,7 +281,7 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
                 else np.maximum(bound, unit(values, "float64"))
             )
             inside = gap <= allowed
-            if bound is None and way.name != "exact" and not inside.all() and np.nanmedian(gap) < NEAR_GAP:
+            if bound is None and way.name != "exact" and not inside.all() and _typical(gap) < NEAR_GAP:
                 spare = spare or shown.slack(way, magnitude)
                 inside = gap <= allowed + spare[part]
             equal += int(np.count_nonzero(gap == 0))
