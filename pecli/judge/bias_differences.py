@@ -9,17 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from pecli.comparison.results import Finding
+from pecli.comparison.compare import compare_tables
+from pecli.comparison.results import Comparison, Finding
 from pecli.declare.changes import Change
 from pecli.declare.plan import Bias, Relative, Values
 from pecli.declare.profiles import Candidate, Floats, Integers, median, units
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.judge.biases import MAX_DIGITS_CHOSEN, MAX_REORDERED_BYTES, MIN_SHARE_LIKELY, REORDERED, best_fit, fits
+from pecli.judge.biases import (
+    MAX_DIGITS_CHOSEN,
+    MAX_REORDERED_BYTES,
+    MIN_SHARE_LIKELY,
+    REORDERED,
+    best_fit,
+    distance_of,
+    fits,
+)
 from pecli.judge.codes import measured_of
 from pecli.judge.description import Fit
 from pecli.judge.fit import Lines, Tally, arrays_of, fit, fit_table, recipe_text
+from pecli.numbers.printing import at_least
 from pecli.numbers.types import GRIDS
 from pecli.tables.table import Table
 
@@ -27,6 +37,8 @@ MAX_ULP = 4.0
 """Units in the last place within which a value is the expected one; products of two rounded factors are 2 off."""
 HARMLESS_ULP = 64
 """Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off."""
+MAX_ULP_NAMED = 1000
+"""Units in the last place that somebody would accept; more are those of values next to zero."""
 SMALL_ULP = 1 << 17
 """Units in the last place up to which another parameter is a matter of rounding, as slopes of bfloat16 in float32."""
 MAX_NAMED = 3
@@ -41,7 +53,7 @@ MAX_HEAD_VALUES = 1 << 17
 """Values of a head by which its structure is compared; of larger ones some queries are."""
 
 
-def bias_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
+def bias_differences(actual: Tabular, expected: Table, found: Comparison | None = None) -> list[Finding] | None:
     """Return why a bias, an index, slopes or a code differ from the expected table; None where no cause is known.
 
     Parameters
@@ -50,6 +62,8 @@ def bias_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
         The file.
     expected : Table
         A table of a bias, of relative indices or of computed values; for one of waves None is returned.
+    found : Comparison, optional
+        The comparison of both, whose figures are those that a tolerance must accept; computed if left out.
 
     Returns
     -------
@@ -60,14 +74,14 @@ def bias_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     if not isinstance(plan, Bias | Values) and not (isinstance(plan, Relative) and plan.waves is None):
         return None
     with np.errstate(all="ignore"):
-        return _differences(actual, expected)
+        return _differences(actual, expected, compare_tables(actual, expected) if found is None else found)
 
 
-def _differences(actual: Tabular, expected: Table) -> list[Finding] | None:
+def _differences(actual: Tabular, expected: Table, compared: Comparison) -> list[Finding] | None:
     held = arrays_of(actual)
     if not held:
         return None
-    if (said := _rounding(actual, expected, held)) is not None:
+    if (said := _rounding(actual, expected, held, compared)) is not None:
         return said
     measured = measured_of(actual)
     if measured is not None:
@@ -82,14 +96,15 @@ def _differences(actual: Tabular, expected: Table) -> list[Finding] | None:
             if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
                 break
     best = min(own, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
-    described = _described(best, actual, expected) if best is not None else []
-    kinds = {one.kind for one in described}
-    if described and "slope_values" not in kinds and ("heads" not in kinds or len(kinds) == 1):
-        return described  # a part of the heads may look like other slopes
+    described = _described(best, actual, expected, compared) if best is not None else []
+    if described and not {one.kind for one in described} & {"slope_values", "heads"}:
+        return described  # a part of the heads may look like other slopes, or like fewer heads
     if found := _structure(held, expected):
         return found
     if described:
         return described
+    if (index := distance_of(actual)) is not None:
+        return [Finding("buckets", f"the index is {index}, where {expected.source.short} was expected")]
     if best is not None and best.candidate.trained:
         return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
     other = best_fit(actual)
@@ -100,11 +115,10 @@ def _differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     return [Finding("identity", f"this is {recipe_text(other.table)}, where {expected.source.short} was expected")]
 
 
-def _rounding(actual: Tabular, expected: Table, held: list[Lines]) -> list[Finding] | None:
+def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
     """Return what is to be said where a file holds the expected values within roundings; None where it does not."""
     floats = [lines for lines in held if lines.dtype in GRIDS]
     own = floats[0].dtype if floats else expected.request.dtype
-    candidate = Candidate(expected.source.encoding.name, expected.source.keys(), ulp=MAX_ULP)
     tables = {"": expected}
     if expected.request.queries:
         align = "first" if expected.request.align == "last" else "last"
@@ -113,16 +127,20 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines]) -> list[Findi
         tables[said] = Table(expected.source, other.extent(expected.positions), other)
     for note, table in tables.items():
         for kind in dict.fromkeys((own, *(lines.grain for lines in floats[:1]))):
+            loose = kind in ("float64", "float32") and not any(lines.integral for lines in held)
+            candidate = Candidate("", {}, ulp=HARMLESS_ULP if loose else MAX_ULP)
             for lines in (None, *_reordered(held)):
                 some = held if lines is None else arrays_of(actual, lines)
                 found = fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", said) for said in (note, lines.note if lines else "") if said]
-                    return findings + list(_harmless(found, held, expected, kind))
+                    return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
     return None
 
 
-def _harmless(found: Fit, held: list[Lines], expected: Table, kind: str) -> Iterator[Finding]:
+def _harmless(
+    found: Fit, held: list[Lines], expected: Table, kind: str, compared: Comparison | None
+) -> Iterator[Finding]:
     """Yield copies, another number for minus infinity, and roundings."""
     for lines in (lines for lines in held if lines.name in found.arrays):
         count = min(math.prod(array.shape) for array in expected.arrays)
@@ -137,9 +155,9 @@ def _harmless(found: Fit, held: list[Lines], expected: Table, kind: str) -> Iter
         yield Finding("rounding", f"the values are rounded to {kind}")
     elif kind != theirs and (near := fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, theirs)) is not None:
         if near.max_ulp:
-            yield _rounded(near, kind, f"{kind} values where {theirs} was expected")
+            yield _rounded(near, compared, f"{kind} values where {theirs} was expected")
     elif found.max_ulp:
-        yield _rounded(found, held[0].dtype)
+        yield _rounded(found, compared)
 
 
 def _reordered(held: list[Lines]) -> Iterator[Lines]:
@@ -149,15 +167,17 @@ def _reordered(held: list[Lines]) -> Iterator[Lines]:
                 yield Lines(lines.table, lines.name, note, order)
 
 
-def _rounded(found: Fit, own: str, said: str = "") -> Finding:
-    """Return a rounding with the tolerance that accepts it."""
-    ulp = math.ceil(found.max_ulp)
-    size = float(f"{found.residual * 1.05:.0e}") if found.residual else 0.0
-    atol = size if size >= found.residual else float(f"{size * 1.5:.0e}")
-    accepts = f"--ulp {ulp} or --atol {atol:g}" if found.arithmetic == own else f"--atol {atol:g}"
-    harmless = "harmless; " if ulp <= HARMLESS_ULP else ""
+def _rounded(found: Fit, compared: Comparison | None, said: str = "") -> Finding:
+    """Return a rounding with the tolerance that accepts it; without one where values are no neighbours in the file."""
     said = said or f"{found.arithmetic} rounding"
-    return Finding("rounding", f"{said}, at most {ulp} ulp ({found.residual:.2g}): {harmless}{accepts} accepts it")
+    harmless = ": harmless" if found.candidate.name or found.max_ulp <= HARMLESS_ULP else ""
+    total = compared.total if compared is not None and compared.complete else None
+    if total is None or not math.isfinite(total.max_abs) or not total.max_abs:
+        return Finding("rounding", f"{said}, at most {math.ceil(found.max_ulp)} ulp ({found.residual:.2g}){harmless}")
+    ulp = f"--ulp {total.max_ulp} or " if 0 < total.max_ulp <= MAX_ULP_NAMED else ""
+    size = f"at most {total.max_ulp} ulp ({total.max_abs:.2g})" if ulp else f"at most {total.max_abs:.2g}"
+    accepts = f"{ulp}--atol {at_least(total.max_abs * (1 + 2.0**-26), 1)} accepts it"
+    return Finding("rounding", f"{said}, {size}{harmless}{';' if harmless else ':'} {accepts}")
 
 
 def _keys(recipe: Recipe) -> dict[str, str]:
@@ -173,7 +193,7 @@ def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
     return {key: (mine.get(key, ""), theirs.get(key, "")) for key in known if mine.get(key) != theirs.get(key)}
 
 
-def _described(found: Fit, actual: Tabular, expected: Table) -> list[Finding]:
+def _described(found: Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
     """Return the parameters that differ, one line each, then what the reading and the values leave to say."""
     findings = [Finding("axes", note) for note in found.candidate.notes if note in REORDERED.values()]
     other = _other_keys(found, expected)
@@ -194,7 +214,9 @@ def _described(found: Fit, actual: Tabular, expected: Table) -> list[Finding]:
     if findings and (
         near := fit_table(Candidate("", {}, ulp=SMALL_ULP), expected, arrays_of(actual), expected.request.dtype)
     ):
-        findings += [] if near.unexplained else [_rounded(near, expected.request.dtype)]
+        findings += [] if near.unexplained else [_rounded(near, compared)]
+    if not findings and found.max_ulp and not found.candidate.trained:
+        return [_rounded(found, compared)]
     return findings
 
 
@@ -440,13 +462,12 @@ def _gives(change: Change, lines: Lines, expected: Table, name: str) -> bool:
     per = other.shape[-2] if len(other.shape) > 1 else other.count
     while per * other.width > MAX_BLOCK_VALUES and per % 2 == 0:
         per //= 2
-    moved = False
+    moved, grain = False, lines.grain if lines.dtype in GRIDS else "float64"
     for start in range(0, other.count, per):
         values = plain = other.read(start, start + per)
         if change.values is not None:
             values = change.values(name, plain, start)
-            moved |= not np.array_equal(values, plain, equal_nan=True)
-        grain = lines.grain if lines.dtype in GRIDS else "float64"
+            moved |= bool((np.abs(values - plain) > MAX_ULP * units(plain, grain)).any())
         tally.add(start, lines.read(start, start + per), values, grain, Candidate("", {}, ulp=MAX_ULP))
         if tally.unexplained > (1 - MIN_SHARE_LIKELY) * lines.count * lines.width:
             return False

@@ -29,6 +29,8 @@ MAX_REORDERED_BYTES = 1 << 25
 """Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
 MAX_DIGITS_CHOSEN = 4
 """Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
+MIN_DISTANCES = 5
+"""Distances that show a line: fewer lie on one by chance."""
 MIN_SHARE_LIKELY = 0.99
 """Share of the values that a likely recipe explains."""
 
@@ -231,22 +233,32 @@ def identify_bias(table: Tabular) -> Identification | None:
         return unknown_of(table) if found is None else verdict(found, table)
 
 
+def distance_of(table: Tabular) -> str | None:
+    """Return what is said of an index that holds the distance itself; None where it holds another function of it."""
+    for lines in readings(table):
+        for profile in profiles(lines) if not lines.note and len(lines.shape) > 1 and lines.integral else ():
+            values, at = profile.seen
+            if profile.by != "distance" or profile.form != "dense" or profile.heads > 1 or len(at) < MIN_DISTANCES:
+                continue
+            for sign, said in ((1, "key minus query"), (-1, "query minus key")):
+                added = float(values[0, 0] - sign * at[0])
+                if np.array_equal(values[0], sign * at + added):
+                    return f"the distance, {said}{f' plus {added:g}' if added else ''}, for each pair"
+    return None
+
+
 def unknown_of(table: Tabular) -> Identification | None:
     """Return what was measured of a bias or an index that follows no rule; None where heads, queries, keys do not show.
 
     What depends on the distance between its last two axes alone is one.
     """
+    if (said := distance_of(table)) is not None:
+        return Identification(None, "unknown", measured=(said,))
     for lines in readings(table):
         for profile in profiles(lines) if not lines.note and len(lines.shape) > 1 else ():
             values, at = profile.seen
             if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not len(at):
                 continue
-            if profile.integral and profile.heads == 1:
-                for sign, said in ((1, "key minus query"), (-1, "query minus key")):
-                    added = float(values[0, 0] - sign * at[0])
-                    if np.array_equal(values[0], sign * at + added):
-                        more = f" plus {added:g}" if added else ""
-                        return Identification(None, "unknown", measured=(f"the distance, {said}{more}, for each pair",))
             what = f"a bias of {profile.heads} head{'s' * (profile.heads > 1)}" if profile.heads > 1 else "a matrix"
             said = f"{what} that depends on the distance of query and key alone, by no known rule"
             return Identification(None, "unknown", measured=(said,))
@@ -260,8 +272,8 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"
-        within = f"{which} is within {found.max_ulp:.3g} ulp ({found.residual:.2g}) of the exact one"
-        notes.append(f"{within}, as {found.arithmetic} arithmetic leaves it")
+        within = f"{which} is within {math.ceil(found.max_ulp)} ulp ({found.residual:.2g}) of the exact one"
+        notes.append(f"{found.arithmetic} rounding: {within}")
     left = [a.name for a in table.arrays if a.name not in found.arrays]
     if left:
         notes.append(f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -21,8 +20,6 @@ from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views, same_layout
-
-DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -70,10 +67,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 
 
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
-    said = wave_differences(actual, table, found)
-    for describe in DESCRIBERS:
-        said = said or describe(actual, table)
-    return said or None
+    said = wave_differences(actual, table, found) or grid_differences(actual, table)
+    return said or bias_differences(actual, table, found) or None
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:

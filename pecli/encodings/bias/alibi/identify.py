@@ -21,6 +21,8 @@ PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "flo
 """Relative error of a slope that was read off values of a type; float32 as torch's powers leave it."""
 MAX_DIGITS = 3
 """Digits of a bias-max that somebody would choose."""
+PRODUCT_ULP = 2.0
+"""Units in the last place by which a product of a slope and a distance is off, both rounded."""
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
 """Numbers of heads that models have, of which a file may hold a part."""
 KINDS: tuple[tuple[str, str], ...] = (
@@ -34,11 +36,12 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     for bias, slopes, mask, notes in _slopes(profile):
         keys = {"heads": str(len(slopes)), "bias": bias, **mask}
         found = False
-        for words in _rules(slopes, profile.grain):
+        for words in (rule for grain in _grains(profile.grain) for rule in _rules(slopes, grain)):
             part = part_of(slopes, profile.grain) if words["bias-max"] != "8" else None
             said = (*notes, f"the same as {_said(part, slopes)}") if part else notes
             for key, kind in KINDS:
-                yield Candidate("alibi", {**keys, **words, **({key: kind} if key else {})}, profile.table, said)
+                given = {**keys, **words, **({key: kind} if key else {})}
+                yield Candidate("alibi", given, profile.table, said, ulp=_allowed(len(slopes), profile.grain))
             found = True
         if not found and (slopes > 0).all() and profile.by != "slopes":
             yield from _listed(keys, slopes, profile, notes)
@@ -65,6 +68,17 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
             if slopes is not None:
                 copies = (f"{profile.copies} copies of it, a batch",) if profile.copies > 1 else ()
                 yield bias, slopes, profile.mask, copies
+
+
+def _grains(grain: str) -> tuple[str, ...]:
+    """Return the type of the values and, where it is a wider one, those that slopes may have been rounded to."""
+    return (grain,) if grain in ("bfloat16", "float16") else (grain, "bfloat16")
+
+
+def _allowed(heads: int, grain: str) -> float:
+    """Return the units in the last place by which code is off that takes powers of a rounded slope: the largest power."""
+    whole = 1 << (heads.bit_length() - 1)
+    return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if grain in ("float32", "float64") else 0)
 
 
 def _alike(one: Floats, other: Floats) -> bool:
@@ -168,7 +182,7 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         elif key == "slopes":
             said[key] = f"slopes by {rules[mine]} where {rules[wanted]} was expected"
         elif key == "heads":
-            said[key] = f"slopes of {mine} heads where {wanted} were expected"
+            said[key] = f"slopes of {mine} head{'s' * (mine != '1')} where {wanted} were expected"
         elif key in ("slope-dtype", "arithmetic") and mine != "exact":
             said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {mine}"
     return said
