@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pecli.comparison.results import Comparison
     from pecli.drawing.pictures import Picture
     from pecli.extrapolation.extrapolation import Extrapolation
-    from pecli.judge.description import Identification
     from pecli.inspection.statistics import Inspection
+    from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
 
 ROWS = 128

@@ -12,7 +12,6 @@ from pecli.application.wishes import Wish
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
-from pecli.measures.lanes import lane_of, regrouped
 from pecli.numbers.doubled import Doubled
 from pecli.numbers.points import Points
 from pecli.numbers.positions import Positions
@@ -21,6 +20,7 @@ from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.fill.bias import BiasFiller
 from pecli.tables.table import Table
+from pecli.tables.views import regrouped, view_of
 
 Integers = NDArray[np.int64]
 
@@ -82,7 +82,7 @@ class BiasRows:
         self.heads, self.queries, self.width = (1, *array.shape) if len(array.shape) == 2 else array.shape
         self.count = self.heads * self.queries
         self.table, self.dtype = table, array.dtype
-        self.lane = regrouped(lane_of(table, array), self.width)
+        self.view = regrouped(view_of(table, array), self.width)
 
     def check(self, heads: int, queries: int, keys: int) -> None:
         """Raise BadParameter where logits of these sides have no bias here."""
@@ -94,7 +94,7 @@ class BiasRows:
 
     def rows(self, start: int, stop: int) -> Floats:
         """Return rows; see :class:`pecli.application.reals.Reals`."""
-        return widen(self.lane.read(start, stop).reshape(stop - start, self.width), self.dtype)
+        return widen(self.view.read(start, stop).reshape(stop - start, self.width), self.dtype)
 
     def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
         """Return some values; see :class:`pecli.application.reals.Reals`."""

@@ -48,7 +48,7 @@ def _multiplied(source: NamedSource, tensors: Sequence[Tensor], wish: Wish, effe
     parts: list[tuple[str, Tabular, str]] = []
     for tensor in tensors:
         if tensor in keys_of(tensors):
-            parts.append((tensor.name, tensor.lane.table, tensor.lane.array.name))
+            parts.append((tensor.name, tensor.view.table, tensor.view.array.name))
             continue
         reals: Reals = rows_of(table) if isinstance(table, Table) else StoredRows(table)
         made = AddedRows(reals, tensor, wish.dtype or tensor.dtype, multiplied=True, where=rows)

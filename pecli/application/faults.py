@@ -12,7 +12,7 @@ from pecli.comparison.compare import compare_tables
 from pecli.comparison.results import Comparison, Finding
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import split_recipe
-from pecli.judge.applied import Applied, Source, as_vectors, faults
+from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import GRIDS
 
@@ -57,7 +57,7 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
             continue
         recipe = split_recipe(facts["applied"])
         pairs, axes = HeadPairs.parse(facts["pairs"]), BY_RANK[len(shape)]
-        applied = Applied(
+        applied = AppliedRotation(
             x=as_vectors(before, axes),
             y=as_vectors(y, axes),
             right=as_vectors(right, axes),
@@ -65,7 +65,7 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
             pairs=(pairs.taken, pairs.given),
             rotary=int(facts["rotary-dim"]),
             dtype=dtype,
-            source=Source((recipe[0], recipe[1])),
+            source=RotationSource((recipe[0], recipe[1])),
             heads=max(heads, default=1),
             axes=axes,
         )

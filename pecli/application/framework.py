@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pecli.application.pairing import HeadPairs, members
 from pecli.application.products import Floats
 from pecli.application.tensors import Tensor
+from pecli.comparison.ulps import last_place, pair_norms
 from pecli.declare.tabular import Tabular
-from pecli.measures.ulps import last_place, pair_norms
 from pecli.numbers.rounding import narrow, widen
 
 Integers = NDArray[np.int64]

@@ -69,12 +69,12 @@ class Stretch:
 
     def read(self, tensor: Tensor, out: NDArray[Any]) -> NDArray[Any]:
         """Return the grid's vectors where they stand in memory, to be read only, or read into `out`, of that shape."""
-        held = tensor.lane.held(self.start, self.start + self.lines * self.length)
+        held = tensor.view.held(self.start, self.start + self.lines * self.length)
         if held is not None:
             return self.of(held, self.start)
         for number, line in enumerate(out):
             at = self.first + number * self.length
-            tensor.lane.fill(at, at + len(line), line)
+            tensor.view.fill(at, at + len(line), line)
         return out
 
 

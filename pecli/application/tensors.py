@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
-from pecli.measures.lanes import Lane, lane_of
 from pecli.numbers.rounding import widen
 from pecli.numbers.types import DTYPES
 from pecli.tables.selection import InMemory
+from pecli.tables.views import ArrayView, view_of
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
 BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
@@ -37,25 +37,25 @@ class Tensor:
     ----------
     name : str
         What to call it.
-    lane : Lane
+    view : ArrayView
         Where its values are read, one vector a row.
     axes : str
         What each axis is, a letter of "bhstdqk" each; the last is d, of logits k.
     """
 
     name: str
-    lane: Lane
+    view: ArrayView
     axes: str
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The sides."""
-        return self.lane.shape
+        return self.view.shape
 
     @property
     def dtype(self) -> str:
         """Type of the values."""
-        return self.lane.dtype
+        return self.view.dtype
 
     @property
     def width(self) -> int:
@@ -87,7 +87,7 @@ class Tensor:
 
     def read(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return vectors `start` to `stop`, (n, width) float64, exactly."""
-        return widen(self.lane.read(start, stop).reshape(stop - start, self.width), self.dtype)
+        return widen(self.view.read(start, stop).reshape(stop - start, self.width), self.dtype)
 
     def like(self, name: str, dtype: str | None = None, width: int | None = None) -> Array:
         """Return the description of an array of the same axes."""
@@ -124,7 +124,7 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
         raise BadParameter("axes", axes, rule)
     if len(shape) == 1:  # its values are one row
         table = InMemory({array.name: table.read(array.name)[None]})
-    return Tensor(name, replace(lane_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
+    return Tensor(name, replace(view_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
 
 
 def as_logits(tensor: Tensor) -> Tensor:

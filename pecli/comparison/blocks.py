@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from pecli.comparison.figures import Figures, OddValues, Place
 from pecli.comparison.results import Tolerance
-from pecli.measures.floats import floats
-from pecli.measures.lanes import Lane, Strip
-from pecli.measures.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
+from pecli.comparison.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
+from pecli.numbers.floats import floats
 from pecli.numbers.types import storage
 from pecli.records import dataclass
+from pecli.tables.views import ArrayView, RowOverlap
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16
@@ -28,10 +28,10 @@ _buffers = local()
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two lanes whose rows stand for each other, how much of a row both have, and what counts as the same."""
+    """Two views whose rows stand for each other, how much of a row both have, and what counts as the same."""
 
-    left: Lane
-    right: Lane
+    left: ArrayView
+    right: ArrayView
     cut: tuple[slice, ...]
     tolerance: Tolerance
 
@@ -41,12 +41,12 @@ class Pairing:
 
         A unit in the last place is then that of a pair's norm.
         """
-        for lane in (self.right, self.left):
-            facts = lane.table.metadata
+        for view in (self.right, self.left):
+            facts = view.table.metadata
             width = facts.get("rotary-dim", "")
-            if lane.array.name in facts.get("rotated", "").split() and width.isdecimal() and not self.cut:
+            if view.array.name in facts.get("rotated", "").split() and width.isdecimal() and not self.cut:
                 pairs = facts.get("pairs", "").rpartition(":")[2]
-                fits = lane.shape == self.left.shape and 0 < int(width) <= lane.shape[-1]
+                fits = view.shape == self.left.shape and 0 < int(width) <= view.shape[-1]
                 return (int(width), pairs == "interleaved") if fits else None
         return None
 
@@ -84,25 +84,25 @@ class Pairing:
         return Place(self.left.name, (*self.row(row + r), *inner), left, right, size)
 
 
-def compare_block(pairing: Pairing, strip: Strip) -> tuple[Figures, int]:
-    """Read one block of both lanes and compare it; return its figures, and how many bytes were read."""
+def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
+    """Read one block of both views and compare it; return its figures, and how many bytes were read."""
     left, right = pairing.left, pairing.right
-    a = _buffer("a", left, strip.rows)
-    b = _buffer("b", right, strip.rows)
-    left.fill(strip.left, strip.left + strip.rows, a)
-    right.fill(strip.right, strip.right + strip.rows, b)
+    a = _buffer("a", left, overlap.rows)
+    b = _buffer("b", right, overlap.rows)
+    left.fill(overlap.left, overlap.left + overlap.rows, a)
+    right.fill(overlap.right, overlap.right + overlap.rows, b)
     size = a.nbytes + b.nbytes
-    if strip.cut:
-        cut = (slice(None), *strip.cut)
+    if overlap.cut:
+        cut = (slice(None), *overlap.cut)
         a, b = a[cut], b[cut]
     if left.dtype == right.dtype and _same_bytes(a, b):
-        return _alike(a.size, pairing.parts, strip.rows if math.prod(pairing.row_shape) > 1 else 0), size
+        return _alike(a.size, pairing.parts, overlap.rows if math.prod(pairing.row_shape) > 1 else 0), size
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
     with np.errstate(all="ignore"):  # any bits may stand in a file
-        for low in range(0, strip.rows, step):
-            found += _piece(pairing, strip.left + low, a[low : low + step], b[low : low + step])
+        for low in range(0, overlap.rows, step):
+            found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step])
     return found, size
 
 
@@ -112,8 +112,8 @@ def _alike(values: int, parts: int, directed: int) -> Figures:
     return Figures(values, values * parts, histogram=counts, directed=directed, cosine_sum=float(directed))
 
 
-def _buffer(name: str, lane: Lane, rows: int) -> NDArray[Any]:
-    return _scratch(name, (rows, *lane.row_shape), storage(lane.dtype))
+def _buffer(name: str, view: ArrayView, rows: int) -> NDArray[Any]:
+    return _scratch(name, (rows, *view.row_shape), storage(view.dtype))
 
 
 def _scratch(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

@@ -13,13 +13,13 @@ from functools import partial
 from pecli.comparison.blocks import Pairing, compare_block
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
+from pecli.comparison.ulps import coarser
 from pecli.declare.tabular import Tabular
 from pecli.engine.parallel import ordered_map
 from pecli.engine.team import default_threads
-from pecli.measures.lanes import Lane, Strip, pair_lanes, same_layout, strips
-from pecli.measures.ulps import coarser
 from pecli.numbers.types import ITEM_BYTES
 from pecli.tables.table import Table
+from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
 
 READ_BYTES = 1 << 20  # of each side at a time: fits the caches, and large enough that Python's share is small
 COMPUTED_BYTES = 16 << 20  # of all threads' blocks, where a side is computed: the engine works once for each block
@@ -42,7 +42,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
         Is told of the bytes read, block by block.
     """
     found = Comparison(tolerance=tolerance or Tolerance())
-    pairs, left_only, right_only = pair_lanes(a, b)
+    pairs, left_only, right_only = pair_views(a, b)
     for names, side in ((left_only, "first"), (right_only, "second")):
         if names:
             found.remark("arrays", f"only the {side} has {', '.join(map(repr, names))}")
@@ -56,9 +56,9 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
 
 
 def _compare_pair(
-    left: Lane, right: Lane, tolerance: Tolerance, found: Comparison, progress: Progress
+    left: ArrayView, right: ArrayView, tolerance: Tolerance, found: Comparison, progress: Progress
 ) -> ArrayComparison | None:
-    """Compare two lanes as far as they reach; None where their values have nothing in common."""
+    """Compare two views as far as they reach; None where their values have nothing in common."""
     name = left.name if left.name == right.name else f"{left.name} and {right.name}"
     if left.plain_shape != right.plain_shape:
         further = _further(left, right)
@@ -70,7 +70,7 @@ def _compare_pair(
     if left.dtype.startswith("complex") != right.dtype.startswith("complex"):
         found.complete = False
         return None
-    parts = strips(left, right)
+    parts = overlapping_rows(left, right)
     if parts is None:
         found.remark("shape", f"{name}: these shapes have nothing in common to compare")
         return None
@@ -78,10 +78,10 @@ def _compare_pair(
 
 
 def compare_lanes(
-    left: Lane, right: Lane, parts: list[Strip], tolerance: Tolerance, progress: Progress = None,
+    left: ArrayView, right: ArrayView, parts: list[RowOverlap], tolerance: Tolerance, progress: Progress = None,
     enough: Callable[[Figures], bool] | None = None,
 ) -> ArrayComparison:  # fmt: skip
-    """Compare the rows that two lanes have in common, on all cores; no further than until the figures are enough."""
+    """Compare the rows that two views have in common, on all cores; no further than until the figures are enough."""
     pairing = Pairing(left, right, parts[0].cut if parts else (), tolerance)
     total = Figures()
     for figures, size in ordered_map(partial(compare_block, pairing), _blocks(left, right, parts)):
@@ -97,18 +97,18 @@ def compare_lanes(
     )  # fmt: skip
 
 
-def _blocks(left: Lane, right: Lane, parts: list[Strip]) -> Iterator[Strip]:
-    """Cut strips into blocks of about READ_BYTES, of a computed table in larger ones."""
+def _blocks(left: ArrayView, right: ArrayView, parts: list[RowOverlap]) -> Iterator[RowOverlap]:
+    """Cut overlapping_rows into blocks of about READ_BYTES, of a computed table in larger ones."""
     computed = isinstance(left.table, Table) or isinstance(right.table, Table)
     width = max(left.row_size * ITEM_BYTES[left.dtype], right.row_size * ITEM_BYTES[right.dtype], 1)
     step = max(1, (COMPUTED_BYTES // default_threads() if computed else READ_BYTES) // width)
     step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
     for part in parts:
         for start in range(0, part.rows, step):
-            yield Strip(part.left + start, part.right + start, min(step, part.rows - start), part.cut)
+            yield RowOverlap(part.left + start, part.right + start, min(step, part.rows - start), part.cut)
 
 
-def _further(left: Lane, right: Lane) -> str:
+def _further(left: ArrayView, right: ArrayView) -> str:
     """Say which rows or heads one side alone has, where that is all in which shapes differ; empty where it is not."""
     if len(left.shape) != len(right.shape) or left.lead != right.lead:
         return ""

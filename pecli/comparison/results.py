@@ -7,8 +7,8 @@ from dataclasses import field
 from functools import cached_property
 
 from pecli.comparison.figures import Figures
+from pecli.comparison.ulps import BINS
 from pecli.declare.html import html_table
-from pecli.measures.ulps import BINS
 from pecli.records import dataclass
 
 
@@ -166,6 +166,9 @@ class Comparison:
     def equal(self) -> bool:
         """Whether everything on one side is on the other, within the tolerance."""
         return self.complete and bool(self.arrays) and not self.total.beyond
+
+    def __bool__(self) -> bool:
+        return self.equal
 
     @property
     def verdict(self) -> str:

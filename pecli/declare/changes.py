@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
-from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, power
@@ -17,7 +15,7 @@ from pecli.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.declare.plan import Band, Coordinate, Waves
+    from pecli.declare.plan import Band, Waves
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
 """Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""
@@ -162,37 +160,6 @@ def _counted_from_half(waves: Waves) -> Waves:
     return _multiplied(
         waves, lambda w: CONTEXT.sqrt(CONTEXT.divide(_exact(w[1]), _exact(w[0]))) if len(w) > 1 else Decimal(1)
     )
-
-
-def other_coordinates(waves: Waves) -> Iterator[Change]:
-    """Yield what belongs to several bands or columns: other origins, cosines first, cosines with frequencies of own."""
-    for by in (Fraction(1), Fraction(-1), Fraction(1, 2)) if waves.axes else ():
-        yield Change("start", f"every coordinate is {by} more than expected", waves=partial(_from_elsewhere, by))
-    if len(waves.bands) > 1 and all(band.sin != band.cos for band in waves.bands):
-        yield Change("exchanged", "cos and sin are exchanged for every coordinate", waves=_exchanged)
-    if len(waves.bands) == 1 and waves.bands[0].sin != waves.bands[0].cos:
-        said = "cosines have frequencies of their own, each half a pair further in the series than its sine has"
-        yield Change("exponent", said, waves=_own_cosines)
-
-
-def _from_elsewhere(by: Fraction, waves: Waves) -> Waves:
-    """Return waves whose coordinates are all so much larger."""
-
-    def moved(axis: Coordinate) -> Coordinate:
-        unit = Fraction(1, lcm(axis.unit.denominator, by.denominator))
-        return replace(axis, multiples=tuple(int((m * axis.unit + by) / unit) for m in axis.multiples), unit=unit)
-
-    return replace(waves, axes=tuple(map(moved, waves.axes)))
-
-
-def _exchanged(waves: Waves) -> Waves:
-    return replace(waves, bands=tuple(replace(band, sin=band.cos, cos=band.sin) for band in waves.bands))
-
-
-def _own_cosines(waves: Waves) -> Waves:
-    """Return waves whose cosines have the frequencies half way to the next ones of a geometric series."""
-    (sines,), (cosines,) = waves.bands, _counted_from_half(waves).bands
-    return replace(waves, bands=(replace(sines, cos=None), replace(cosines, sin=None)))
 
 
 def _backwards(waves: Waves) -> Waves:

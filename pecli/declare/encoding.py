@@ -252,7 +252,7 @@ def encoding(
             example=example,
             function=function,
             presets=presets,
-            description=inspect.getdoc(function) or "",
+            description=inspect.getdoc(function) or title,  # python -OO leaves docstrings out
             place=place,
             hooks=dict(hooks or {}),
             guidance=Guidance(use_when, not_when) if use_when else None,

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 HookName = Literal[
-    "lesson", "recognise", "identify", "identify_waves", "identify_axes", "layout", "differences", "words", "mistakes",
+    "lesson", "identify", "identify_waves", "identify_axes", "layout", "differences", "words", "mistakes",
     "emulate", "scale", "extend", "apply", "why", "code",
 ]  # fmt: skip
 Hook = Callable[..., Any] | str

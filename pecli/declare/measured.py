@@ -135,10 +135,7 @@ class Pairs:
             return
         if abs(low) > math.log(MAX_BASE) or abs(high) > math.log(MAX_BASE):
             return
-        found = []
-        for text in PUBLISHED_BASES:
-            if low <= math.log(float(text)) <= high:
-                found.append(Decimal(text))
+        found = [Decimal(text) for text in PUBLISHED_BASES if low <= math.log(float(text)) <= high]
         first = math.exp(low), math.exp(max(low, high))
         short = shortest(*first)
         if digits(short) <= MAX_DIGITS and short > 0 and short not in found:
@@ -170,6 +167,8 @@ class Named:
         Whether the recipe's own table has these values; a mistake's frequencies, or another order of columns, has not.
     blank : tuple of int
         Positions whose rows are zero.
+    listed : bool
+        Whether a number stands for each pair, as any table could have them.
     """
 
     keys: Mapping[str, str]
@@ -181,6 +180,7 @@ class Named:
     table: Mapping[str, str] = field(default_factory=dict)
     by_engine: bool = True
     blank: tuple[int, ...] = ()
+    listed: bool = False
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:

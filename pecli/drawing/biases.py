@@ -9,9 +9,9 @@ import numpy as np
 from pecli.declare.plan import Bias
 from pecli.drawing.charts import Axis, Chart, Heat, LineChart, Span, Trace, some_of
 from pecli.drawing.views import CELLS, shrunk
-from pecli.measures.floats import floats
-from pecli.measures.profiles import profile_of
-from pecli.measures.samples import Floats, Sample, take
+from pecli.inspection.profiles import profile_of
+from pecli.inspection.samples import Floats, Sample, take
+from pecli.numbers.floats import floats
 from pecli.tables.table import Table
 
 HEADS = 8
@@ -20,15 +20,15 @@ HEADS = 8
 def bias(sample: Sample, name: str) -> list[Chart]:
     """Return the matrix of the first head, and of the last."""
     whole = take(sample.table, unstack=False)
-    lane = whole.lanes[0]
-    shape = [side for side in lane.shape if side != 1]
+    view = whole.views[0]
+    shape = [side for side in view.shape if side != 1]
     found: list[Chart] = []
     does = _does(sample)
     if len(shape) == 3:
         heads = dict.fromkeys((0, shape[0] - 1))
         found += [_bias_map(head_values(whole, h, shape), name, f"head {h} of {shape[0]}", does) for h in heads]
-    elif len(shape) == 2 and lane.name in ("bias", "array", "index") and shape[0] == shape[1]:
-        found.append(_bias_map(whole.planes[0].values.reshape(shape), name, lane.name, does))
+    elif len(shape) == 2 and view.name in ("bias", "array", "index") and shape[0] == shape[1]:
+        found.append(_bias_map(whole.planes[0].values.reshape(shape), name, view.name, does))
     return found
 
 
@@ -43,10 +43,10 @@ def _does(sample: Sample) -> str:
 
 def head_values(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
     """Return the first queries and keys of one head, (q, k)."""
-    lane = sample.lanes[0]
-    per_head = lane.rows // shape[0]
+    view = sample.views[0]
+    per_head = view.rows // shape[0]
     rows = min(per_head, 2 * CELLS) if per_head > 1 else 1
-    values = floats(lane.read(head * per_head, head * per_head + rows), lane.dtype).astype(np.float64)
+    values = floats(view.read(head * per_head, head * per_head + rows), view.dtype).astype(np.float64)
     return values.reshape(-1, shape[2])[:, : 2 * CELLS]
 
 

@@ -18,7 +18,7 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.extrapolation.scalings import scaled_recipe, scalings_of
-from pecli.measures.samples import Floats, Sample, take
+from pecli.inspection.samples import Floats, Sample, take
 from pecli.tables.table import Table
 
 ROWS, COLUMNS = 128, 64  # that a page shows of a table; more columns are left out evenly
@@ -73,8 +73,8 @@ def _variant(table: Tabular, word: str) -> dict[str, Any]:
     whole = take(table, unstack=False)
     made: dict[str, Any] = {"word": word, "recipe": str(table.recipe or ""), "formula": _formula(table)}
     if is_bias(take(table)):
-        lane = whole.lanes[0]
-        shape = [side for side in lane.shape if side != 1]
+        view = whole.views[0]
+        shape = [side for side in view.shape if side != 1]
         heads = shape[0] if len(shape) == 3 else 1
         planes = [
             head_values(whole, h, shape) if len(shape) == 3 else whole.planes[0].values for h in range(min(heads, 16))

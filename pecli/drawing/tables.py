@@ -16,7 +16,7 @@ from pecli.drawing.choice import check_words, chosen
 from pecli.drawing.turning import rotation, turned, waves
 from pecli.drawing.views import CELLS, frame, in_turn, is_bias, matrix, shrunk, side_by_side, sine_first
 from pecli.errors import BadParameter
-from pecli.measures.samples import Sample, take
+from pecli.inspection.samples import Sample, take
 
 OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "turned")
 OF_BIAS = ("bias", "slopes")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pecli.drawing.charts import Arc, Arrow, Axis, Chart, Circles, LineChart, Trace, some_of
 from pecli.drawing.views import column_parts, frame, reading_of, side_by_side
 from pecli.errors import BadParameter
-from pecli.measures.phase_lines import phase_lines
-from pecli.measures.samples import Floats, Sample
+from pecli.inspection.phase_lines import phase_lines
+from pecli.inspection.samples import Floats, Sample
 
 WAVES = 5  # columns that are drawn
 WAVE_ROWS = 64

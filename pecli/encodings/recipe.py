@@ -58,6 +58,10 @@ class Recipe:
             _ = recipe.plan  # runs the checks that join several parameters
         return recipe
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy the name and the values: the plan, made of functions, is made anew."""
+        return _restored, (self.encoding.name, dict(self.values))
+
     @classmethod
     def parse(cls, text: str) -> Recipe:
         """Return the recipe that `text` writes; its keys are the encoding's own parameters."""
@@ -162,6 +166,10 @@ class Recipe:
 
     def __hash__(self) -> int:
         return hash(str(self))
+
+
+def _restored(name: str, values: dict[str, Value]) -> Recipe:
+    return Recipe(find(name), values)
 
 
 def join_recipe(name: str, keys: Mapping[str, str]) -> str:

@@ -12,11 +12,10 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.extrapolation.coverage import TURN, Coverage, cover, critical_dimension, turn_fraction
-from pecli.measures.spectra import LARGEST_BASE
 from pecli.numbers.decimals import CONTEXT, PI
 from pecli.records import dataclass
 
-LARGEST = float(CONTEXT.ln(LARGEST_BASE))
+LARGEST = float(CONTEXT.ln(Decimal("1e30")))
 CURVE = 240
 """Distances at which a curve is sampled."""
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.inspection.property import Property
-from pecli.measures.floats import floats
-from pecli.measures.readings import readings
-from pecli.measures.samples import Floats, take
+from pecli.inspection.readings import readings
+from pecli.inspection.samples import Floats, take
+from pecli.numbers.floats import floats
 from pecli.numbers.printing import between, figure, percent
 
 HEADS = 8

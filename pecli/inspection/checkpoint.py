@@ -18,9 +18,9 @@ from pecli.formats import open_table
 from pecli.formats.common.stored import StoredTable
 from pecli.inspection.config_report import ConfigReport, report
 from pecli.inspection.stacks import compare_stacks
-from pecli.measures.floats import floats
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
+from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
 from pecli.sources.configs import of_layer
 from pecli.tables.table import Table

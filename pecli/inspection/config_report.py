@@ -110,6 +110,6 @@ def frequencies_of(plan: Waves, length: int | None = None) -> tuple[Frequency, .
     found = []
     for index, (before, now) in enumerate(zip([0.0, *radians], radians, strict=False)):
         wavelength = 2 * math.pi / abs(now) if now else math.inf
-        turns = None if length is None else length / wavelength
+        turns = None if length is None else length * abs(now) / (2 * math.pi)
         found.append(Frequency(index, now, wavelength, turns, before / now if before and now else None))
     return tuple(found)

@@ -18,8 +18,8 @@ from pecli.inspection.bias_properties import is_matrix
 from pecli.inspection.properties import SMOOTH
 from pecli.inspection.property import Property
 from pecli.inspection.rows import RowReader, ShiftStep, step_of
-from pecli.measures.lanes import lane_of
-from pecli.measures.samples import Floats, planes_of
+from pecli.inspection.samples import Floats, planes_of
+from pecli.tables.views import view_of
 
 GROWS = 1.5  # how much larger values may be in the second half of the rows, or of the distances
 NEAR = 1e-3  # of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser
@@ -262,15 +262,15 @@ class QueryReader:
     """The rows of a bias, one for each head and query."""
 
     def __init__(self, table: Tabular, array: Array) -> None:
-        self.lane = lane_of(table, array)
+        self.view = view_of(table, array)
         self.queries, self.keys = array.shape[-2:]
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield them in order, (m, keys), with the first one's number."""
-        step = max(1, BLOCK_BYTES // max(1, 8 * self.lane.row_size))
-        each = self.lane.row_size // self.keys  # rows of this kind in one of the array's
-        for start in range(0, self.lane.rows, step):
-            (plane,) = planes_of(self.lane, start, min(start + step, self.lane.rows))
+        step = max(1, BLOCK_BYTES // max(1, 8 * self.view.row_size))
+        each = self.view.row_size // self.keys  # rows of this kind in one of the array's
+        for start in range(0, self.view.rows, step):
+            (plane,) = planes_of(self.view, start, min(start + step, self.view.rows))
             yield start * each, plane.values.reshape(-1, self.keys)
 
 

@@ -43,7 +43,9 @@ def write_manifest(found: Folder, path: str) -> None:
     parts.sort(key=lambda entry: int(str(entry["part"])))
     facts = {"recipe": found.recipe, "count": found.count, "pecli_version": __version__, "parts": parts}
     with open_output(path) as output:
-        output.write((json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode())
+        output.write(
+            (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
+        )  # as JSON escapes bytes of a name
 
 
 def _values(part: Any) -> int | None:
@@ -59,7 +61,7 @@ def _hashed(path: str) -> tuple[int, str]:
         return _update(digest, path), digest.hexdigest()
     size = 0
     for name in sorted(os.path.relpath(os.path.join(f, n), path) for f, _, names in os.walk(path) for n in names):
-        digest.update(name.encode() + len(name.encode()).to_bytes(8, "little"))
+        digest.update(os.fsencode(name) + len(os.fsencode(name)).to_bytes(8, "little"))
         count = _update(digest, os.path.join(path, name))
         digest.update(count.to_bytes(8, "little"))
         size += count

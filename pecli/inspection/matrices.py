@@ -12,7 +12,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspection.bias_properties import is_matrix
 from pecli.inspection.rows import RowReader, step_of
-from pecli.measures.samples import Floats
+from pecli.inspection.samples import Floats
 
 SIMILARITIES = ("dot", "cosine")
 

@@ -12,9 +12,9 @@ from pecli.declare.encoding import Encoding, Family
 from pecli.declare.plan import Bias, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.inspection.facts import formula_value
+from pecli.inspection.readings import readings
 from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
-from pecli.measures.readings import readings
-from pecli.measures.samples import take
+from pecli.inspection.samples import take
 from pecli.numbers.printing import between, figure
 from pecli.tables.table import Table, rows_of
 

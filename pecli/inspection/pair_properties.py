@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.inspection.property import Property
-from pecli.measures.readings import Reading
+from pecli.inspection.readings import PairReading
 from pecli.numbers.printing import figure
 
 SEED = 7
@@ -15,14 +15,14 @@ ALIKE = 0.5  # mean product of two oscillations, above which they are not called
 MOST_PAIRS = 1024  # of which every two are multiplied
 
 
-def turning_properties(reading: Reading, *, rotates: bool) -> Iterator[Property]:
+def turning_properties(reading: PairReading, *, rotates: bool) -> Iterator[Property]:
     """Yield what holds of pairs that turn; with `rotates`, what a rotation by them does to vectors."""
     if rotates:
         yield from _of_rotation(reading)
     yield from _orthogonal(reading)
 
 
-def _of_rotation(reading: Reading) -> Iterator[Property]:
+def _of_rotation(reading: PairReading) -> Iterator[Property]:
     size = reading.magnitude
     spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
     word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {figure(size)}"
@@ -34,7 +34,7 @@ def _of_rotation(reading: Reading) -> Iterator[Property]:
     yield Property("score depends on m - n alone", off < 0.02, text, {"spread": off})
 
 
-def score_spread(reading: Reading) -> float:
+def score_spread(reading: PairReading) -> float:
     """Return how much scores of one distance differ over positions, relative to the size of query and key."""
     rng = np.random.default_rng(SEED)
     m = reading.first.shape[1]
@@ -46,7 +46,7 @@ def score_spread(reading: Reading) -> float:
     return worst / (float(np.linalg.norm(q) * np.linalg.norm(k)) * reading.magnitude**2)
 
 
-def _orthogonal(reading: Reading) -> Iterator[Property]:
+def _orthogonal(reading: PairReading) -> Iterator[Property]:
     """Yield how far the pairs' oscillations are from orthogonal over the rows, where there are two pairs or more."""
     turning, every = reading.turning, reading.turning.shape[1]
     if every < 2:

@@ -14,9 +14,9 @@ from pecli.errors import PecliError
 from pecli.inspection.bias_properties import bias_properties, matrices_of
 from pecli.inspection.pair_properties import turning_properties
 from pecli.inspection.property import Property
+from pecli.inspection.readings import PairReading, readings
 from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
-from pecli.measures.readings import Reading, readings
-from pecli.measures.samples import Floats, Sample, take
+from pecli.inspection.samples import Floats, Sample, take
 from pecli.numbers.printing import between, figure
 from pecli.numbers.types import COMPLEX
 from pecli.tables.layouts import cosines_and_sines
@@ -152,7 +152,7 @@ def _rows(values: Floats) -> Iterator[Property]:
         yield Property("similarity by distance", None, text, {"cosine": means, "spread": spread})
 
 
-def _shift(values: Floats, reading: Reading | None) -> Property:
+def _shift(values: Floats, reading: PairReading | None) -> Property:
     """Return how far the matrix M_k that fits best takes row p from row p + k, per k.
 
     Of a table of turning pairs the matrix is one of blocks, two by two, so any width can be measured;

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import BLOCK_BYTES, Tabular
 from pecli.errors import BadParameter
-from pecli.measures.readings import Reading, readings
-from pecli.measures.samples import RESOLUTION, Floats, planes_of, take
+from pecli.inspection.readings import PairReading, readings
+from pecli.inspection.samples import RESOLUTION, Floats, planes_of, take
 from pecli.records import dataclass
 
 FITTED = 2048  # rows that a matrix is fitted to
@@ -58,7 +58,7 @@ def matrix_shift(values: NDArray[np.float64], shift: int) -> float | None:
     return float(np.abs(before[~fit] @ m - after[~fit]).max() / scale)
 
 
-def pair_shift(reading: Reading, shift: int) -> float:
+def pair_shift(reading: PairReading, shift: int) -> float:
     """Return how badly one 2 x 2 matrix for each pair takes row p to row p + shift.
 
     FittedStep on every other row and measured on the rest, relative to the size of the pairs; 0 means
@@ -84,12 +84,12 @@ class RowReader:
     def __init__(self, table: Tabular) -> None:
         names = [array.name for array in next(iter(table.groups()), [])]
         self.sample = take(table, FITTED, names=names)
-        self.count = min((lane.rows for lane in self.sample.lanes), default=0)
+        self.count = min((view.rows for view in self.sample.views), default=0)
         self.columns = sum(int(np.prod(plane.values.shape[1:])) for plane in self.sample.planes)
 
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, d)."""
-        planes = [plane for lane in self.sample.lanes for plane in planes_of(lane, start, stop)]
+        planes = [plane for view in self.sample.views for plane in planes_of(view, start, stop)]
         return np.concatenate([plane.values.reshape(stop - start, -1) for plane in planes], axis=1)
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:

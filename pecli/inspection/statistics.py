@@ -12,7 +12,7 @@ from pecli.declare.html import html_table
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Block, Tabular
 from pecli.engine.parallel import ordered_map
-from pecli.measures.floats import floats
+from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
 from pecli.records import dataclass
 from pecli.tables.table import Table

@@ -13,9 +13,9 @@ from typing import Any
 from pecli.comparison.compare import Progress
 from pecli.comparison.results import Comparison
 from pecli.declare.tabular import Tabular
-from pecli.judge.compare import compare
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.judge.compare import compare
 from pecli.numbers.positions import Positions
 from pecli.sources.listing import files_of
 from pecli.sources.parts import shard_of

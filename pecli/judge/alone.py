@@ -13,7 +13,7 @@ from pecli.judge.structure import Reading, readings, usable_rows
 from pecli.judge.waves import Measured
 
 CLEAR = 20.0
-"""Roundings by which one minus the cosine of a step must differ from 0 to be measured; with 5, bfloat16 invents steps."""
+"""Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps."""
 MIN_ROWS = 6
 """Consecutive rows that a frequency is measured by; a column of fewer is fitted by too many series."""
 MIN_TURN = 0.5
@@ -118,4 +118,3 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
         steps, errors = np.where(better, near, steps), np.where(better, doubt / lag, errors)
         lag *= 2
     return steps, errors
-

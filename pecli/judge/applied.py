@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.comparison.results import Finding
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.judge.located import MAX_SINGLE, Array2, Pair, located, place
+from pecli.judge.located import MAX_SINGLE, Array2, ArrayPair, located, place
 from pecli.judge.orders import runs_of, span
 from pecli.judge.rounding import effective_dtype, rounded
 from pecli.numbers.positions import Positions
@@ -54,7 +54,7 @@ def columns(width: int, pairing: str) -> tuple[Integers, Integers]:
 
 
 @dataclass(frozen=True)
-class Source:
+class RotationSource:
     """Cosines and sines by position: of a recipe, or of stored rows.
 
     Attributes
@@ -95,7 +95,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedRotation:
     """Vectors before and after a rotation, and what was to be done.
 
     Attributes
@@ -109,7 +109,7 @@ class Applied:
         Columns that are rotated, the first ones.
     dtype : str
         Type of the outputs.
-    source : Source
+    source : RotationSource
     heads : int
         The most heads that one of the tensors has: the queries'.
     axes : str
@@ -123,7 +123,7 @@ class Applied:
     pairs: tuple[str, str]
     rotary: int
     dtype: str
-    source: Source
+    source: RotationSource
     heads: int
     axes: str = "bhsd"
 
@@ -186,7 +186,7 @@ class Applied:
         return ~(np.abs(self.flat[1] - self.flat[2]) <= allowed).reshape(self.x.shape)
 
 
-def faults(applied: Applied, name: str) -> list[Finding]:
+def faults(applied: AppliedRotation, name: str) -> list[Finding]:
     """Return what was done instead and where, or that only rounding differs."""
     with np.errstate(all="ignore"):
         grain = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
@@ -206,7 +206,7 @@ def faults(applied: Applied, name: str) -> list[Finding]:
         return _elsewhere(applied, name)
 
 
-def _elsewhere(applied: Applied, name: str) -> list[Finding]:
+def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
     """Return the place and kind of the wrong values, without the rounding of the right vectors."""
     wrong, count = np.any(applied.wrong, axis=3, keepdims=True), int(applied.wrong.sum())
     clean = np.where(applied.wrong if count <= MAX_SINGLE else wrong, applied.y, applied.right)
@@ -217,7 +217,7 @@ def _elsewhere(applied: Applied, name: str) -> list[Finding]:
     if found[0].kind != "place":
         return found
     exact = as_given(np.where(applied.wrong, applied.y, applied.right), applied.axes)
-    return [place(Pair(_array(name, exact, axes, lead), _array(name, there, axes, lead), 0))]
+    return [place(ArrayPair(_array(name, exact, axes, lead), _array(name, there, axes, lead), 0))]
 
 
 def _array(name: str, values: Floats, axes: tuple[str, ...], lead: int) -> Array2:
@@ -240,7 +240,7 @@ def as_given(values: Floats, axes: str) -> Floats:
     return np.ascontiguousarray(kept.transpose([own.index(letter) for letter in axes]))
 
 
-def _rounding(applied: Applied, name: str, rough: str) -> Finding:
+def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     """Say that the outputs are right."""
     off = np.abs(applied.y - applied.right)
     unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(applied.right), 2.0**-126))) + 1 - GRIDS[applied.dtype].precision)
@@ -251,7 +251,7 @@ def _rounding(applied: Applied, name: str, rough: str) -> Finding:
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
 
 
-def _part(applied: Applied) -> tuple[Applied | None, str]:
+def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
     """Return the batches, heads and rows in which all wrong values lie, and the words for them."""
     wrong: NDArray[np.bool_] = np.any(applied.wrong, axis=3)
     kept, said = list[Integers](), list[str]()
@@ -285,7 +285,7 @@ def _indices(word: str, at: Integers, side: int) -> str:
 Candidate = tuple[str, Made, float]
 
 
-def candidates(applied: Applied) -> Iterator[Candidate]:
+def candidates(applied: AppliedRotation) -> Iterator[Candidate]:
     """Yield what may have been done, in words, its values, and how much coarser they are."""
     x = applied.flat[0]
     yield "not rotated at all: the outputs are the inputs", lambda v: x[v], 0.0
@@ -316,7 +316,7 @@ def rotate(x: Floats, c: Floats, s: Floats, pairs: tuple[str, str]) -> Floats:
     return out
 
 
-def _ratio(applied: Applied, pairs: tuple[str, str], v: Integers, width: int) -> tuple[Floats | None, float]:
+def _ratio(applied: AppliedRotation, pairs: tuple[str, str], v: Integers, width: int) -> tuple[Floats | None, float]:
     """Return y / x of each pair as complex numbers of length 1, and the length; None where it is not one length."""
     x, y, _ = applied.flat
     (a, b), (first, second) = (columns(width, pairing) for pairing in pairs)
@@ -333,7 +333,7 @@ def _ratio(applied: Applied, pairs: tuple[str, str], v: Integers, width: int) ->
     return after * np.conj(before) / np.maximum(size * sizes**2, 1e-300), size
 
 
-def _rotations(applied: Applied, pairs: tuple[str, str], z: Floats, size: float) -> Iterator[Candidate]:
+def _rotations(applied: AppliedRotation, pairs: tuple[str, str], z: Floats, size: float) -> Iterator[Candidate]:
     """Yield rotations of other angles, positions and frequencies, by pairs that were measured to rotate."""
     v, source, x = applied.sample, applied.source, applied.flat[0]
     prefix = (
@@ -422,7 +422,7 @@ def _near(dtype: str) -> float:
     return 2.0**-7 if dtype in ("bfloat16", "float16") else 2.0**-16
 
 
-def _magnitude(size: float, expected: float, applied: Applied) -> tuple[float, str]:
+def _magnitude(size: float, expected: float, applied: AppliedRotation) -> tuple[float, str]:
     """Return the factor beside the expected magnitude, and the words for it, empty where it is 1."""
     near, width = _near(applied.dtype), applied.x.shape[-1]
     for value, text in (
@@ -450,7 +450,7 @@ def _shortest(value: float, near: float = 0.0) -> Iterator[float]:
         yield value
 
 
-def _positions(applied: Applied, z: Floats) -> Iterator[tuple[str, Integers]]:
+def _positions(applied: AppliedRotation, z: Floats) -> Iterator[tuple[str, Integers]]:
     """Yield other positions of every vector: what kernels count instead, then the shift that was measured."""
     (b, h, n), at, (batches, heads, rows) = applied.index, applied.at, applied.shape
     if at.min() >= 1:
@@ -487,7 +487,7 @@ def _positions(applied: Applied, z: Floats) -> Iterator[tuple[str, Integers]]:
         yield f"positions start at {start + by} where {start} was expected", at + by
 
 
-def _measured_positions(applied: Applied, w: Floats) -> Iterator[tuple[str, Integers]]:
+def _measured_positions(applied: AppliedRotation, w: Floats) -> Iterator[tuple[str, Integers]]:
     """Yield positions of the rows, each measured by its angles, where they are the same in all batches and heads."""
     n, at = applied.index[2], applied.at
     if applied.shape[2] > MAX_SHIFT:
@@ -513,7 +513,7 @@ def _measured_positions(applied: Applied, w: Floats) -> Iterator[tuple[str, Inte
         yield f"{', '.join(parts)}{more}, where {expected[off[0]]} was expected at row {off[0]}", rows[n]
 
 
-def _rates(source: Source) -> Floats | None:
+def _rates(source: RotationSource) -> Floats | None:
     """Return the expected frequencies, below half a turn, from the angles of position 1; None where it is not known."""
     try:
         c, s = source.points(np.array([1]))
@@ -527,7 +527,7 @@ def _waves(positions: Floats | Integers, w: Floats, size: float) -> Points:
     return size * np.cos(angle), size * np.sin(angle)
 
 
-def _frequencies(applied: Applied, pairs: tuple[str, str]) -> Floats | None:
+def _frequencies(applied: AppliedRotation, pairs: tuple[str, str]) -> Floats | None:
     """Return the frequency of each pair, measured over the rows of the first batch; None of too few rows."""
     b, rows = applied.index[0], applied.shape[2]
     where = np.flatnonzero(b == 0)
@@ -551,18 +551,23 @@ def _frequencies(applied: Applied, pairs: tuple[str, str]) -> Floats | None:
     return None if np.median(np.abs(drift)) > 0.1 else np.asarray(w)
 
 
-def _recipes(applied: Applied, found: Floats, z: Floats) -> Iterator[tuple[str, dict[str, str | None]]]:
+def _recipes(applied: AppliedRotation, found: Floats, z: Floats) -> Iterator[tuple[str, dict[str, str | None]]]:
     """Yield other parameters that give the frequencies found: no scaling, another base, the wrong width."""
     assert applied.source.recipe is not None
-    name, keys = applied.source.recipe
+    name, given = applied.source.recipe
+    keys = dict(given)
+    take_table_keys(name, keys)
+    full = Recipe.bind(name, **keys).keys()
+    kept = {key: value for key, value in keys.items() if key in _PLAIN}
+    default = Recipe.bind(name, **kept).keys()
     plain: dict[str, str | None] = {}
-    scaling = keys.get("scaling", "none")
-    if scaling != "none":
+    scaling = full.get("scaling")
+    if scaling != default.get("scaling"):
         plain = {key: None for key in keys if key not in _PLAIN}
         yield f"scaling {scaling} is missing", plain
-    if "base" not in keys and name != "rope":
+    if "base" not in full:
         return
-    expected = float(keys.get("base", 10000))
+    expected = float(full["base"])
     width, whole = applied.rotary, applied.x.shape[-1]
     if whole != width:
         own = repr(expected ** (width / whole))
@@ -590,7 +595,7 @@ def _recipes(applied: Applied, found: Floats, z: Floats) -> Iterator[tuple[str, 
                 yield text, {**others, "base": base}
 
 
-def _published(source: Source) -> Iterator[tuple[str, dict[str, str | None]]]:
+def _published(source: RotationSource) -> Iterator[tuple[str, dict[str, str | None]]]:
     """Yield the bases of well-known models, for rows too few to measure a frequency."""
     assert source.recipe is not None
     expected = source.recipe[1].get("base", "10000")
@@ -599,7 +604,7 @@ def _published(source: Source) -> Iterator[tuple[str, dict[str, str | None]]]:
             yield f"base {base} where {expected} was expected", {"base": base}
 
 
-def _departure(applied: Applied, z: Floats, keys: Mapping[str, str | None]) -> float:
+def _departure(applied: AppliedRotation, z: Floats, keys: Mapping[str, str | None]) -> float:
     """Return how far the directions of the sample's pairs are, on average, from those of changed parameters."""
     try:
         c, s = applied.source.points(applied.at[applied.sample], **keys)
@@ -611,7 +616,7 @@ def _departure(applied: Applied, z: Floats, keys: Mapping[str, str | None]) -> f
 _PLAIN = ("dim", "base", "rotary-dim", "len", "start", "step", "positions", "dtype", "layout")
 
 
-def _narrow(applied: Applied, w: Floats, size: float) -> Iterator[tuple[str, Callable[[Integers], Points]]]:
+def _narrow(applied: AppliedRotation, w: Floats, size: float) -> Iterator[tuple[str, Callable[[Integers], Points]]]:
     """Yield angles of positions, frequencies and products that were rounded to a narrow type."""
     for kind in ("bfloat16", "float16"):
         for text, parts in (
@@ -635,7 +640,7 @@ def _narrow(applied: Applied, w: Floats, size: float) -> Iterator[tuple[str, Cal
                 yield f"{text} {kind}", points
 
 
-def _slips(applied: Applied) -> Iterator[Candidate]:
+def _slips(applied: AppliedRotation) -> Iterator[Candidate]:
     """Yield formulas that are no rotation: wrong partners, wrong signs, values overwritten too early."""
     x, source, width = applied.flat[0], applied.source, applied.rotary
     half, quarter = width // 2, width // 4
@@ -710,7 +715,7 @@ def _slips(applied: Applied) -> Iterator[Candidate]:
         yield f"the partner of column i is i + {applied.x.shape[-1]}, in the next head", next_head, 0.0
 
 
-def _widths(applied: Applied) -> Iterator[Candidate]:
+def _widths(applied: AppliedRotation) -> Iterator[Candidate]:
     """Yield rotations of other columns than the first ones expected."""
     x, whole, width = applied.flat[0], applied.x.shape[-1], applied.rotary
     if whole > width:

@@ -18,8 +18,8 @@ CLOSE = 1.01
 """Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
 MAGNIFIED = 2.5
 """The same where values were multiplied by a magnitude after they were rounded."""
-MIN_NEAR = 0.6
-"""Share within `CLOSE` from which the slack of float32 frequencies is looked at; below it the arithmetic is another."""
+NEAR_GAP = 0.02
+"""Median gap from which the slack of float32 frequencies is not looked at: the arithmetic, or the name, is another."""
 MIN_CLOSE = 0.98
 """Share of sampled values within `CLOSE` for an arithmetic to be named; 0.9 would pass frequencies one ulp off."""
 FREQUENCY_UNITS = 2
@@ -223,7 +223,10 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
             logs = np.exp(quotient.astype(np.float64)).astype(f32)
             yield "exponential of a float32 quotient", (logs / f32(factor)).astype(np.float64)
             for argument in ((f32(np.log(base)) * -single).astype(f32), (-single * f32(np.log(base))).astype(f32)):
-                yield "exponential of a float32 product", (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64)
+                yield (
+                    "exponential of a float32 product",
+                    (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64),
+                )
 
 
 def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude: bool, running: bool) -> Iterator[Way]:
@@ -249,7 +252,9 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
         if magnitude:
             yield Way("float32", first, "float32", "float32", "rounded", late=True)
         yield Way("float32", first, "float32", "float32", "rounded", cast="cut")
-        yield Way("float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16")
+        yield Way(
+            "float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16"
+        )
 
 
 def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
@@ -264,9 +269,13 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
         spare: tuple[Floats | float, ...] | None = None
         for part, (real, values) in enumerate(shown.pairs(way, magnitude)):
             gap = np.abs(real - values)
-            allowed = allowance(magnitude) * unit(values, shown.dtype) if bound is None else np.maximum(bound, unit(values, "float64"))
+            allowed = (
+                allowance(magnitude) * unit(values, shown.dtype)
+                if bound is None
+                else np.maximum(bound, unit(values, "float64"))
+            )
             inside = gap <= allowed
-            if bound is None and way.name != "exact" and MIN_NEAR < inside.mean() < 1:
+            if bound is None and way.name != "exact" and not inside.all() and np.nanmedian(gap) < NEAR_GAP:
                 spare = spare or shown.slack(way, magnitude)
                 inside = gap <= allowed + spare[part]
             equal += int(np.count_nonzero(gap == 0))

@@ -17,10 +17,10 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
 from pecli.judge.planes import planes_of
-from pecli.measures.lanes import pair_lanes, same_layout
 from pecli.tables.guise import Guise
 from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
+from pecli.tables.views import pair_views, same_layout
 
 DESCRIBERS: tuple[Callable[[Tabular, Table], list[Finding] | None], ...] = (grid_differences, bias_differences)
 
@@ -78,7 +78,7 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return where and how values differ; where only the place is known, what the file holds is said as well."""
-    pairs = [same_layout(*pair) for pair in pair_lanes(actual, expected)[0]]
+    pairs = [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
@@ -134,5 +134,3 @@ def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     seen = Renamed(actual, called)
     said = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
     return said or [Finding("extra", "an array that accompanies the table differs; the table's own values are equal")]
-
-

@@ -19,16 +19,25 @@ from pecli.declare.changes import Change, other_units
 from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
-from pecli.judge.identify import refitted
 from pecli.judge.arithmetic import LOW_TYPES
+from pecli.judge.identify import refitted
 from pecli.judge.located import Array2, located
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows
-from pecli.judge.waves import LEVELS, Measured, WaveName, exactly, fitted, magnitude_of, measured_readings, names_of, wave_groups
-from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_value, tally
+from pecli.judge.waves import (
+    LEVELS,
+    Measured,
+    WaveName,
+    exactly,
+    fitted,
+    magnitude_of,
+    measured_readings,
+    names_of,
+    wave_groups,
+)
+from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_values, tally
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest
 from pecli.tables.table import Table
@@ -76,7 +85,7 @@ class Expected:
         numbers = list(part.part(0, min(2, part.count)))
         start, step = numbers[0], (numbers[1] - numbers[0] if len(numbers) > 1 else Fraction(1))
         layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
-        raw = Named({k: v for k, v in keys.items()}, np.zeros(len(plan.frequencies)), table=layout)
+        raw = Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout)
         named = exactly(recipe.encoding.name, raw)
         return None if named is None else cls(table, recipe, named, start, step, part.count, keys)
 
@@ -151,7 +160,13 @@ def _one_array(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None
                 continue
             name = fitted(measured, want.recipe.encoding.name, _structured(want, measured.pairs), exact=False)
             part = "sin" if index else "cos"
-            if name is None or name.score.close < 1.0 or name.phase != part or name.start != want.start or name.step != want.step:
+            if (
+                name is None
+                or name.score.close < 1.0
+                or name.phase != part
+                or name.start != want.start
+                or name.step != want.step
+            ):
                 continue
             other = group[1 - index]
             for again in lone_readings((other,)):
@@ -184,7 +199,7 @@ def _by_values(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None
     plane = group[0]
     rows = sample_rows(plane.rows, plane.width)
     values = plane.at(rows)
-    positions = float(want.start) + float(want.step) * rows
+    positions: Floats = float(want.start) + float(want.step) * rows.astype(np.float64)
     for change in _mistakes(want):
         plan = _plan_of(want, change)
         made = None if plan is None else _column_values(plan, positions * float(change.step) + float(change.shift))
@@ -251,7 +266,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
     if best is None or best.name.score.close < 1.0 or len(best.lines) > 1 or best.other:
         for name in names_of(measured)[:2]:
             one = _of(name, parameter_lines(want, name), want)
-            if name.named.fitted >= LISTED and want.keys.get("scaling") != name.named.keys.get("scaling"):
+            if name.named.listed:
                 continue
             if best is None or one.merit < best.merit:
                 best = one
@@ -264,8 +279,6 @@ def _of(name: WaveName, lines: list[str], want: Expected, kind: str = "parameter
     return Description(name, tuple(lines), kind, other)
 
 
-LISTED = 8.0
-"""Fitted digits of a list of factors, which is no mistake anybody makes."""
 OTHER_FREQUENCIES = 1.5
 """What frequencies without a rule count for: parameters that give the same are told instead."""
 OTHER_STEP = 1.25
@@ -287,8 +300,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         named = _changed(want, base, change)
         if named is None or placed >= MAX_PLACED:
             continue
-        step = float(want.step)
-        if any(pairs.at(error).fits(named.frequencies, step, 0.9) for error in LEVELS.values()):
+        if any(pairs.at(error).fits(named.frequencies, float(want.step), 0.9) for error in LEVELS.values()):
             placed += 1
             plain = change.waves is None and change.step == 1 and not change.shift and "scaling" in change.keys
             lines = _key_lines(want, named.keys) if plain else [change.text]
@@ -304,14 +316,21 @@ def _some_pairs(pairs: Pairs, base: Named) -> tuple[Named, str] | None:
     seen = pairs.at(LEVELS["float32"])
     off = seen.gaps(w) > 2 * seen.slack(w)
     bad = np.flatnonzero(off)
-    if not len(bad) or len(bad) > MAX_OTHER_PAIRS * len(w) or not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
+    if (
+        not len(bad)
+        or len(bad) > MAX_OTHER_PAIRS * len(w)
+        or not np.isfinite(pairs.errors).all()
+        or (w[bad] == 0).any()
+    ):
         return None
     ratios, loose = pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad]
     low, high = ratios.min(), ratios.max()
     one = shortest(low * (1 - loose.max()), high * (1 + loose.max()))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
     verb = "turns" if len(bad) == 1 else "turn"
-    return replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), f"{numbered('pair', bad)} {verb} {times} times as fast"
+    return replace(
+        base, frequencies=np.where(off, pairs.steps, w), by_engine=False
+    ), f"{numbered('pair', bad)} {verb} {times} times as fast"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
@@ -321,7 +340,7 @@ def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
     if not use.any() or not np.isfinite(pairs.errors).all():
         return None
     ratios = pairs.steps[use] / w[use]
-    loose = (pairs.slack(pairs.steps)[use] / pairs.steps[use] + 2.0**-22)
+    loose = pairs.slack(pairs.steps)[use] / pairs.steps[use] + 2.0**-22
     low, high = (ratios * (1 - loose)).max(), (ratios * (1 + loose)).min()
     if not 0 < low <= high or low <= 1 <= high:
         return None
@@ -343,7 +362,9 @@ def _structured(want: Expected, pairs: Pairs) -> Named:
 def _key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     encoding = want.recipe.encoding
     have = Recipe.bind(encoding.name, **{k.replace("-", "_"): v for k, v in keys.items()}).keys()
-    lines: list[str] = (encoding.hook("differences") if encoding.declares("differences") else plain_lines)(have, dict(want.keys))
+    lines: list[str] = (encoding.hook("differences") if encoding.declares("differences") else plain_lines)(
+        have, dict(want.keys)
+    )
     return lines
 
 
@@ -446,13 +467,14 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield what is known of the values that differ in a table of the expected recipe."""
     measured = name.measured
     if total.unexplained <= MAX_LISTED and total.first is not None:
-        yield Finding("place", single_value(total, measured.planes))
-        if total.unexplained > 1:
+        yield from (Finding("place", text) for text in single_values(total, measured.planes))
+        if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {places(total, measured.planes)}")
         return
     own = replace(name, start=want.start, step=want.step)
     mine, theirs = [], []
     for number, plane in enumerate(measured.planes):
+
         def made(start: int, stop: int, number: int = number) -> Floats:
             return simulated(own, start, stop)[0][number]
 
@@ -494,7 +516,9 @@ def _low_arithmetic(name: WaveName, total: Tally, *, differs: bool) -> str:
     way = name.score.way
     steps = {"frequencies": way.frequency_type, "positions": way.positions, "angles": way.angles}
     coarse = [step for step, kind in steps.items() if kind == way.name]
-    said = f"{'and ' if differs else ''}phases were computed in {way.name} ({' and '.join(coarse)} rounded to {way.name})"
+    said = (
+        f"{'and ' if differs else ''}phases were computed in {way.name} ({' and '.join(coarse)} rounded to {way.name})"
+    )
     start = _first_wrong(name)
     return said if start is None else f"{said}: first wrong at position {fraction_text(start)}"
 
@@ -543,12 +567,23 @@ def _positions(name: WaveName, want: Expected) -> list[Finding]:
         step, own = fraction_text(abs(name.step)), fraction_text(want.step)
         if name.step.numerator == 1 and name.step.denominator in (count, count - 1):
             length = "the number of rows" if name.step.denominator == count else "the last row's number"
-            found.append(Finding("step", f"positions are over {name.step.denominator}, {length}: step 1/{name.step.denominator} where {own} was expected"))
+            found.append(
+                Finding(
+                    "step",
+                    f"positions are over {name.step.denominator}, {length}: "
+                    f"step 1/{name.step.denominator} where {own} was expected",
+                )
+            )
         else:
             back = " and backward" if ratio < 0 else ""
             found.append(Finding("step", f"positions advance by {step}{back} where {own} was expected (step {step})"))
     if name.start != want.start and (count == want.rows or name.start < want.start or len(found)):
-        found.append(Finding("start", f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"))
+        found.append(
+            Finding(
+                "start",
+                f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected",
+            )
+        )
     return found
 
 
@@ -562,7 +597,9 @@ def _signs(name: WaveName, want: Expected) -> list[Finding]:
             found.append(Finding("sign", f"every {'sine' if part == 'sin' else 'cosine'} has the other sign"))
         array = measured.planes[0].array.name
         if array in ("cos", "sin") and array != part:
-            found.append(Finding("exchanged", f"the array '{array}' holds the {'sines' if part == 'sin' else 'cosines'}"))
+            found.append(
+                Finding("exchanged", f"the array '{array}' holds the {'sines' if part == 'sin' else 'cosines'}")
+            )
         return found
     if len(measured.planes) == 2 and measured.swapped and not name.phase:
         found.append(Finding("exchanged", "sin and cos are exchanged"))
@@ -586,7 +623,9 @@ def _magnitude(name: WaveName, want: Expected) -> list[Finding]:
     if own != 1 and abs(have / own**2 - 1) <= 1e-3:
         return [Finding("magnitude", f"the magnitude is applied twice (attention factor {own:.6g})")]
     if own == 1:
-        return [Finding("magnitude", f"every value is multiplied by {have:.6g} (an attention factor that was not expected)")]
+        return [
+            Finding("magnitude", f"every value is multiplied by {have:.6g} (an attention factor that was not expected)")
+        ]
     return [Finding("magnitude", f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)")]
 
 
@@ -601,11 +640,15 @@ def _layout(name: WaveName, want: Expected) -> list[Finding]:
     if order is not None and len(name.measured.planes) == 1 and reading.sin is not None:
         halves, sine_first = reading.layout in ("concat", "sin-cos"), name.measured.swapped
         if halves == (order == "interleaved"):
-            one = f"in two halves, {'sines' if sine_first else 'cosines'} first" if halves else "in neighbouring columns"
+            one = (
+                f"in two halves, {'sines' if sine_first else 'cosines'} first" if halves else "in neighbouring columns"
+            )
             other = "in neighbouring columns" if halves else f"in two halves ({order})"
             return [Finding("layout", f"sin and cos stand {one}, where they were expected {other}")]
         if sine_first == (order == "cos-sin"):
-            return [Finding("exchanged", f"sin and cos are exchanged: {'sines' if sine_first else 'cosines'} come first")]
+            return [
+                Finding("exchanged", f"sin and cos are exchanged: {'sines' if sine_first else 'cosines'} come first")
+            ]
     if {have, own} == {"concat", "sin-cos"}:
         first = "sines" if own == "concat" else "cosines"
         return [Finding("exchanged", f"sin and cos are exchanged: the {first} stand first")]

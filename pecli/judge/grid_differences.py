@@ -335,11 +335,12 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
             return None
         coordinates[:, used == a] = (count * float(own.unit))[places[:, a]][:, None]
     coordinates[:, still] = 0
-    for one in axes.axes:
-        if one.backward and abs(one.origin + one.size - 1) < 0.1:
-            part = coordinates[:, one.columns]
-            coordinates[:, one.columns] = part.max() + part.min() - part
-            found.append(Finding("reversed", f"coordinates of {names[int(used[one.columns[0]])]} run backwards"))
+    for spread in axes.axes:
+        if spread.backward and abs(spread.origin + spread.size - 1) < 0.1:
+            columns = np.array(spread.columns, np.int64)
+            part = coordinates[:, columns]
+            coordinates[:, columns] = part.max() + part.min() - part
+            found.append(Finding("reversed", f"coordinates of {names[int(used[columns[0]])]} run backwards"))
     z, turns = _undone(z, w, coordinates, used, names)
     found += turns
     model = Model(w.copy(), coordinates)
@@ -590,7 +591,8 @@ def _one_line(grid: Grid, z: NDArray[np.complex128], w: Floats, index: Integers,
         return [
             Finding(
                 "sections",
-                f"all streams are the position, as in text: the grids of sequence {keys.get('sequence', '')} and the sections are ignored",
+                "all streams are the position, as in text: the grids of "
+                f"sequence {keys.get('sequence', '')} and the sections are ignored",
             )
         ]
     return [

@@ -13,25 +13,25 @@ from pecli.judge.alone import lone_readings
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
 from pecli.judge.grids import identify_grid
-from pecli.judge.planes import Floats, Plane, exchanged, planes_of
+from pecli.judge.planes import Floats, Plane, exchanged, planes_of, sample_rows
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
-from pecli.judge.whole import Tally, places, recipe_of, tally
+from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
 
 MIN_EXPLAINED = 0.99
 """Share of all values that a likely recipe must explain."""
-LISTED = 8.0
-"""Fitted digits of a list with a number for each pair."""
 MIN_REFIT = 0.9
 """Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
 MAX_FITTED = 9.0
 """Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too."""
 MIN_SURE_ROWS, MIN_SURE_PAIRS = 8, 4
 """Below either, only published parameters from position 0 are sure."""
+MASK_VALUES = 1 << 16
+"""Values that are looked at to say that a table is a mask; its verification reads all of them."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
-"""Fitted digits by which another name of the same values may be longer and be listed: a sinusoid for a cos|sin cache."""
+"""Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache."""
 PHASE_WORDS = {
     "negated": "every value has the other sign",
     "sine negated": "the sines have the other sign",
@@ -55,18 +55,52 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     """
     with np.errstate(all="ignore"):  # a file may hold any number
         unknown: Identification | None = None
+        if few_values(table):
+            return identify_bias(table) or NONE
         for rule in (identify_vector, identify_waves, identify_grid, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
-                other = identify_bias(table) if ANGLES in found.notes else None  # slopes rise evenly too
+                doubtful = ANGLES in found.notes or rule is identify_vector
+                other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
-        return unknown or NONE
+        return unknown or replace(NONE, measured=statistics_of(table))
+
+
+def few_values(table: Tabular) -> bool:
+    """Whether every array has at most two distinct values, as a mask has."""
+    for array in table.arrays:
+        for plane in planes_of(table, array):
+            if len(np.unique(plane.read(0, min(plane.rows, 1 + MASK_VALUES // max(1, plane.width))))) > 2:
+                return False
+    return bool(table.arrays)
+
+
+def statistics_of(table: Tabular) -> tuple[str, ...]:
+    """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
+    said = []
+    for array in table.arrays[:3]:
+        if not array.bytes:
+            continue
+        plane = planes_of(table, array)[0]
+        values = plane.at(sample_rows(plane.rows, plane.width))
+        finite = values[np.isfinite(values)]
+        if not finite.size:
+            continue
+        text = f"{array.name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
+        text += f"deviation {finite.std():.3g}"
+        blank = np.flatnonzero((values == 0).all(axis=1))
+        if 0 < len(blank) < len(values):
+            text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros, as padding is"
+        said.append(text)
+    return tuple(said)
 
 
 def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
     """Return what a table of waves on one axis is; None where no reading of it shows waves."""
-    planes = [plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)]
+    planes = [
+        plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
+    ]
     unknown: Identification | None = None
     for group in wave_groups(planes):
         found = _of_group(group, stated)
@@ -122,7 +156,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     found = tally(best)
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
-    if found.explained < MIN_EXPLAINED or best.named.fitted >= LISTED:
+    if found.explained < MIN_EXPLAINED or best.named.listed:
         return _measured_only(measured, best)
     return described(best, found, names)
 
@@ -161,11 +195,16 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places(found, measured.planes)}")
-    aliases = tuple(recipe_of(other) for other in names[1:] if other.score.close == 1.0 and not other.phase and not name.phase
-                    and other.score.equal >= name.score.equal and other.cost <= name.cost + MAX_ALIAS_COST)  # fmt: skip
+    aliases = tuple(recipe_of(other) for other in names[1:] if _as_good(other, name))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
                           tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip
+
+
+def _as_good(other: WaveName, name: WaveName) -> bool:
+    """Whether another name gives the same values and somebody would choose it."""
+    same = other.score.close == 1.0 and other.score.equal >= name.score.equal and not other.phase and not name.phase
+    return same and other.cost <= name.cost + MAX_ALIAS_COST
 
 
 def arithmetic_note(name: WaveName, found: Tally) -> str:
@@ -180,9 +219,8 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
     ulps = max(1, round(found.worst))
     if way.name == "exact":
         return f"{every} within {ulps} ulp of the exact one, {share}"
-    return (
-        f"{every} within {ulps} ulp of what {way.words()} give, {share}; up to {found.residual:.2g} from the exact values"
-    )
+    drift = f"up to {found.residual:.2g} from the exact values"
+    return f"{every} within {ulps} ulp of what {way.words()} give, {share}; {drift}"
 
 
 def structure_notes(name: WaveName) -> Iterator[str]:
@@ -192,9 +230,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
-    if measured.reading.is_alone:
-        yield PHASE_WORDS[name.phase]
-    elif name.phase:
+    if measured.reading.is_alone or name.phase:
         yield PHASE_WORDS[name.phase]
     if len(measured.planes) == 2 and measured.swapped and not name.phase:
         yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
@@ -206,13 +242,17 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 def _measured_only(measured: Measured, nearest: WaveName | None) -> Identification:
     """Return an honest unknown with what was measured."""
     reading, pairs = measured.reading, measured.pairs
-    kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else "cos and sin of p w"
+    kind = (
+        "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else "cos and sin of p w"
+    )
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is not None and nearest.named.fitted >= LISTED:
+    if nearest is not None and nearest.named.listed:
         factors = nearest.named.keys["short-factor"].split("+")
-        said += f"; base {nearest.named.keys.get('base', '10000')} over a factor for each pair, as LongRoPE has: {', '.join(factors[:3])} .. {factors[-1]}"
+        listed = f"{', '.join(factors[:3])} .. {factors[-1]}"
+        base = nearest.named.keys.get("base", "10000")
+        said += f"; base {base} over a factor for each pair, as LongRoPE has: {listed}"
     elif nearest is None:
         said += "; the frequencies follow no known rule"
     else:

@@ -21,7 +21,7 @@ from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, along_axis, descrip
 from pecli.judge.rounding import cut, effective_dtype, rounded, units
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import widen
-from pecli.numbers.types import GRIDS, real_type
+from pecli.numbers.types import GRIDS, REAL, real_type
 
 Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
@@ -68,7 +68,7 @@ class Array2:
     @property
     def width(self) -> int:
         """Real numbers of a row: a complex value is two."""
-        return math.prod(self.shape[self.lead :]) * (2 if self.dtype.startswith("complex") else 1)
+        return math.prod(self.shape[self.lead :]) * (2 if self.dtype in REAL else 1)
 
     def floats(self, start: int, stop: int) -> Floats:
         """Return rows as float64, (stop - start, width)."""
@@ -90,7 +90,7 @@ class Array2:
 
     def at(self, row: int, column: int) -> str:
         """Return a place as it is written: cos[300, 7]."""
-        column //= 2 if self.dtype.startswith("complex") else 1
+        column //= 2 if self.dtype in REAL else 1
         width = max(1, math.prod(self.shape[self.lead :]))
         index = np.unravel_index(row * width + column, self.shape or (1,))
         return f"{self.name}[{', '.join(map(str, map(int, index)))}]"
@@ -131,7 +131,7 @@ def located(actual: Any, expected: Any) -> list[Finding]:
     """
     mine, theirs = arrays_of(actual), arrays_of(expected)
     pairs = [
-        Pair(replace(a, name=a.name or b.name), b, k)
+        ArrayPair(replace(a, name=a.name or b.name), b, k)
         for k, (a, b) in enumerate(zip(mine, theirs, strict=False))
         if a.rows * a.width and b.rows * b.width
     ]
@@ -145,7 +145,7 @@ def located(actual: Any, expected: Any) -> list[Finding]:
 
 
 @dataclass
-class Rest:
+class Unexplained:
     """Values of all rows that a change does not explain."""
 
     compared: int = 0
@@ -161,7 +161,7 @@ class Rest:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ArrayPair:
     """An array and the expected one."""
 
     mine: Array2
@@ -221,12 +221,12 @@ class Pair:
         return rounded(values, real_type(self.mine.dtype)) if self.mine.dtype in UNITS else values
 
     @cached_property
-    def overview(self) -> Rest:
+    def overview(self) -> Unexplained:
         """What differs with nothing changed."""
         return rest_of(self, NOTHING, 0.0)
 
 
-UNITS = (*GRIDS, "complex64", "complex128")
+UNITS = (*GRIDS, *REAL)
 
 
 def _rows_at(array: Array2, rows: Integers) -> Floats:
@@ -248,7 +248,7 @@ def _rows_at(array: Array2, rows: Integers) -> Floats:
 
 
 @dataclass(frozen=True)
-class Change:
+class PossibleChange:
     """What the expected values become.
 
     Attributes
@@ -267,11 +267,11 @@ class Change:
     of: Mapping[int, Any]
     source: Mapping[int, Any] = field(default_factory=dict)
 
-    def values(self, pair: Pair, start: int, stop: int) -> Floats:
+    def values(self, pair: ArrayPair, start: int, stop: int) -> Floats:
         """Return the changed rows."""
         return self.at(pair, np.arange(start, stop))
 
-    def at(self, pair: Pair, places: Integers) -> Floats:
+    def at(self, pair: ArrayPair, places: Integers) -> Floats:
         """Return the changed rows of some places."""
         order, columns, work = self.of.get(pair.number, (None, None, None))
         if places is pair.places and order is None and pair.number not in self.source:
@@ -283,13 +283,14 @@ class Change:
         values = values if work is None else work(values, places)
         return pair.as_stored(values)
 
-    def silent(self, pair: Pair) -> Integers | None:
+    def silent(self, pair: ArrayPair) -> Integers | None:
         """Return the map of rows, whose unknown ones are named by the text and not compared."""
         order = self.of.get(pair.number, (None, None, None))[0]
         return None if order is None else np.asarray(order)
 
 
-NOTHING = Change("", "", {})
+Changes = Iterator[PossibleChange]
+NOTHING = PossibleChange("", "", {})
 
 
 def _gaps(a: Floats, b: Floats) -> Floats:
@@ -298,9 +299,9 @@ def _gaps(a: Floats, b: Floats) -> Floats:
     return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.where(np.isnan(off), np.inf, off))
 
 
-def rest_of(pair: Pair, change: Change, near: float, most: float = math.inf) -> Rest:
+def rest_of(pair: ArrayPair, change: PossibleChange, near: float, most: float = math.inf) -> Unexplained:
     """Compare all rows of an array with what a change makes of the expected ones; stop at more than `most` beyond."""
-    rest, order = Rest(), change.silent(pair)
+    rest, order = Unexplained(), change.silent(pair)
     stored = pair.mine.dtype
     columns = np.zeros(pair.mine.width, np.bool_)
     rows = list[Integers]()
@@ -310,7 +311,7 @@ def rest_of(pair: Pair, change: Change, near: float, most: float = math.inf) -> 
         stop = min(start + step, count)
         mine, made = pair.mine.floats(start, stop), change.values(pair, start, stop)
         if mine.shape != made.shape:
-            return Rest(mine.size, mine.size, mine.size, math.inf)
+            return Unexplained(mine.size, mine.size, mine.size, math.inf)
         known = slice(None) if order is None else order[start:stop] != UNKNOWN
         off = _gaps(mine, made)
         if order is not None:
@@ -341,9 +342,9 @@ def rest_of(pair: Pair, change: Change, near: float, most: float = math.inf) -> 
     return rest
 
 
-def _located(pairs: list[Pair], differing: list[Pair]) -> list[Finding]:
+def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding]:
     """Return the findings of all arrays together; where these have nothing in common, of each by itself."""
-    if len({array.dtype.startswith("complex") for pair in differing for array in (pair.mine, pair.theirs)}) > 1:
+    if len({array.dtype in REAL for pair in differing for array in (pair.mine, pair.theirs)}) > 1:
         return [place(pair) for pair in differing]
     few = _single(differing)
     if few is not None:
@@ -363,7 +364,7 @@ def _located(pairs: list[Pair], differing: list[Pair]) -> list[Finding]:
     return [place(pair) for pair in differing]
 
 
-def _explained(pairs: list[Pair], differing: list[Pair], nears: list[float], *, loose: bool) -> list[Finding]:
+def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[float], *, loose: bool) -> list[Finding]:
     """Return the first change that explains all; else the one that leaves least, if that is little."""
     before = [
         rest_of(pair, NOTHING, near).beyond if pair.same_shape else 1
@@ -378,7 +379,7 @@ def _explained(pairs: list[Pair], differing: list[Pair], nears: list[float], *, 
         return []
     best: tuple[int, list[Finding]] = (1 << 62, [])
     for change in _changes(pairs, differing, nears, loose=loose):
-        rests = list[Rest]()
+        rests = list[Unexplained]()
         for pair, near, beyond in zip(differing, nears, before, strict=True):
             most = MAX_REST_SHARE * pair.mine.rows * pair.mine.width
             most = min(most, MAX_REST_OF_DIFFERING * beyond) if pair.same_shape else most
@@ -399,7 +400,7 @@ def _explained(pairs: list[Pair], differing: list[Pair], nears: list[float], *, 
     return best[1]
 
 
-def _promising(pair: Pair, change: Change, near: float) -> bool:
+def _promising(pair: ArrayPair, change: PossibleChange, near: float) -> bool:
     """Tell whether a change explains most of the sample."""
     order = change.silent(pair)
     places = pair.places if order is None else pair.places[pair.places < len(order)][::8]
@@ -414,12 +415,12 @@ def _promising(pair: Pair, change: Change, near: float) -> bool:
     return bool(np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE)
 
 
-def _names(pairs: list[Pair], differing: list[Pair]) -> str:
+def _names(pairs: list[ArrayPair], differing: list[ArrayPair]) -> str:
     """Return the names of the arrays that differ, where others do not."""
     return "" if len(differing) == len(pairs) else " and ".join(pair.mine.name for pair in differing)
 
 
-def _remainder(pair: Pair, rest: Rest) -> list[Finding]:
+def _remainder(pair: ArrayPair, rest: Unexplained) -> list[Finding]:
     """Count and locate what a change leaves."""
     if not rest.unequal:
         return []
@@ -435,7 +436,7 @@ def _remainder(pair: Pair, rest: Rest) -> list[Finding]:
     return [Finding("rest", f"{name}{values} by at most {size}")]
 
 
-def _single(differing: list[Pair]) -> list[Finding] | None:
+def _single(differing: list[ArrayPair]) -> list[Finding] | None:
     """Return the values that differ one by one, where they are few."""
     if not all(pair.same_shape for pair in differing):
         return None
@@ -457,7 +458,7 @@ def _one(array: Array2, row: int, column: int, here: float, there: float) -> Fin
     return Finding("value", f"one value differs: {place} is {here:.{digits}g}, expected {there:.{digits}g}")
 
 
-def place(pair: Pair) -> Finding:
+def place(pair: ArrayPair) -> Finding:
     """Say where an array differs and by how much, where nothing explains it."""
     name = f"{pair.mine.name} " if pair.mine.name else ""
     if not pair.same_shape:
@@ -469,7 +470,7 @@ def place(pair: Pair) -> Finding:
     return Finding("place", f"{name}differs in {_region(pair, rest)}, {size}{worst} ({rest.unequal:,} values)")
 
 
-def _axes(pair: Pair, rest: Rest) -> list[tuple[str, Integers, int]]:
+def _axes(pair: ArrayPair, rest: Unexplained) -> list[tuple[str, Integers, int]]:
     """Return for each axis its word, the indices at which values differ, and its length."""
     array = pair.mine
     leading = array.shape[: array.lead]
@@ -481,7 +482,7 @@ def _axes(pair: Pair, rest: Rest) -> list[tuple[str, Integers, int]]:
     return found
 
 
-def _region(pair: Pair, rest: Rest) -> str:
+def _region(pair: ArrayPair, rest: Unexplained) -> str:
     """Say in which rows and columns values differ."""
     parts = [_indices(word, at, side) for word, at, side in _axes(pair, rest) if len(at) < side]
     return ", ".join(parts) or "all rows and columns"
@@ -504,7 +505,7 @@ def _indices(word: str, at: Integers, side: int) -> str:
     return f"{len(at):,} of {side:,} {many}, {first} to {last}"
 
 
-def _changes(pairs: list[Pair], differing: list[Pair], nears: list[float], *, loose: bool) -> Iterator[Change]:
+def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[float], *, loose: bool) -> Changes:
     """Yield what may have been done to the expected arrays, the simplest first."""
     same = all(pair.same_shape for pair in differing)
     if same and not loose:
@@ -526,7 +527,7 @@ def _changes(pairs: list[Pair], differing: list[Pair], nears: list[float], *, lo
 # Values
 
 
-def _in_place(differing: list[Pair], nears: list[float], regions: Sequence[Region | None]) -> Iterator[Change]:
+def _in_place(differing: list[ArrayPair], nears: list[float], regions: Sequence[Region | None]) -> Changes:
     """Yield functions of the values, of whole arrays or of a region of each."""
     kept = list[tuple[Floats, Floats]]()
     for pair, region in zip(differing, regions, strict=True):
@@ -545,7 +546,7 @@ def _in_place(differing: list[Pair], nears: list[float], regions: Sequence[Regio
             pair.number: (None, None, _worked(function, region))
             for pair, region in zip(differing, regions, strict=True)
         }
-        yield Change(kind, text.format(where=where), of)
+        yield PossibleChange(kind, text.format(where=where), of)
 
 
 def _worked(function: Values, region: Any) -> Callable[[Floats, Integers], Floats]:
@@ -560,7 +561,7 @@ def _worked(function: Values, region: Any) -> Callable[[Floats, Integers], Float
     return work
 
 
-def _functions(y: Floats, x: Floats, near: float, pair: Pair) -> Iterator[tuple[str, str, Values]]:
+def _functions(y: Floats, x: Floats, near: float, pair: ArrayPair) -> Iterator[tuple[str, str, Values]]:
     """Yield functions that may have made values y of the expected x: kind, text with a place for where, function."""
     if np.isnan(y).all():
         yield "nan", "{where} are NaN", lambda v: np.full_like(v, np.nan)
@@ -654,7 +655,7 @@ def _short(value: float, near: float) -> float:
 # Order
 
 
-def _exchanged(pairs: list[Pair], differing: list[Pair]) -> Iterator[Change]:
+def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
     """Yield arrays that hold the values of others."""
     for pair in pairs:
         for target in differing:
@@ -663,26 +664,26 @@ def _exchanged(pairs: list[Pair], differing: list[Pair]) -> Iterator[Change]:
             here, there = target.mine.name, pair.mine.name
             if pair in differing and target.number < pair.number and len(differing) == 2:
                 source = {target.number: pair.theirs, pair.number: target.theirs}
-                yield Change("exchanged", f"{here} and {there} are exchanged", {}, source)
+                yield PossibleChange("exchanged", f"{here} and {there} are exchanged", {}, source)
                 flip: tuple[Any, ...] = (None, None, lambda v, _places: -v)
                 for number, name in ((target.number, here), (pair.number, there)):
                     text = f"{here} and {there} are exchanged, and the sign of {name} is changed"
-                    yield Change("exchanged", text, {number: flip}, source)
+                    yield PossibleChange("exchanged", text, {number: flip}, source)
             if len(differing) == 1:
-                yield Change("same", f"{here} holds the values of {there}", {}, {target.number: pair.theirs})
+                yield PossibleChange("same", f"{here} holds the values of {there}", {}, {target.number: pair.theirs})
 
 
-def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
+def _column_changes(differing: list[ArrayPair], near: float) -> Changes:
     """Yield other orders of the columns, which all arrays that differ share."""
     widths = {(pair.mine.width, pair.theirs.width) for pair in differing}
     if len(widths) > 1:
         return
     (width, count) = next(iter(widths))
-    if differing[0].mine.dtype.startswith("complex"):  # whose columns are real and imaginary parts
+    if differing[0].mine.dtype in REAL:  # whose columns are real and imaginary parts
         for text, parts in (("real", [-1.0, 1.0]), ("imaginary", [1.0, -1.0])):
-            tiled = np.tile(sign, width // 2)
+            tiled = np.tile(parts, width // 2)
             of = {p.number: (None, None, lambda v, _p, t=tiled: v * t) for p in differing}
-            yield Change("sign", f"the sign of the {text} parts is changed", of)
+            yield PossibleChange("sign", f"the sign of the {text} parts is changed", of)
         if width == count:
             yield _columns(differing, "real and imaginary parts are exchanged", np.arange(width) ^ 1)
         return
@@ -702,7 +703,7 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
             ("the sign of the odd columns is changed", k % 2 == 1),
         ):
             sign = np.where(negated, -1.0, 1.0)
-            yield Change("sign", text, {p.number: (None, None, lambda v, _p, s=sign: v * s) for p in differing})
+            yield PossibleChange("sign", text, {p.number: (None, None, lambda v, _p, s=sign: v * s) for p in differing})
     mine, theirs = (np.concatenate([p.sample[k].T / p.scale for p in differing], axis=1) for k in (0, 1))
     keys = _spread(theirs, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
     found = match(np.ascontiguousarray(mine[:, keys]), np.ascontiguousarray(theirs[:, keys]), near)
@@ -712,13 +713,13 @@ def _column_changes(differing: list[Pair], near: float) -> Iterator[Change]:
         yield _columns(differing, text, order)
 
 
-def _columns(differing: list[Pair], text: str, order: Integers) -> Change:
+def _columns(differing: list[ArrayPair], text: str, order: Integers) -> PossibleChange:
     n, count = differing[0].mine.rows, differing[0].theirs.rows
     if n != count:
         text += f", and so are rows {n} to {count - 1}" if n < count and text.endswith("missing") else ""
         text += f"; it has {n:,} rows where {count:,} were expected" if not text.endswith(str(count - 1)) else ""
 
-    def of(pair: Pair) -> tuple[Any, ...]:
+    def of(pair: ArrayPair) -> tuple[Any, ...]:
         def work(values: Floats, _places: Integers) -> Floats:
             out = values[:, np.maximum(order, 0)]
             out[:, order == ZERO] = 0.0
@@ -727,7 +728,7 @@ def _columns(differing: list[Pair], text: str, order: Integers) -> Change:
 
         return None, None, work
 
-    return Change("columns", text, {pair.number: of(pair) for pair in differing})
+    return PossibleChange("columns", text, {pair.number: of(pair) for pair in differing})
 
 
 def _spread(values: Floats, count: int) -> Integers:
@@ -737,7 +738,7 @@ def _spread(values: Floats, count: int) -> Integers:
     return np.unique(moving[np.linspace(0, len(moving) - 1, min(count, len(moving))).astype(np.int64)])
 
 
-def _row_changes(differing: list[Pair], near: float) -> Iterator[Change]:
+def _row_changes(differing: list[ArrayPair], near: float) -> Changes:
     """Yield other orders of the rows, which all arrays that differ share, or of the heads."""
     counts = {(pair.mine.rows, pair.theirs.rows) for pair in differing}
     if len(counts) > 1 or any(pair.mine.width != pair.theirs.width for pair in differing):
@@ -757,14 +758,14 @@ def _row_changes(differing: list[Pair], near: float) -> Iterator[Change]:
     array, sides = differing[0].mine, differing[0].mine.shape[: differing[0].mine.lead]
     if len(sides) == 1:
         for text, order in descriptions(found, count, array.word(0)):
-            yield Change("rows", text, {pair.number: (order, None, None) for pair in differing})
+            yield PossibleChange("rows", text, {pair.number: (order, None, None) for pair in differing})
         return
     grouped = along_axis(found, sides) if n == count else None
     if grouped is not None:
         axis, moved = grouped
         for text, order in descriptions(moved, len(moved), array.word(axis)):
             rows = whole_rows(order, sides, axis)
-            yield Change("rows", text, {pair.number: (rows, None, None) for pair in differing})
+            yield PossibleChange("rows", text, {pair.number: (rows, None, None) for pair in differing})
 
 
 def _columns_of(array: Array2, columns: Integers, change: Values | None = None) -> Floats:
@@ -775,7 +776,7 @@ def _columns_of(array: Array2, columns: Integers, change: Values | None = None) 
     return found if change is None else change(found)
 
 
-def _other_axes(differing: list[Pair]) -> Iterator[Change]:
+def _other_axes(differing: list[ArrayPair]) -> Changes:
     """Yield exchanged axes, and a reshape in the place of a transposition."""
     for pair in differing:
         size = pair.mine.rows * pair.mine.width
@@ -796,14 +797,14 @@ def _other_axes(differing: list[Pair]) -> Iterator[Change]:
             text = f"reshaped: {shape} is expected, the values are in the same order"
         else:
             text = f"reshaped instead of transposed: the expected values stand in the order of the axes {_order(axes)}"
-        yield Change("axes", text, {}, {pair.number: _transposed(pair, axes) for pair in differing})
+        yield PossibleChange("axes", text, {}, {pair.number: _transposed(pair, axes) for pair in differing})
 
 
 def _order(axes: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, axes))})"
 
 
-def _transposed(pair: Pair, axes: tuple[int, ...]) -> Array2:
+def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> Array2:
     whole = pair.theirs.floats(0, pair.theirs.rows)
     parts = whole.reshape(*pair.theirs.shape, -1).transpose(*axes, len(axes))
     rows = np.ascontiguousarray(parts).reshape(pair.mine.rows, pair.mine.width)
@@ -830,7 +831,7 @@ class Region:
         return np.asarray(rows[:, None] & columns[None])
 
 
-def _in_regions(differing: list[Pair], nears: list[float]) -> Iterator[Change]:
+def _in_regions(differing: list[ArrayPair], nears: list[float]) -> Changes:
     """Yield functions of the values in the rows and columns that differ."""
     rests = [rest_of(pair, NOTHING, near) for pair, near in zip(differing, nears, strict=True)]
     for rows, columns in ((True, False), (False, True), (True, True)):
@@ -845,7 +846,7 @@ def _in_regions(differing: list[Pair], nears: list[float]) -> Iterator[Change]:
             yield from _in_place(differing, nears, regions)
 
 
-def _factors(differing: list[Pair]) -> Iterator[Change]:
+def _factors(differing: list[ArrayPair]) -> Changes:
     """Yield a factor for each row, column or head."""
     for pair in differing:
         if len(differing) > 1 or min(pair.mine.rows, pair.mine.width) < MIN_FITTED:
@@ -867,12 +868,14 @@ def _factors(differing: list[Pair]) -> Iterator[Change]:
             factors = np.where(xx > 0, xy / np.where(xx > 0, xx, 1.0), 1.0)
             text = f"every {unit} has a factor of its own, {figure(factors.min(), 3)} to {figure(factors.max(), 3)}"
             if unit == "column":
-                yield Change("factor", text, {pair.number: (None, None, lambda v, _p, f=factors: v * f)})
+                yield PossibleChange("factor", text, {pair.number: (None, None, lambda v, _p, f=factors: v * f)})
             else:
-                yield Change("factor", text, {pair.number: (None, None, lambda v, p, f=factors: v * f[p][:, None])})
+                yield PossibleChange(
+                    "factor", text, {pair.number: (None, None, lambda v, p, f=factors: v * f[p][:, None])}
+                )
 
 
-def _cropped(differing: list[Pair]) -> Iterator[Change]:
+def _cropped(differing: list[ArrayPair]) -> Changes:
     """Yield a part of the expected arrays, from their beginning or to their end along each axis."""
     shapes = {(pair.mine.shape, pair.theirs.shape, pair.mine.lead) for pair in differing}
     if len(shapes) > 1:
@@ -887,4 +890,4 @@ def _cropped(differing: list[Pair]) -> Iterator[Change]:
         columns = np.arange(differing[0].mine.width) + (begin[-1] * per if len(small) > lead else 0)
         where = f", from {list(begin)} on" if any(begin) else ""
         text = f"the shape is {small} where {large} was expected: it is a part of it{where}"
-        yield Change("shape", text, {pair.number: (rows, columns, None) for pair in differing})
+        yield PossibleChange("shape", text, {pair.number: (rows, columns, None) for pair in differing})

@@ -25,7 +25,7 @@ MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column
 MAX_LISTED = 3  # places of a permutation that are named as examples
 
 
-class Run(NamedTuple):
+class OrderRun(NamedTuple):
     """Places `first` to `last` that hold the expected ones from `target` on, `step` further each time."""
 
     first: int
@@ -190,9 +190,9 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
             )
 
 
-def runs_of(found: Integers) -> list[Run]:
+def runs_of(found: Integers) -> list[OrderRun]:
     """Return the runs of a map; neighbours without an expected row, of one kind, are a run of step 0."""
-    runs, first, n = list[Run](), 0, len(found)
+    runs, first, n = list[OrderRun](), 0, len(found)
     while first < n:
         target = int(found[first])
         counts = {}
@@ -201,11 +201,11 @@ def runs_of(found: Integers) -> list[Run]:
             counts[step] = int(np.argmin(follows)) if not follows.all() else n - first
         step = 1 if counts.get(1, 0) > 1 else max(counts, key=lambda s: counts[s])
         if step == 0 and target == first:  # the row that the following ones repeat
-            runs.append(Run(first, first, target, 1))
+            runs.append(OrderRun(first, first, target, 1))
         elif target >= 0 and counts[step] == 1:
-            runs.append(Run(first, first, target, 0 if first and found[first - 1] == target else 1))
+            runs.append(OrderRun(first, first, target, 0 if first and found[first - 1] == target else 1))
         else:
-            runs.append(Run(first, first + counts[step] - 1, target, step))
+            runs.append(OrderRun(first, first + counts[step] - 1, target, step))
         first = runs[-1].last + 1
     return runs
 
@@ -216,9 +216,9 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
     Places that hold nothing expected are named only where something was put in; elsewhere they are left to be counted.
     """
     n, parts, order = len(found), list[str](), found.copy()
-    expected, pending = 0, list[Run]()
+    expected, pending = 0, list[OrderRun]()
     left_out = put_twice = False
-    for run in [*runs_of(found), Run(n, n - 1, count, 1)]:
+    for run in [*runs_of(found), OrderRun(n, n - 1, count, 1)]:
         if run.target < 0 or run.step == 0:
             pending.append(run)
             continue
@@ -253,7 +253,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None
 
 
-def _filled(run: Run, unit: str) -> str:
+def _filled(run: OrderRun, unit: str) -> str:
     """Say what stands at places that hold no expected row of their own."""
     where, one = span(run.first, run.last, unit), run.places == 1
     if run.target == UNKNOWN:

@@ -32,7 +32,7 @@ TYPES = ("bfloat16", "float16", "float32", "float64")
 TYPE_VALUES = 1 << 16
 """Values that tell the type; the verification of all values would show one that does not hold the rest."""
 MIN_TELLING = 12
-"""Values that are no powers of 2 needed to say that a narrower type holds all; with 4, one row of float64 passes as float16."""
+"""Values that are no powers of 2 needed to say that a narrower type holds all; 4 make a row of float64 float16."""
 WHOLE_BYTES = 1 << 26
 """Bytes of an array that is transposed in memory to try its axes exchanged."""
 

@@ -8,6 +8,7 @@ shows clamped, missing, repeated, reversed and rounded positions.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +136,7 @@ def runs_of(rows: NDArray[np.int64]) -> list[slice]:
     """Return the slices of consecutive row numbers."""
     breaks = np.flatnonzero(np.diff(rows) != 1) + 1
     edges = [0, *breaks.tolist(), len(rows)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats) -> tuple[Floats, Floats, int]:
@@ -168,10 +169,10 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
         expected = lag * steps
         rest = wrapped(apart - expected)
         shift = np.median(rest, axis=0)
-        spread = np.median(np.abs(rest - shift), axis=0)
-        open_ &= (spread < MAX_SPREAD) & (np.abs(shift) < np.pi / 2)
+        scatter: Floats = np.median(np.abs(rest - shift), axis=0)
+        open_ &= (scatter < MAX_SPREAD) & (np.abs(shift) < np.pi / 2)
         steps = np.where(open_, steps + shift / lag, steps)
-        gain = (2 * noise + spread) / lag
+        gain = (2 * noise + scatter) / lag
         errors = np.where(open_, np.minimum(errors, gain), errors)
         lag *= 2
     return steps, errors, best[1].start
@@ -193,7 +194,11 @@ def positions_in_steps(signal: Signal, frequencies: Floats, phases: Floats, gues
     with np.errstate(all="ignore"):
         angles = np.angle(signal.unit * np.exp(-1j * phases))
         speed = np.abs(frequencies)
-        order = [k for k in np.argsort(speed, kind="stable") if speed[k] > 0 and not signal.still[k] and np.isfinite(signal.noise[k])]
+        order = [
+            k
+            for k in np.argsort(speed, kind="stable")
+            if speed[k] > 0 and not signal.still[k] and np.isfinite(signal.noise[k])
+        ]
         places: Floats | None = guess
         doubt = np.inf if guess is None else np.pi / (4 * speed[order[0]]) if order else np.inf
         for k in order:

@@ -107,11 +107,9 @@ def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]
     values : their sampled rows, (rows, width) each
     """
     with np.errstate(all="ignore"):
-        kept = [v for v in _kept(values)]
+        kept = _kept(values)
         found = list(_two(kept) if len(kept) == 2 else _one(kept[0], planes[0]))
-        whole = []
-        for reading in found:
-            whole.append(_of_all_rows(reading, values))
+        whole = [_of_all_rows(reading, values) for reading in found]
     order = sorted(range(len(whole)), key=lambda k: (round(whole[k].departure, 3), k))
     return [whole[k] for k in order]
 
@@ -187,7 +185,7 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
             ("concat", np.s_[:half], np.s_[half:even], tail),
         ]
         if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
-            options.append(("concat", np.s_[: half], np.s_[half + 1 :], Column(0, np.s_[half : half + 1])))
+            options.append(("concat", np.s_[:half], np.s_[half + 1 :], Column(0, np.s_[half : half + 1])))
         for layout, first, second, rest in options:
             apart = departure(values[:, first], values[:, second])
             if apart < MAX_DEPARTURE and not doubled:

@@ -18,7 +18,7 @@ from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, uni
 from pecli.judge.waves import LEVELS, exactly
 
 MAX_ULP = 4
-"""Units in the last place by which a library's frequencies differ from the simulated ones: a scaling takes some steps."""
+"""Units in the last place by which a library's frequencies differ from simulated ones: a scaling takes some steps."""
 MIN_PAIRS = 3
 """Frequencies that a rule is read from; two numbers follow many."""
 
@@ -61,8 +61,8 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     if best is None:
         return None
     _, worst, recipe, kind = best
-    notes = ("the frequencies of its pairs (inv_freq), not a table",
-             "all are equal to the exact ones" if not worst else f"each within {worst:g} ulp of {kind} arithmetic's")  # fmt: skip
+    close = f"each within {worst:g} ulp of {kind} arithmetic's" if worst else "all are equal to the exact ones"
+    notes = ("the frequencies of its pairs (inv_freq), not a table", close)
     return Identification(recipe, "sure", None, None, kind, notes, (), len(values), (array,))
 
 

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
+from pecli.declare.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.declare.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
 from pecli.judge.arithmetic import Score, Shown, best_way, float32_series
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
 from pecli.judge.structure import Reading, readings
-from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import decimal_exactly, digits, shortest
 from pecli.tables.layouts import cosines_and_sines
 
-LEVELS = {"exact": 2.0**-40, "float32": 2.0**-21.5, "running product": 2.0**-16, "float16": 2.0**-10, "bfloat16": 2.0**-7.5}
+LEVELS = {
+    "exact": 2.0**-40,
+    "float32": 2.0**-21.5,
+    "running product": 2.0**-16,
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7.5,
+}
 """Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product."""
 MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
@@ -175,7 +179,7 @@ def _tail(reading: Reading, swapped: bool) -> str:
 
 
 def names_of(measured: Measured) -> list[WaveName]:
-    """Return names that the encodings' rules give the measured pairs, the best first; rising positions before others."""
+    """Return names that the encodings' rules give the measured pairs, the best first."""
     found = _names(measured)
     if measured.reading.sin is not None and not (found and _plain(found[0])):
         found = sorted([*found, *_names(measured.otherwise())], key=merit)
@@ -198,7 +202,10 @@ def _names(measured: Measured) -> list[WaveName]:
         for encoding in rules:
             tried = 0
             for named in encoding.hook("identify_waves")(pairs):
-                if any(n.encoding == encoding.name and n.named.keys == named.keys and n.named.step == named.step for n in found):
+                if any(
+                    n.encoding == encoding.name and n.named.keys == named.keys and n.named.step == named.step
+                    for n in found
+                ):
                     continue
                 name = fitted(measured, encoding.name, named)
                 tried += name is not None
@@ -219,7 +226,9 @@ def merit(name: WaveName) -> tuple[float, float, float]:
     return (-round(name.score.close, 2), name.cost, -name.score.equal)
 
 
-def fitted(measured: Measured, encoding: str, named: Named, *, exact: bool = True, guess: float | None = None) -> WaveName | None:
+def fitted(
+    measured: Measured, encoding: str, named: Named, *, exact: bool = True, guess: float | None = None
+) -> WaveName | None:
     """Return a name with the positions of its rows and its arithmetic; None where no origin fits its phases.
 
     With `exact`, frequencies and magnitude are taken anew from the recipe, to double precision.  `guess` is the
@@ -245,7 +254,7 @@ def exactly(encoding: str, named: Named) -> Named | None:
         plan = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()}).plan
     except PecliError:
         return None
-    if not isinstance(plan, Waves) or len(plan.bands) != 1 and len({band.axis for band in plan.bands}) > 1:
+    if not isinstance(plan, Waves) or (len(plan.bands) != 1 and len({band.axis for band in plan.bands}) > 1):
         return None
     w = np.array([float(frequency) for frequency in plan.frequencies])
     if len(w) < len(named.frequencies):
@@ -254,7 +263,9 @@ def exactly(encoding: str, named: Named) -> Named | None:
     return replace(named, frequencies=w[: len(named.frequencies)], magnitude=size, blank=tuple(plan.blank))
 
 
-def _placed(measured: Measured, encoding: str, named: Named, phase: str, angle: float, guess: float | None) -> WaveName | None:
+def _placed(
+    measured: Measured, encoding: str, named: Named, phase: str, angle: float, guess: float | None
+) -> WaveName | None:
     signal, w = measured.signal, named.frequencies
     step = -named.step if measured.falling else named.step
     near = None if guess is None else guess + float(step) * signal.reference
@@ -347,7 +358,8 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
     elif reading.sin is None:
         sign = -1 if quarter in (1, 2) else 1
         part = sign * values
-        shown = Shown(positions, *((part, None) if quarter in (0, 2) else (None, part)), measured.dtype)
+        alone = (part, None) if quarter in (0, 2) else (None, part)
+        shown = Shown(positions, alone[0], alone[1], measured.dtype)
     else:
         cos, sin = values, reading.sin[index]  # the values are i^quarter times what is named
         cos, sin = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
@@ -355,7 +367,9 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
     singles = {}
     if named.series is not None:
         base, exponents, factor = named.series
-        singles = {said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)}
+        singles = {
+            said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)
+        }
     if named.by_engine and CATALOGUE[encoding].declares("emulate"):
         recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
         with contextlib.suppress(PecliError, KeyError):

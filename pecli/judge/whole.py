@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,6 +42,8 @@ class Tally:
         Unexplained values of each column.
     first : tuple or None
         Plane, row and column of the first unexplained value, with the value and the expected one.
+    singles : list
+        The first few of them.
     """
 
     count: int = 0
@@ -53,6 +55,7 @@ class Tally:
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     columns: list[NDArray[np.int64]] = field(default_factory=list)
     first: tuple[int, int, int, float, float] | None = None
+    singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
 
     @property
     def explained(self) -> float:
@@ -67,7 +70,7 @@ Expected = Callable[[int, int], tuple[list[Floats], list[Floats]]]
 def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     """Return the recipe's text with the table's own keys, defaults left out."""
     measured = name.measured
-    keys = {key: value for key, value in name.named.keys.items()}
+    keys = dict(name.named.keys)
     count = measured.planes[0].rows if rows is None else rows
     keys["len"] = str(count)
     if name.start:
@@ -82,7 +85,7 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
 
 def expected_of(name: WaveName) -> Expected:
     """Return what gives the expected rows of each plane: the engine's exact values, or those of a simulated way."""
-    measured, way = name.measured, name.score.way
+    way = name.score.way
     exact = _by_engine(name)
     if exact is not None and way.name in ("exact", "float64"):
         return lambda start, stop: (found := exact(start, stop), found)
@@ -101,7 +104,7 @@ def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
         return None
     planes = [plane for array in table.arrays for plane in planes_of(table, array)]
     if swapped:
-        planes = planes[::-1]
+        planes.reverse()
     if [(p.rows, p.width) for p in planes] != [(p.rows, p.width) for p in measured.planes]:
         return None
     return lambda start, stop: [plane.read(start, stop) for plane in planes]
@@ -216,9 +219,10 @@ def _block(
                 part.rows += count
                 part.unexplained += int(count.sum())
                 part.largest = max(part.largest, float(np.nan_to_num(gap[wrong], nan=np.inf).max()))
-                if part.first is None:
-                    row, column = np.argwhere(wrong)[0]
-                    part.first = number, start + int(row), int(column), float(have[row, column]), float(want[row, column])
+                for row, column in np.argwhere(wrong)[: MAX_RUNS - len(part.singles)]:
+                    pair = float(have[row, column]), float(want[row, column])
+                    part.singles.append((number, start + int(row), int(column), *pair))
+                part.first = part.first or part.singles[0]
     return part
 
 
@@ -233,22 +237,23 @@ def _add(total: Tally, start: int, part: Tally) -> None:
     for column, more in zip(total.columns, part.columns, strict=True):
         column += more
     total.first = total.first or part.first
+    total.singles += part.singles[: MAX_RUNS - len(total.singles)]
 
 
-def single_value(found: Tally, planes: Sequence[Plane]) -> str:
-    """Say the first value that does not fit, and what it should be."""
-    assert found.first is not None
-    number, row, column, have, want = found.first
-    return f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}"
+def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
+    """Say the first values that do not fit, and what each should be."""
+    return [
+        f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}"
+        for number, row, column, have, want in found.singles
+    ]
 
 
 def places(found: Tally, planes: Sequence[Plane]) -> str:
     """Say where unexplained values are: rows, columns, or a count over both."""
     rows = np.flatnonzero(found.rows)
     columns = [(plane.name, np.flatnonzero(c)) for plane, c in zip(planes, found.columns, strict=True) if c.any()]
-    if found.unexplained == 1 and found.first is not None:
-        number, row, column, have, _ = found.first
-        return f"{planes[number].name}[{row}, {column}] is {have:g}"
+    if found.unexplained == len(found.singles):
+        return "; ".join(single_values(found, planes))
     width = sum(len(c) for _, c in columns)
     if len(rows) <= len(found.rows) // 2 and (len(rows) <= 2 * width or width > 8):
         return numbered("row", rows)

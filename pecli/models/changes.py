@@ -185,6 +185,11 @@ def given(*names: str) -> Where:
     return lambda written: any(written.rope.get(name) is not None for name in names)
 
 
+def share_beside(written: Written) -> bool:
+    """Whether partial_rotary_factor stands at the top level, beside the other parameters."""
+    return written.config.get("partial_rotary_factor") is not None
+
+
 def null(*names: str) -> Where:
     """Return whether any of these parameters stands there as null."""
     return lambda written: any(name in written.scaling and written.scaling[name] is None for name in names)
@@ -247,3 +252,8 @@ def old_keys(base: str) -> Change:
 def new_keys(written: Written) -> bool:
     """Whether the config says it in rope_parameters, as transformers 5 writes it."""
     return written.style == "rope_parameters" and bool(written.scaling)
+
+
+def not_new_keys(written: Written) -> bool:
+    """Whether the config is written as transformers 4 writes it."""
+    return not new_keys(written)

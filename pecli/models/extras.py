@@ -26,7 +26,8 @@ def with_extras(
     if beyond and keys.get(beyond):
         notes.use(beyond, "base that grows with every doubling of the model's own length")
         for name, one in layers.items():  # the base follows the length that is asked for
-            params = {**one.params, "scaling": "ntk-doubling", "max-position": str(one.length)}
+            own = number(keys.get(family.option("doubles"))) or one.length  # what Qwen's own code doubles from
+            params = {**one.params, "scaling": "ntk-doubling", "max-position": str(own)}
             layers[name] = replace(one, params=params)
     _faults(keys, family, notes)
     return layers

@@ -53,6 +53,12 @@ def _factor(part: Config, holder: Config) -> None:
     holder["factor"] = Decimal(f"{holder['factor']}.0") if isinstance(holder.get("factor"), int) else holder["factor"]
 
 
+def _ratio(part: Config, holder: Config) -> None:
+    length, original = part.get("max_position_embeddings"), part.get(ORIGINAL) or holder.get(ORIGINAL)
+    if holder.get("factor") is None and isinstance(length, int) and isinstance(original or length, int):
+        holder["factor"] = Decimal(length) / Decimal(original or length) + Decimal("0.0")
+
+
 def _original(part: Config, holder: Config) -> None:
     holder[ORIGINAL] = part.get(ORIGINAL) or holder.get(ORIGINAL) or part.get("max_position_embeddings")
 
@@ -74,7 +80,9 @@ NO_MSCALE = leave("mscale", "mscale_all_dim")
 NO_TRUNCATE = leave("truncate")
 NO_SHARE = leave("partial_rotary_factor")
 NO_FACTOR = leave("factor")
+ONE_TYPE = leave("type")
 BETAS = Remedy("write beta_fast and beta_slow out", _betas)
 FLOAT_FACTOR = Remedy("write the factor with a decimal point", _factor)
+GIVEN_FACTOR = Remedy(f"write the factor out: max_position_embeddings over {ORIGINAL}", _ratio)
 INNER_ORIGINAL = Remedy(f"write {ORIGINAL} inside the rope parameters", _original)
 OLD_STYLE = Remedy("write rope_theta and rope_scaling, the keys of transformers 4, for rope_parameters", _old_style)

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from pecli.models import changes
-from pecli.models.remedies import BETAS, FLOAT_FACTOR, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
+from pecli.models.remedies import (
+    BETAS,
+    FLOAT_FACTOR,
+    GIVEN_FACTOR,
+    INNER_ORIGINAL,
+    NO_ATTENTION_FACTOR,
+    NO_MSCALE,
+    NO_SHARE,
+)
 from pecli.models.remedies import NO_TRUNCATE as NO_TRUNCATE
 from pecli.models.stack import Rule, Where
 
@@ -17,6 +25,15 @@ def null_betas(source: str, error: str = NONE_TIMES, where: Where | None = None)
     return Rule(
         key="beta_fast", text="reckons with a beta that is null", source=source, scaling="yarn", error=error,
         where=changes.both(null, where) if where else null, remedies=(BETAS,),
+    )  # fmt: skip
+
+
+def null_factor(source: str, where: Where | None = None) -> Rule:
+    """Return the refusal of a factor that is null, which transformers takes for the ratio of the lengths."""
+    null = changes.null("factor")
+    return Rule(
+        key="factor", text="takes no factor that is null", source=source, scaling="yarn", error="TypeError",
+        where=changes.both(null, where) if where else null, remedies=(GIVEN_FACTOR,),
     )  # fmt: skip
 
 

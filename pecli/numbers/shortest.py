@@ -56,8 +56,3 @@ def decimal_exactly(value: Fraction) -> bool:
         while rest % prime == 0:
             rest //= prime
     return rest == 1 and value.denominator < 10**15
-
-
-def as_decimal(value: Fraction) -> Decimal:
-    """Return the nearest decimal of the context's digits."""
-    return Decimal(value.numerator) / Decimal(value.denominator)

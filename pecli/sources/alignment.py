@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
-from pecli.measures.floats import floats
-from pecli.measures.lanes import pair_lanes, same_layout
+from pecli.numbers.floats import floats
 from pecli.numbers.positions import Positions
 from pecli.numbers.types import DTYPES, real_type
 from pecli.sources.sources import NamedSource
 from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.table import Table, rows_of
+from pecli.tables.views import pair_views, same_layout
 
 Form = tuple[dict[str, str], str | None]
 """Options of a table, and which of its arrays is meant; None for all."""
@@ -251,7 +251,7 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
     First whether shapes are others, then whether no name is the same, then whether arrays are missing, then by how
     much the first rows differ on average: in another layout all their values do, with a fault in the same one some.
     """
-    pairs, left, right = pair_lanes(made, other)
+    pairs, left, right = pair_views(made, other)
     strange = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
     if right or not pairs:
         return OTHER_SHAPE, strange, True, float("inf")

@@ -65,6 +65,10 @@ class Table(Tabular):
             "pecli_version": __version__,
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy what it is made of: its values are computed, and its filler holds locks and functions."""
+        return _restored, (self.source, self.extent, self.request, self.keys(), self.recipe)
+
     @staticmethod
     def make(
         recipe: Recipe,
@@ -276,6 +280,12 @@ class Table(Tabular):
         out = self.empty(names, start, stop)
         self.fill(start, stop, out, default_threads())
         return out
+
+
+def _restored(source: Recipe, extent: Extent, request: Request, names: tuple[str, ...], recipe: str | None) -> Table:
+    made = Table(source, extent, request)
+    made.arrays, made.recipe = tuple(made.array(name) for name in names), recipe
+    return made
 
 
 def table(text: str, **options: Any) -> Table:

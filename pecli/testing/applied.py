@@ -17,8 +17,8 @@ from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.located import located
-from pecli.measures.allowance import allowance as allowance
-from pecli.measures.floats import floats
+from pecli.numbers.allowance import allowance as allowance
+from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
 from pecli.numbers.types import GRIDS
 from pecli.sources.sources import NamedSource
@@ -109,7 +109,7 @@ class Applied:
                 continue
             axes = self.axes or BY_RANK[x.ndim]
             pairs = HeadPairs.parse(facts["pairs"])
-            applied = judge.Applied(
+            applied = judge.AppliedRotation(
                 x=judge.as_vectors(x, axes),
                 y=judge.as_vectors(y, axes),
                 right=judge.as_vectors(right, axes),
@@ -132,13 +132,13 @@ class Applied:
             return start + np.arange(rows)
         return np.asarray(self.positions, np.int64)
 
-    def _source(self, applied: str, beside: Any) -> judge.Source:
+    def _source(self, applied: str, beside: Any) -> judge.RotationSource:
         """Return the cosines and sines of any position: of the recipe, or of the rows of a file."""
         if self.source.recipe is not None:
             name, keys = split_recipe(applied)
-            return judge.Source((name, keys))
+            return judge.RotationSource((name, keys))
         cos, sin = (np.asarray(beside.read(part), np.float64) for part in ("cos", "sin"))
-        return judge.Source(None, (np.arange(len(cos)), cos, sin))
+        return judge.RotationSource(None, (np.arange(len(cos)), cos, sin))
 
     def _added(self, name: str, x: Floats, y: Floats, right: Floats) -> list[str]:
         """Return what was done instead of adding rows, or adding a bias."""

@@ -174,12 +174,12 @@ def _numbered(module: TableModule) -> int:
 def _traced() -> bool:
     """Whether `torch.compile` traces, and not `torch.export`."""
     exporting = getattr(torch.compiler, "is_exporting", lambda: False)
-    return torch.compiler.is_dynamo_compiling() and not exporting()
+    return bool(torch.compiler.is_dynamo_compiling() and not exporting())
 
 
 def _capturing(positions: torch.Tensor) -> bool:
     """Whether a CUDA graph is recorded, in which no value can be looked at."""
-    return positions.is_cuda and torch.cuda.is_current_stream_capturing()
+    return bool(positions.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 @torch.library.custom_op("pecli::rows", mutates_args=())

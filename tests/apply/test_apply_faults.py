@@ -7,8 +7,8 @@ from pecli import Recipe
 from pecli import compare as compare_subjects
 from pecli.application.faults import rotation_faults
 from pecli.comparison.results import Tolerance
-from pecli.diagnosis.diagnosis import compare
 from pecli.formats import open_table
+from pecli.judge.compare import compare
 from pecli.tables.selection import InMemory
 from tests.support.commands import command
 

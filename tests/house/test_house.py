@@ -21,7 +21,7 @@ OTHERWISE = {
     "learned": "a fact",
 }
 ELSEWHERE = {
-    *((room, "complex") for room in ("comparison", "diagnosis", "identification", "lessons", "tables")),
+    *((room, "complex") for room in ("comparison", "judge", "lessons", "tables")),
     *((room, "none") for room in ("declare", "drawing", "inspection")),
     *((room, "linear") for room in ("extrapolation.resize", "cli.extrapolate.options")),
     *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),

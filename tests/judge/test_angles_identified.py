@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli.measures.overlaps import overlap
 
 TABLE = ",layout=angles"
 
@@ -149,10 +148,3 @@ def test_frequencies_that_a_library_was_a_unit_off_with_are_counted(tmp_path):
     found = saved(tmp_path, w)
     assert found.confidence == "likely"
     assert any(note.startswith("2 of 32 values differ by less than a millionth") for note in found.notes)
-
-
-def test_ranges_that_end_before_they_begin_share_nothing():
-    low, high, count = overlap(np.array([3.0, 5.0]), np.array([1.0, 4.0]))
-    assert low <= high
-    assert count <= 1
-    assert overlap(np.array([0.0, 1.0, 2.0]), np.array([4.0, 3.0, 2.5])) == (2.0, 2.5, 3)

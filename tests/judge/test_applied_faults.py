@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pecli.judge.applied import Applied, Source, faults
+from pecli.judge.applied import AppliedRotation, RotationSource, faults
 from pecli.testing import assert_applied
 
 B, H, N, D = 2, 4, 160, 64
@@ -213,8 +213,8 @@ def test_a_right_rotation_in_float32_is_said_to_be_right():
     a, b = exact[..., :HALF], exact[..., HALF:]
     right = np.concatenate([a * c - b * s, b * c + a * s], -1)
     y = np.float64(kernel(x, np.arange(64)))
-    source = Source(("rope", {"dim": "64"}))
-    applied = Applied(x=exact, y=y, right=right, positions=np.arange(64), pairs=("half", "half"), rotary=64,
+    source = RotationSource(("rope", {"dim": "64"}))
+    applied = AppliedRotation(x=exact, y=y, right=right, positions=np.arange(64), pairs=("half", "half"), rotary=64,
                       dtype="float32", source=source, heads=4)  # fmt: skip
     (finding,) = faults(applied, "q")
     assert finding.kind == "rounding"

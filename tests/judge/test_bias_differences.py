@@ -10,7 +10,21 @@ from pecli.tables.foreign import table_of
 from pecli.tables.table import Table
 
 from .test_biases import (
-    alibi, beit, bits, bloom, curves, deberta, distances, fire, hidden, narrow, sandwich, slopes, swin, t5, trained,
+    alibi,
+    beit,
+    bits,
+    bloom,
+    curves,
+    deberta,
+    distances,
+    fire,
+    hidden,
+    narrow,
+    sandwich,
+    slopes,
+    swin,
+    t5,
+    trained,
 )  # fmt: skip
 
 N = 32

@@ -14,7 +14,7 @@ from pecli.cli.compare.view import details
 from pecli.comparison.compare import compare_tables
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance
-from pecli.measures.ulps import BINS, distance, histogram
+from pecli.comparison.ulps import BINS, distance, histogram
 
 
 def compared(tmp_path, a, b, **tolerance):

@@ -6,7 +6,7 @@ import pytest
 import pecli
 from pecli import Table
 from pecli.comparison.results import Tolerance
-from pecli.diagnosis.diagnosis import compare
+from pecli.judge.compare import compare
 from pecli.sources.alignment import open_beside
 from pecli.sources.sources import read_source
 

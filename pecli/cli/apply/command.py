@@ -271,7 +271,7 @@ def _golden(drawn: list[Tensor], made: Application) -> Tabular:
     from pecli.application.joined import Joined
     from pecli.tables.selection import InMemory
 
-    parts = [(tensor.name, tensor.lane.table, tensor.lane.array.name) for tensor in drawn]
+    parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in drawn]
     if made.beside is not None:
         where = made.beside
         if "positions" not in where:

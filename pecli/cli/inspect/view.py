@@ -17,11 +17,11 @@ from pecli.inspection.facts import TITLES, sheet
 from pecli.numbers.printing import between, figure
 
 if TYPE_CHECKING:
-    from pecli.judge.description import Identification
     from pecli.inspection.preview import Excerpt
     from pecli.inspection.property import Property
     from pecli.inspection.statistics import Inspection, Statistics
     from pecli.inspection.verification import Folder, Verified
+    from pecli.judge.description import Identification
 MOST_LINES, MOST_ARRAYS, MOST_SLOPES = 30, 6, 16  # of a short answer
 FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
 

@@ -26,7 +26,7 @@ def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = Tru
         return
     from pecli.formats.common.safe import open_output
 
-    data = charts.encode() if isinstance(charts, str) else picture_bytes(charts, path)
+    data = charts.encode(errors="backslashreplace") if isinstance(charts, str) else picture_bytes(charts, path)
     with unwinding(), open_output(path, clobber=clobber) as output:
         output.write(data)
     if not quiet:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Frequency, Waves
@@ -28,7 +26,6 @@ from pecli.encodings.shared.coordinates import (
     place_formula,
 )
 from pecli.encodings.shared.grid_rules import features
-from pecli.encodings.shared.kernel_types import Evidence, Floats
 from pecli.encodings.shared.lattice import per_side
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
@@ -58,7 +55,6 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
         "identify_axes": ":identify",
         "extend": reaches.phases,
     },
@@ -139,49 +135,6 @@ def identify(axes: Axes) -> Iterator[Named]:
             yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more))
 
 
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield evenly spaced frequencies of coordinates from -1 to 1, up to the rates that the columns show."""
-    from pecli.encodings.shared.columns import symmetric_grids
-
-    for axes, inputs, rest, where in symmetric_grids(evidence):
-        if rest % (2 * axes):
-            continue
-        count = rest // (2 * axes)
-        keys = {"bands": str(count), "include-input": inputs, **where}
-        table = {} if axes > 1 else evidence.length
-        for own in combinations("bands", "order", "spacing"):
-            yield Guess("bands", {**keys, **own}, table, 3.0)
-            if own["spacing"] == "linear" and count > 1:
-                columns = Columns(axes, count, 2, inputs, own["order"])
-                for rates in _shown(evidence.points[0], columns, where.get("grid", "")):
-                    yield Guess("bands", {**keys, **own, "max-resolution": rates}, table, 3.5)
-
-
-def _shown(values: Floats, columns: Columns, grid: str) -> Iterator[str]:
-    """Yield sampling rates of all coordinates that the steps between bands show, where they are not the sides.
-
-    A band turns by pi f 2/(n - 1) from a point to the next, of which whole turns do not show.
-    """
-    import numpy as np
-
-    sides = [int(side) for side in grid.split("x")] if grid else [len(values)]
-    found = []
-    for axis, n in enumerate(sides):
-        sin, cos = (values[:, columns.of(axis, part)].reshape(*sides, -1) for part in (0, 1))
-        waves = np.moveaxis(cos + 1j * sin, axis, 0)
-        steps = (waves[1:] * waves[:-1].conj()).reshape(n - 1, -1, columns.count)
-        turn = np.angle((steps[..., 1:] * steps[..., :-1].conj()).sum())  # from a band to the next
-        gaps = (turn / (2 * np.pi) + np.arange(MOST_TURNS)) * (n - 1)
-        rates = 2 * (1 + (columns.count - 1) * gaps)
-        whole = [round(r) for r in rates if abs(r - round(r)) < WHOLE and 2 < round(r) <= LARGEST]
-        found.append([r for r in whole if r in (n, *USUAL)] or whole[:1])
-    for chosen in product(*found):
-        if any(rate != n for rate, n in zip(chosen, sides, strict=True)):
-            yield "+".join(map(str, chosen)) if len(set(chosen)) > 1 else str(chosen[0])
-
-
-USUAL = (224, 256, 384, 512)  # sides of images
-WHOLE = 0.1  # by which a rate may miss a whole number
 MOST_TURNS, LARGEST = 64, 4096
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
 
@@ -36,7 +33,8 @@ if TYPE_CHECKING:
     use_when="where a framework multiplies by complex numbers",
     not_when="where a table is added to real embeddings",
     place=10,
-    hooks={"lesson": ":lesson", "recognise": ":recognise", "extend": reaches.phases, "why": ":why"},
+    hooks={"lesson": ":lesson", "extend": reaches.phases, "why": ":why"},
+    unrecognised="its values are those of rope with layout=complex, and are named so",
 )
 def complex_numbers(
     *,
@@ -67,18 +65,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         f"the product of rows {names[0]} and {names[1]} is row {names[2]}: e^(i a) e^(i b) = e^(i (a + b))",
     ]
     return [*found, Step(f"a shift is a product: column 0 of positions {names[0]} and {names[1]}", lines)]
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield a table of complex numbers that turn with a geometric series of frequencies."""
-    from pecli.measures.wave_keys import table_keys
-
-    for wave in evidence.series:
-        table, keys = table_keys(wave), wave.spectrum.keys
-        plain = wave.magnitude == 1 and not wave.lines.swapped and not wave.lines.resting.any() and "shift" not in keys
-        if wave.reading.layout == "complex" and table is not None and plain:
-            dim = {"dim": str(wave.reading.width)}
-            yield Guess("complex", {**dim, **keys}, {**table, **evidence.length}, wave.cost, wave.level, free=wave.free)
 
 
 def why() -> list[Reason]:

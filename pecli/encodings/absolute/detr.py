@@ -8,19 +8,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guess import Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grid_rules import two_sides
-from pecli.encodings.shared.kernel_types import Evidence, Integers
+from pecli.encodings.shared.kernel_types import Integers
 from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim
 from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.numbers.shortest import price, shortest
+from pecli.numbers.shortest import shortest
 from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
         "identify_axes": ":identify",
         "extend": reaches.phases,
     },
@@ -159,18 +157,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"({count}{' - 0.5' if values['center'] else ''}) / ({inside[axis]} + 0.000001)"
 
     return exercise.of_family(frequency, coordinate)
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield plain and normalised coordinates over the grids that one array follows."""
-    for found in evidence.grids if len(evidence.points) == 1 else ():
-        if len(found.lengths) == 2 and not found.prefix and not found.suffix:
-            dim = {"dim": str(evidence.points[0].shape[1]), "grid": found.text}
-            for own in combinations("detr", temperature=(*evidence.side_bases(found), "20")):
-                yield Guess("detr", {**dim, **own}, {}, 3.0 + price(Decimal(own["temperature"])), free=("temperature",))
-                for more in combinations("detr", "center", coordinate_scale=("", "1")):
-                    scale = {"coordinate-scale": "1"} if more.pop("coordinate-scale") else {}
-                    yield Guess("detr", {**dim, **own, "normalize": "true", **more, **scale}, {}, 5.0 + len(scale))
 
 
 def identify(axes: Axes) -> Iterator[Named]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
@@ -26,7 +25,6 @@ from pecli.encodings.shared.coordinates import (
     place_formula,
 )
 from pecli.encodings.shared.grid_rules import features
-from pecli.encodings.shared.kernel_types import Evidence
 from pecli.numbers.decimals import power
 
 if TYPE_CHECKING:
@@ -62,7 +60,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
         "identify_axes": ":identify",
         "extend": reaches.phases,
     },
@@ -136,18 +133,6 @@ def identify(axes: Axes) -> Iterator[Named]:
         own = {key: text for key, text in keys.items() if usual.get(key) != text}
         own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
         yield Named(own, np.empty(0), fitted=0.5)
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield frequencies that double, of coordinates from -1 to 1."""
-    from pecli.encodings.shared.columns import symmetric_grids
-
-    for axes, inputs, rest, where in symmetric_grids(evidence):
-        if rest % (2 * axes):
-            continue
-        keys = {"bands": str(rest // (2 * axes)), "include-input": inputs, **where}
-        for own in combinations("nerf", "order", "pi"):
-            yield Guess("nerf", {**keys, **own}, {} if axes > 1 else evidence.length, 3.0)
 
 
 def why() -> list[Reason]:

@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guess import SHIFTED, Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grid_rules import spaced, two_sides
-from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
-from pecli.numbers.shortest import digits, price, shortest
-from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise
-    from pecli.measures.sides import Sides
 
 ONE = Decimal(1)
 
@@ -61,7 +56,6 @@ CONVENTIONS = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
         "identify_axes": ":identify",
         "extend": reaches.phases,
     },
@@ -124,35 +118,6 @@ def lesson(exercise: Exercise) -> list[Step]:
     return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)
 
 
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the orders of axes and columns over the grids that one array follows, with coordinates as they step."""
-    for sides in evidence.grids if len(evidence.points) == 1 else ():
-        if len(sides.lengths) == 2 and not sides.suffix:
-            dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
-            given = {"shift": ("0", "1"), "base": evidence.side_bases(sides)}
-            for scaled in ({}, found) if (found := _scaled(evidence, sides)) else ({},):
-                for own in combinations("sincos2d", "axis_order", "order", **given):
-                    cost = 2.0 + SHIFTED * (own["shift"] != "0") + len(scaled) + price(Decimal(own["base"]))
-                    yield Guess("sincos2d", {**dim, **own, **scaled}, {}, cost, free=("base",))
-
-
-def _scaled(evidence: Evidence, sides: Sides) -> dict[str, str]:
-    """Return what the coordinates are divided by, where the fastest wave of a side shows that it is not 1."""
-    from pecli.measures.parts import side_steps
-
-    steps = side_steps(evidence.points[0], sides, evidence.resolution)
-    told = [(found, n) for found, n in zip(steps, sides.lengths, strict=True) if found]
-    if all(abs(s - 1) <= UNSCALED + e for (s, e), _ in told):
-        return {}  # or the sides are too short to tell
-    sizes = [shortest((s - e) * n, (s + e) * n) for (s, e), n in told]
-    scales = [shortest(1 / (s + e), 1 / (s - e)) for (s, e), _ in told]
-    whole = len(set(sizes)) == 1 and sizes[0] == sizes[0].to_integral_value()
-    most = min(CHOSEN, digits(sizes[0])) if whole else CHOSEN
-    if max(map(digits, scales)) <= most:
-        return {"grid-scale": "+".join(map(number_text, scales[: len(set(scales))]))}
-    return {"base-size": number_text(sizes[0])} if whole else {}
-
-
 def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of sincos2d from measured axes."""
     quarter = axes.count // 2
@@ -169,10 +134,6 @@ def identify(axes: Axes) -> Iterator[Named]:
             keys |= ({} if word == "xy" else {"axis-order": word}) | ({} if order == "sin-cos" else {"order": order})
             for more, cost in spaced(axes, by_side, wanted, sides, base_size=True):
                 yield Named({**keys, **more}, axes.owner[:0].astype(float), fitted=cost)
-
-
-UNSCALED = 0.02  # by which a step may miss 1, its error apart
-CHOSEN = 4  # digits of a scale that somebody would choose
 
 
 def why() -> list[Reason]:

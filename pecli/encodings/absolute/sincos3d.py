@@ -8,18 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guess import SHIFTED, Guess, combinations
 from pecli.declare.guidance import Reason
 from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grid_rules import spaced
-from pecli.encodings.shared.kernel_types import Evidence
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
 from pecli.errors import BadParameter
-from pecli.numbers.shortest import price
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
@@ -56,7 +53,6 @@ CONVENTIONS = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
         "identify_axes": ":identify",
         "extend": reaches.phases,
     },
@@ -116,16 +112,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         lambda p: f"{keys['base']}^(-{p.index}/({widths[p.axis]}/2{less}))",
         lambda axis, place: "" if scales[axis] == 1 else f"{place} / {scales[axis]}",
     )
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the splits of the columns over the grids of frames that one array follows."""
-    for sides in evidence.grids if len(evidence.points) == 1 else ():
-        if len(sides.lengths) == 3 and not sides.suffix:
-            dim = {"dim": str(evidence.points[0].shape[1]), "grid": sides.text, "prefix": str(sides.prefix)}
-            for own in combinations("sincos3d", "split", shift=("0", "1"), base=evidence.side_bases(sides)):
-                cost = 2.0 + SHIFTED * (own["shift"] != "0") + price(Decimal(own["base"]))
-                yield Guess("sincos3d", {**dim, **own}, {}, cost, free=("base",))
 
 
 def identify(axes: Axes) -> Iterator[Named]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Evidence, Floats, Points
+from pecli.encodings.shared.kernel_types import Points
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric
@@ -54,11 +53,11 @@ def effect(recipe: Recipe) -> Effect:
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ":recognise",
         "emulate": ":emulate",
         "extend": reaches.phases,
         "apply": effect,
     },
+    unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(
     *,
@@ -159,58 +158,6 @@ def lesson(exercise: Exercise) -> list[Step]:
     lines.append("the query is multiplied by scale, the key divided by it: together z^((m - n) / scale-base)")
     scaled = Step("scale, a number for each pair; it is 1 at position " + centre, lines)
     return [*found[:-2], scaled, found[-2]]  # the scores after what they need; the family's scales are these
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the scale base and centre that the array of scales shows, beside cosines and sines."""
-    import numpy as np
-
-    from pecli.encodings.shared.waves import rotary_keys
-
-    scale = np.squeeze(evidence.beside.get("scale", np.empty(0)))
-    if scale.ndim != 2 or len(scale) < 3:
-        return
-    for wave in evidence.series:
-        keys, table = rotary_keys(wave, evidence) or ({}, {})
-        if not keys or "shift" in wave.spectrum.keys or int(keys["dim"]) != 2 * scale.shape[1]:
-            continue
-        positions: Floats = float(wave.start) + float(wave.step) * np.arange(len(scale), dtype=np.float64)
-        told = _numbers(scale, positions, evidence)
-        if told is None:
-            continue
-        base, middle = told
-        rows = int(evidence.length["length"])
-        for centre in dict.fromkeys([*(["floor"] if middle == rows // 2 else []), str(middle)]):
-            own = {"scale-base": number_text(base), "centre": centre}
-            yield Guess("xpos", {**keys, **own}, table, 4.0 + (centre != "floor"), wave.level, free=("scale-base",))
-
-
-def _numbers(scale: Floats, positions: Floats, evidence: Evidence) -> tuple[Decimal, int] | None:
-    """Return the scale base and the centre of z^((p - centre) / base) in most rows and columns; None where none fit."""
-    import numpy as np
-
-    from pecli.encodings.shared.biases import LOOSE
-    from pecli.measures.overlaps import overlap
-    from pecli.numbers.shortest import shortest
-
-    width = scale.shape[1]
-    logs = np.log((np.arange(width) / width + 0.4) / 1.4)
-    with np.errstate(all="ignore"):
-        found = np.log(scale) / logs  # (p - centre) / base in every column; others are spoiled
-        line = np.median(found, axis=1)
-        good = np.isfinite(line)
-        line, at = line[good], positions[good]
-        half = len(line) // 2
-        rise = float(np.median((line[-half:] - line[:half]) / (at[-half:] - at[:half]))) if half else 0.0
-        middle = float(np.median(at - line / rise)) if rise else np.nan
-        if not np.isfinite(middle):
-            return None
-        loose = LOOSE * evidence.resolution / np.abs(logs)
-        away = (positions - round(middle))[:, None]
-        low, high = np.abs(away) / (np.abs(found) + loose), np.abs(away) / np.maximum(np.abs(found) - loose, 0)
-    told = np.isfinite(low) & np.isfinite(high) & (low > 0)
-    least, most, count = overlap(low[told], high[told]) if told.any() else (0.0, 0.0, 0)
-    return (shortest(least, most), round(middle)) if 2 * count > told.sum() else None
 
 
 def why() -> list[Reason]:

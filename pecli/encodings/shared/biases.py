@@ -33,9 +33,6 @@ def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[
     return [Fraction(value) for value in given] * (heads if len(given) == 1 else 1)
 
 
-LOOSE = 4.0  # roundings by which a value of a kernel may be off
-
-
 def listed(values: Sequence[Decimal]) -> str:
     """Return one number for each head as a recipe has them: once where all are the same."""
     from pecli.numbers.text import join_list, number_text

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Ramp
 from pecli.encodings.shared.coordinates import WORD_HELP, CoordinateWord
-from pecli.encodings.shared.kernel_types import Evidence
 from pecli.records import dataclass
 
 Where = Annotated[CoordinateWord, Param(WORD_HELP)]
@@ -69,41 +67,3 @@ class Columns:
             return tuple(Ramp(axis * (whole + 1) + inner, axis) for axis in range(self.axes))
         start = 0 if self.include == "first" else self.axes * whole
         return tuple(Ramp(start + axis, axis) for axis in range(self.axes))
-
-
-FITTING = 0.9  # share of the values that are so: others may be spoiled
-MOST_GRIDS = 4  # of a number of points, the squarest first
-
-
-def symmetric_grids(evidence: Evidence) -> Iterator[tuple[int, str, int, dict[str, str]]]:
-    """Yield what one array of coordinates from -1 to 1 may be over.
-
-    Yields
-    ------
-    int, str, int, dict
-        Number of axes; where the coordinates themselves stand; how many columns are left without them; the
-        parameter of the grid (none for a line).
-    """
-    import numpy as np
-
-    if len(evidence.points) != 1:
-        return
-    values = evidence.points[0]
-    rows, width = values.shape
-    size = np.abs(values)
-    # sines of an interval around 0 are odd and cosines even, whatever the frequencies
-    fits = (size <= 1 + 2 * evidence.resolution) & (np.abs(size - size[::-1]) <= LOOSE_SYMMETRY)
-    if fits.mean() < FITTING:
-        return
-    pairs = [(h, rows // h) for h in range(2, rows) if rows % h == 0 and rows // h >= 2]
-    pairs.sort(key=lambda p: abs(p[0] - p[1]))
-    side = round(rows ** (1 / 3))
-    cubes = [f"{side}x{side}x{side}"] if side > 1 and side**3 == rows else []
-    for axes, grids in ((1, [""]), (2, [f"{h}x{w}" for h, w in pairs[:MOST_GRIDS]]), (3, cubes)):
-        for inputs in ("none", "first", "last"):
-            rest = width - axes * (inputs != "none")
-            for grid in grids if rest > 0 else []:
-                yield axes, inputs, rest, {"grid": grid} if grid else {}
-
-
-LOOSE_SYMMETRY = 1e-2  # what coordinates in float32 and angles of some hundreds leave of it

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     from pecli.declare.plan import Real as Real
     from pecli.engine import Wheel as Wheel
-    from pecli.measures.evidence import Evidence as Evidence
     from pecli.numbers.doubled import Doubled as Doubled
     from pecli.numbers.points import Points as Points
 
@@ -18,4 +17,4 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 else:
-    Doubled = Evidence = Float32 = Floats = Integers = Points = Real = Wheel = Any
+    Doubled = Float32 = Floats = Integers = Points = Real = Wheel = Any

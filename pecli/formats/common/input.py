@@ -129,8 +129,13 @@ def reading(source: InputFile, what: str) -> Iterator[None]:
         yield
     except PecliError:
         raise
+    except UnicodeDecodeError as error:
+        raise source.bad(f"{what}: a name in it is no text in UTF-8; rename it where the file was made") from error
     except LIBRARY_ERRORS as error:
-        raise source.bad(f"{what}: it is truncated or damaged; make it again") from error
+        why = "it is truncated or damaged; make it again"
+        if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM or "llocat" in str(error):
+            why = "there is too little memory here, or it is damaged; allow more (ulimit -v), or make it again"
+        raise source.bad(f"{what}: {why}") from error
 
 
 @contextlib.contextmanager

@@ -63,6 +63,10 @@ class StoredTable(Tabular):
                 rule = f"says {array.rows:,} rows of no values for '{array.name}'"
                 raise source.bad(f"{rule}, and {MOST_EMPTY_ROWS:,} are the most: it is damaged")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy where the file is: a copy opens it for itself."""
+        return _reopened, (str(self.path), self.format, self.keys())
+
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""
         self.arrays += tuple(scale for scale in self._scales if scale.name == name)
@@ -163,3 +167,11 @@ def safe_shape(shape: object) -> tuple[int, ...] | None:
     if not all(type(size) is int and 0 <= size < 1 << 62 for size in shape) or math.prod(shape) >= 1 << 62:
         return None
     return tuple(shape)
+
+
+def _reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
+    from pecli.formats import open_table
+
+    made = open_table(path, format=form)
+    made.arrays = tuple(made.array(name) for name in names)
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from pecli.formats.common.decimals import is_number, is_whole, parse, spelled
 from pecli.formats.common.gathered import KEYS, Column, labels_of
 from pecli.formats.common.input import InputFile, RawFile, undone
 from pecli.formats.common.stored import MOST_ARRAYS
-from pecli.formats.csv.types import cell_fault, column_types
+from pecli.formats.csv.types import cell_fault, column_types, read_name
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.text import LONGEST_NUMBER
 
@@ -25,6 +26,7 @@ LONGEST_LINE = 16 << 20  # bytes
 VALUES_AT_ONCE = 1 << 16  # Python's text of a value takes sixty bytes
 SAMPLE_ROWS = 64
 SAMPLE_VALUES = 20_000
+SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 
 
@@ -122,6 +124,9 @@ class CsvTable(ColumnTable):
         """Return the first line that is neither blank nor a comment: its place, its text, the next place."""
         at = len(MARK) if self.source.head.startswith(MARK) else 0
         while at < self.source.size:
+            if skipped := SKIPPED.match(self._file.read(at, min(PIECE, self.source.size - at))):
+                at += skipped.end()
+                continue
             line, after = self._line(at)
             if "\r" in line:
                 raise self.source.bad("ends its lines with carriage returns alone: save it with newlines")
@@ -134,7 +139,7 @@ class CsvTable(ColumnTable):
         if self._separator is None:
             return line.split()
         try:
-            return [name.strip() for name in next(csv.reader([line], delimiter=self._separator))]
+            return [read_name(name.strip()) for name in next(csv.reader([line], delimiter=self._separator))]
         except csv.Error:  # a name of more than 128 KiB
             raise self.source.bad("has a first line that names no columns: it is no table, or damaged") from None
 

@@ -11,6 +11,18 @@ from pecli.formats.common.input import InputFile
 
 SHOWN = 40  # characters of a cell in a message
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
+
+
+def written_name(name: str) -> str:
+    """Return a name as a header has it: no spreadsheet takes it for a formula, whose author may be anybody."""
+    return f"'{name}" if name.lstrip("'").startswith(FORMULA) else name
+
+
+def read_name(name: str) -> str:
+    """Return the name that a header's cell stands for."""
+    return name[1:] if name.startswith("'") and name.lstrip("'").startswith(FORMULA) else name
+
 
 def column_types(
     source: InputFile, names: Sequence[str], rows: Mapping[int, Sequence[str]], more: Mapping[str, str]

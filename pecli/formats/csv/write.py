@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 
 from pecli.declare.tabular import Tabular
-from pecli.formats.common.columns import TableColumns, wide_names
+from pecli.errors import BadParameter
+from pecli.formats.common.columns import TableColumns, row_axes, wide_names
 from pecli.formats.common.decimals import shortest
 from pecli.formats.common.format import Draft, WriteOptions
 from pecli.formats.common.output import Output
 from pecli.formats.common.pump import Buffer, Task, fill, in_turn, tasks
+from pecli.formats.common.stored import MOST_ARRAYS
+from pecli.formats.csv.types import written_name
 from pecli.numbers.types import real_pairs
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
@@ -19,6 +23,10 @@ BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write line after line."""
     columns = TableColumns(table, "csv")
+    count = sum(math.prod(row_axes(array)) for array in columns.arrays) + len(columns.keys)
+    if count > MOST_ARRAYS:
+        rule = f"holds at most {MOST_ARRAYS:,} columns, and this table has {count:,}: use npy or hdf5 (.h5)"
+        raise BadParameter("format", "csv", rule)
     values = sum(array.rows * max(1, array.row_bytes // 16) for array in columns.arrays)
     return Draft(lambda output: _write(columns, output, options), None, 2 * values)
 
@@ -28,7 +36,7 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
     for array in columns.arrays:
         names += wide_names(array)
     head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow(names)
+    csv.writer(head, lineterminator="\n").writerow(map(written_name, names))
     output.write(head.getvalue().encode())
 
     def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:

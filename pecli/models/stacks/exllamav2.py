@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from pecli.models import changes, usual
+from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE
+from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE, ONE_TYPE
 from pecli.models.stack import EVERY, Rule, Stack
 
 _PATH = "exllamav2/rope.py; config.py:383-412"
@@ -28,6 +29,18 @@ def _short_unscaled(params: Params, written: Written) -> Params:
     return {**changes.without(params, "max-position"), "attention-factor": "1"} if short else params
 
 
+def _longer(written: Written) -> bool:
+    """Whether the longest sequence exceeds the original length: only then is the factor reckoned with."""
+    original = number(written.scaling.get(changes.ORIGINAL))
+    return original is None or written.length is None or written.length > original
+
+
+def _two_types(written: Written) -> bool:
+    """Whether both keys stand in the file; where one is a word of older releases, the reader has added the other."""
+    kind = written.scaling.get("type")
+    return written.style == "rope_scaling" and kind not in (None, "su", "mrope") and "rope_type" in written.scaling
+
+
 STACK = Stack(
     title="ExLlamaV2", version="0.3.2", scalings=("none", *EVERY), own_reader=True,
     words={"mrope": "default", "su": "longrope"},
@@ -43,6 +56,14 @@ STACK = Stack(
             remedies=(INNER_ORIGINAL,),
         ),
         usual.inner_original(_PATH, ("yarn", "llama3")),
+        usual.null_factor(_PATH, where=lambda written: _longer(written)),
+        usual.honoured_share("exllamav2/config.py:381; rope.py", where=changes.both(changes.share_beside, changes.not_new_keys)),
+        Rule(
+            key="type", text="takes one of type and rope_type, not both", source=_PATH,
+            error="AssertionError: rope_scaling key has both `type` and `rope_type` subkeys",
+            where=_two_types,
+            remedies=(ONE_TYPE,),
+        ),
         _yarn(
             key="max_position_embeddings", text="scales only when the longest sequence exceeds the original length",
             change=changes.unscaled_when_short,

@@ -14,7 +14,8 @@ from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
 
 _PATH = "exllamav3/util/rope.py"
-_RATIO = ("deepseek_v3", "deepseek_v32")  # whose mscale and mscale_all_dim it reads
+_RATIO = ("deepseek_v3", "deepseek_v32", "kimi_k2")  # whose mscale and mscale_all_dim it reads: one architecture
+_BY_KIND = ("gemma4", "laguna")  # models whose parameters it reads by kind of layer: architecture/gemma4.py, laguna.py
 _GIVEN, _BETA = changes.given("attention_factor"), changes.given("llama_4_scaling_beta")
 _OTHERWISE = changes.given("attention_factor", "llama_4_scaling_beta")
 _yarn = partial(Rule, scaling="yarn", source=f"{_PATH}:284-330")
@@ -44,6 +45,8 @@ def _plain(params: Params, written: Written) -> Params:
 
 def _nested(written: Written) -> bool:
     found = written.config.get("rope_parameters")
+    if written.model.startswith(_BY_KIND):
+        return False
     return isinstance(found, dict) and any(isinstance(value, dict) for value in found.values())
 
 
@@ -63,6 +66,7 @@ STACK = Stack(
             f"{_PATH}:284-330", "TypeError: float() argument must be a string or a real number, not 'NoneType'"
         ),
         usual.inner_original(f"{_PATH}:284-330", "yarn"),
+        usual.null_factor(f"{_PATH}:284-330", where=lambda written: written.scaling.get(changes.ORIGINAL) is None),
         _yarn(
             key="factor",
             text="takes max_position_embeddings over the original length for the factor, whatever the key says",

@@ -32,7 +32,7 @@ def _reversed_ramp(params: Params, written: Written) -> Params:
     low, high = at(params.get("beta-fast", "32")), at(params.get("beta-slow", "1"))
     if params.get("truncate") != "false":
         low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
-    low, high = max(low, Decimal(0)), min(high, Decimal(d - 1))
+    low, high = max(low, Decimal(0)), min(high, Decimal(d // 2 - 1))
     spread = high - low or Decimal("0.001")
     shares = [min(max((i - low) / spread, Decimal(0)), Decimal(1)) for i in range((d + 1) // 2)]
     divisors = (CONTEXT.divide(factor, factor * share + 1 - share) for share in shares)
@@ -42,13 +42,12 @@ def _reversed_ramp(params: Params, written: Written) -> Params:
 
 
 def _magnitude(written: Written, factor: Decimal) -> Decimal:
-    """Return 1 where neither mscale is given; their ratio where both are and none is 0; else 0.1 ln(factor) + 1."""
-    found = [number(written.rope.get(name)) for name in ("mscale", "mscale_all_dim")]
-    if found == [None, None] or factor <= 1:
+    """Return the ratio of mscale and mscale_all_dim, or what the one gives that is given; a 0 counts for none."""
+    found = [value for name in ("mscale", "mscale_all_dim") if (value := number(written.rope.get(name)))]
+    if not found or factor <= 1:
         return Decimal(1)
-    weights = [Decimal(value) for value in found if value] if all(found) else [Decimal(1), Decimal(0)]
-    above, below = (CONTEXT.add(Decimal("0.1") * weight * factor.ln(CONTEXT), 1) for weight in weights)
-    return CONTEXT.divide(above, below)
+    above, *below = (CONTEXT.add(Decimal("0.1") * Decimal(weight) * factor.ln(CONTEXT), 1) for weight in found)
+    return CONTEXT.divide(above, below[0]) if below else above
 
 
 def _none(word: str) -> Rule:
@@ -77,11 +76,13 @@ STACK = Stack(
         ),
         usual.inner_original(_PATH, ("yarn", "llama3")),
         usual.null_betas(_PATH),
+        usual.null_factor(_PATH),
         _yarn(
             key="rope_type",
             text="has YaRN's ramp the wrong way round: fast pairs are interpolated, slow ones left; the magnitude "
             "is 1 unless mscale or mscale_all_dim is given",
             change=_reversed_ramp,
         ),
+        usual.honoured_share("litgpt/config.py:145, rotary_percentage", where=changes.both(changes.share_beside, changes.not_new_keys)),
     ),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from pecli.models.stack import EVERY, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "lmdeploy/pytorch/nn/rotary_embedding.py; backends/default/rotary_embedding.py"
+_ABSENT = ("olmo", "olmo2", "olmo3", "olmoe", "olmo_hybrid", "flex_olmo")  # of which no class is in its module map
 _longrope = partial(Rule, scaling="longrope", source=_PATH)
 
 
@@ -37,7 +38,12 @@ def _beside(written: Written) -> bool:
 STACK = Stack(
     title="LMDeploy", version="1263d5cd8 (2026-08-21)", scalings=("none", *EVERY), words={"mrope": "default"},
     rules=(
+        Rule(
+            key="model_type", text="has no such model", source="lmdeploy/pytorch/models/module_map.py, patch.py:196",
+            error="RuntimeError: Can not found rewrite for architectures", where=changes.of(*_ABSENT),
+        ),
         usual.null_betas(_PATH),
+        usual.null_factor(_PATH),
         usual.inner_original(_PATH, ("yarn", "llama3")),
         Rule(
             scaling="ntk", key="alpha",

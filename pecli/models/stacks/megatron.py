@@ -33,6 +33,7 @@ STACK = Stack(
             key="beta_slow", text="divides by a beta of 0", source=f"{_CORE}/yarn_rotary_pos_embedding.py",
             error="ZeroDivisionError: float division by zero", where=_zero_beta, remedies=(BETAS,),
         ),
+        usual.null_factor(f"{_CORE}/yarn_rotary_pos_embedding.py"),
         usual.inner_original(f"{_BRIDGE}/model_bridge.py:600-633", "yarn"),
         _yarn(
             key="mscale",

@@ -116,6 +116,7 @@ STACK = Stack(
             source=f"{_PATH}/llama.py", change=changes.whole_head, where=changes.of(*_WHOLE), remedies=(NO_SHARE,),
         ),
         usual.null_betas(_UTILS, where=changes.not_of(*_UNSCALED)),
+        usual.null_factor(_UTILS, where=changes.not_of(*_UNSCALED)),
         usual.ratio(f"{_UTILS}:169, 328-337; pull request 1507, closed"),
         usual.whole_ends(f"{_UTILS}:154"),
         usual.inner_original(_UTILS, ("yarn", "llama3", "longrope"), where=changes.not_of(*_OWN_LISTS)),

@@ -33,6 +33,11 @@ STACK = Stack(
         ),
         usual.ratio("sglang/srt/models/deepseek_v2.py:2066", where=changes.of(*changes.DEEPSEEK)),
         usual.null_betas(f"{_PATH}/factory.py:310-390, yarn.py:122"),
+        usual.null_factor(f"{_PATH}/yarn.py"),
+        usual.honoured_share(
+            "sglang/srt/models/llama.py:199",
+            where=changes.both(changes.of("llama", "mistral"), changes.share_beside),
+        ),
         Rule(
             scaling="dynamic", key="factor",
             text="computes one base for max_position_embeddings times the factor, at every length",

@@ -11,6 +11,7 @@ STACK = Stack(
     title="TensorRT-LLM", version="unknown (a stored file)", scalings=("none", "yarn", "longrope", "llama3"),
     run=False,
     rules=(
+        usual.null_factor(_PATH),
         usual.ratio(_PATH),
         usual.whole_ends(_PATH),
         usual.absent_original(1024, _PATH, ("yarn", "llama3")),

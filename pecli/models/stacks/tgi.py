@@ -12,6 +12,7 @@ STACK = Stack(
     title="Text Generation Inference", version="db931fcf (2026-01-08, archived)", scalings=("none", *SCALED), run=False,
     conversion="config.json; ROPE_SCALING and ROPE_FACTOR of the environment override it",
     rules=(
+        usual.null_factor(_PATH),
         usual.ratio(_PATH),
         Rule(
             key="original_max_position_embeddings", scaling="llama3", text="has no default for the original length",

@@ -72,10 +72,7 @@ STACK = Stack(
             where=changes.of("gpt_oss"), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
         usual.null_betas(f"{_PATH}/yarn_scaling_rope.py:60-70"),
-        _yarn(
-            key="factor", text="takes no factor that is null", source=f"{_PATH}/yarn_scaling_rope.py",
-            error="TypeError", where=changes.null("factor"),
-        ),
+        usual.null_factor(f"{_PATH}/yarn_scaling_rope.py"),
         _yarn(
             key="mrope_section",
             text="computes the ramp's ends from four times the original length where position streams share it",

@@ -35,7 +35,6 @@ def reach(recipe: Recipe) -> Reach:
     place=3,
     hooks={
         "identify": ".identify:identify",
-        "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reach,
         "why": ".why:why",

@@ -33,7 +33,6 @@ from pecli.numbers.decimals import CONTEXT, powers_of_ratios
     place=2,
     hooks={
         "identify": ".identify:identify",
-        "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.values,
         "why": ".why:why",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pecli.declare.encoding import Facts, Family, Source, encoding
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Evidence, Floats, Points
+from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim
 
 
@@ -26,7 +23,6 @@ from pecli.encodings.shared.parameters import Dim
     hooks={
         "identify": ".identify:identify",
         "lesson": ".lesson:steps",
-        "recognise": ":recognise",
         "extend": reaches.nothing,
         "why": ".why:why",
     },
@@ -40,9 +36,3 @@ def none(*, dim: Dim) -> Values:
         return np.zeros((len(points), dim))
 
     return Values(dim, at)
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield zeros."""
-    if evidence.matrix is not None and not evidence.matrix.any():
-        yield Guess("none", {"dim": str(evidence.matrix.shape[1])}, evidence.length, 1.0, listed=True)

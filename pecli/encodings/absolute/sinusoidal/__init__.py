@@ -69,7 +69,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="where texts get much longer than in training",
     place=1,
     hooks={
-        "recognise": ".recognise:recognise",
         "identify_waves": ".identify:identify",
         "layout": ".identify:layout",
         "differences": ".identify:differences",

@@ -55,7 +55,6 @@ CONVENTIONS = {
     hooks={
         "identify": ".identify:identify",
         "words": ".identify:words",
-        "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.biases,
         "mistakes": ".mistakes:mistakes",

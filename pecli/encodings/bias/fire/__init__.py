@@ -5,7 +5,7 @@ H heads.  The distance is key minus query; i is the query's position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
@@ -13,12 +13,11 @@ from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias, Domain, Fixed, nothing
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
-from pecli.encodings.shared.kernel_types import Evidence, Floats, Integers, Points
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.ratios import Ratios, even_step
 
@@ -43,7 +42,7 @@ from pecli.encodings.shared.ratios import Ratios, even_step
     place=6,
     hooks={
         "identify": ".identify:identify",
-        "why": ".why:why", "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.biases,
+        "why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.biases,
     },
 )  # fmt: skip
 def fire(
@@ -233,34 +232,4 @@ class Network:
         return bends, slopes, offsets
 
 
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the scale and the threshold that x shows: its first queries all divide by one number."""
-    import math
-
-    import numpy as np
-
-    from pecli.encodings.shared.two_numbers import allowed, beside
-    from pecli.numbers.shortest import shortest
-    from pecli.numbers.text import number_text
-
-    values = evidence.rows
-    if values is None or evidence.integral or len(values) != values.shape[1] or len(values) < LEAST:
-        return
-    count = len(values) - FIRST
-    curves = np.sort([values[query, query + 1 : query + 1 + count] for query in range(FIRST)], axis=0)
-    curve = curves[FIRST // 2]  # one of them may be spoiled
-    if not (np.abs(np.diag(values)) == 0).mean() > MOSTLY or not (curve > 0).all() or not np.isfinite(curve).all():
-        return
-    region = allowed("log", np.arange(1.0, count + 1), curve, evidence.sample.grain, evidence.slack)
-    if region is None:
-        return
-    c = shortest(*np.exp([region[:, 1].min(), region[:, 1].max()]))
-    ends = (math.exp(-end) - EPSILON for end in beside(region, 1, math.log(float(c))))
-    threshold = shortest(*(math.expm1(end) / float(c) for end in ends))
-    keys = {"c": number_text(c), "threshold": number_text(threshold)}
-    yield Guess("fire", keys, evidence.length, 3.0, free=("c", "threshold"), arrays=("x",))
-
-
-LEAST, FIRST = 8, 3  # queries of a table, and those whose values make one curve
-MOSTLY = 0.5  # share of the distances 0 that must be 0
 EPSILON = 1e-6  # the divisor's, as it is declared

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.biases import Mask, each_head, minus
-from pecli.encodings.shared.kernel_types import Evidence, Points, Real
+from pecli.encodings.shared.kernel_types import Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
-
-if TYPE_CHECKING:
-    from pecli.measures.samples import Floats
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -53,7 +48,6 @@ def effect(recipe: Recipe) -> Effect:
         "identify": ".identify:identify",
         "mistakes": ".mistakes:mistakes",
         "lesson": ".lesson:steps",
-        "recognise": ":recognise",
         "extend": reach,
         "apply": effect,
         "why": ".why:why",
@@ -87,51 +81,3 @@ def gaussian(
         return exponent if apply == "log" else elementary.exp(exponent)
 
     return Bias(heads, value, even=True, causal=mask == "causal")
-
-
-COMPUTED = (1 - 2.0**-48, 1 + 2.0**-48)
-"""What computing a width from a double may make of it."""
-
-
-def _sigma(values: Floats, unit: Floats, distances: Floats, apply: str, *, double: bool) -> Decimal | None:
-    """Return the shortest width that the most of a head's values, (m,), allow, each off by half a unit, or by two."""
-    import numpy as np
-
-    from pecli.encodings.shared.biases import LOOSE
-    from pecli.measures.overlaps import overlap
-    from pecli.numbers.shortest import shortest
-
-    for units in (LOOSE,) if double else (0.5, 2.0):  # as other libraries' exponentials are
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = [v if apply == "log" else np.log(v) for v in (values - units * unit, values + units * unit)]
-            low, high = (distances * np.sqrt(-0.5 / end) * loose for end, loose in zip(ends, COMPUTED, strict=True))
-        told = np.isfinite(low) & np.isfinite(high) & (distances > 0)
-        if told.any():
-            least, most, count = overlap(low[told], high[told])
-            if 2 * count > told.sum():
-                return shortest(least, most)
-    return None
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield weights or biases whose logarithm falls with the square of the distance."""
-    import numpy as np
-
-    from pecli.encodings.shared.biases import listed
-    from pecli.measures.computing import spacing
-    from pecli.measures.profiles import kernels_of
-    from pecli.numbers.shortest import digits
-
-    for profile in kernels_of(evidence.profile):
-        values, distances = profile.seen
-        for apply, falls in (("log", (values < 0).any()), ("multiply", (values > 0).any())):
-            if not falls:
-                continue
-            units, far = spacing(values, evidence.sample.grain) + evidence.slack, np.abs(distances)
-            double = evidence.sample.grain == "float64"
-            each = [_sigma(v, unit, far, apply, double=double) for v, unit in zip(values, units, strict=True)]
-            sigma = [width for width in each if width is not None]
-            if len(sigma) < len(values):
-                continue
-            keys = {"heads": str(profile.heads), "sigma": listed(sigma), "apply": apply, **profile.mask}
-            yield Guess("gaussian", keys, profile.table, 2 + sum(map(digits, sigma)), free=("sigma",))

@@ -38,7 +38,6 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     hooks={
         "identify": ".identify:identify",
         "lesson": ".lesson:steps",
-        "recognise": ".recognise:recognise",
         "extend": reaches.biases,
         "why": ".why:why",
     },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -10,17 +9,14 @@ from typing import Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points, Real, Wheel
+from pecli.encodings.shared.kernel_types import Doubled, Points, Real, Wheel
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
 
 NEAR = 8  # distances that tell widths and bases apart
-WIDEST = 1026  # of a head, and more
-MOST_BASES = 8
 TOGETHER = 1 << 14  # values worked on at once
 
 
@@ -43,7 +39,6 @@ TOGETHER = 1 << 14  # values worked on at once
         "identify": ".identify:identify",
         "why": ".why:why",
         "lesson": ".lesson:steps",
-        "recognise": ":recognise",
         "extend": reaches.biases,
     },
 )
@@ -106,27 +101,3 @@ def _cosine_sums(wheel: Wheel, distances: Points) -> Doubled:
             squares = concatenate([sums.T, squares[:, 2 * half :].T]).T if many % 2 else sums
         total.hi[some], total.lo[some] = -2.0 * squares.hi[:, 0], -2.0 * squares.lo[:, 0]
     return total[places]
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the widths whose sum of cosines at small distances is the last head's, which is divided by 8."""
-    import numpy as np
-
-    from pecli.measures.profiles import kernels_of
-    from pecli.measures.spectra import COMMON_BASES
-
-    for profile in kernels_of(evidence.profile):
-        values, distances = profile.seen
-        near = np.flatnonzero((np.abs(distances) > 0) & (np.abs(distances) <= NEAR))
-        wanted, at = 8 * values[-1, near], np.abs(distances[near])
-        if (values[:, distances == 0] != 0).any() or not (wanted < 0).all() or not len(near):
-            continue
-        loose = np.maximum(np.abs(wanted), 1) * 16 * evidence.resolution
-        for base in COMMON_BASES[:MOST_BASES]:
-            for width in range(2, WIDEST, 2):
-                w = np.exp(-2 * np.arange(1, width // 2 + 1) / width * np.log(float(base)))
-                if abs(np.cos(at[0] * w).sum() - width // 2 - wanted[0]) > loose[0] + 1e-3:
-                    continue
-                if (np.abs(np.cos(np.outer(at, w)).sum(axis=1) - width // 2 - wanted) <= loose).all():
-                    keys = {"heads": str(profile.heads), "width": str(width), "base": str(base), **profile.mask}
-                    yield Guess("sandwich", keys, profile.table, 4.0, free=("base",))

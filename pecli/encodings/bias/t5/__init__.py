@@ -49,7 +49,6 @@ def effect(recipe: Recipe) -> Effect:
     place=5,
     hooks={
         "identify": ".identify:identify",
-        "recognise": ".recognise:recognise",
         "lesson": ".lesson:steps",
         "extend": reaches.vectors,
         "why": ".why:why",

@@ -70,7 +70,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={"identify": ".identify:identify",
-        "why": ".why:why", "lesson": ".lesson:steps", "recognise": ".recognise:recognise", "extend": reaches.grid,
+        "why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.grid,
         "mistakes": ".mistakes:mistakes", "apply": effect,
     },
     presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),

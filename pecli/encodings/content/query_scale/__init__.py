@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -10,11 +9,10 @@ from typing import Annotated, Literal
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Values
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Doubled, Evidence, Points
+from pecli.encodings.shared.kernel_types import Doubled, Points
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -45,7 +43,6 @@ def effect(recipe: Recipe) -> Effect:
         "identify": ".identify:identify",
         "why": ".why:why",
         "lesson": ".lesson:steps",
-        "recognise": ":recognise",
         "extend": reaches.values,
         "apply": effect,
     },
@@ -85,28 +82,3 @@ def query_scale(
 
     remedy = "a query's position is a whole number from 0"
     return Values(1, at, domain=Domain(Fraction(0), integral=True, remedy=remedy))
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield factors that grow in steps, or from the training's length on."""
-    import math
-
-    import numpy as np
-
-    from pecli.numbers.shortest import near
-    from pecli.numbers.text import number_text
-
-    values = evidence.matrix
-    if values is None or values.shape[1] != 1 or len(values) < 3 or values[0, 0] != 1 or (values < 1).any():
-        return
-    grown = np.flatnonzero(values[:, 0] > 1)
-    if len(grown) == 0:
-        return
-    first, loose = int(grown[0]), 8 * evidence.resolution
-    for kind, length in (("llama4", first + 1), ("ministral", first)):
-        beta = near(
-            (float(values[first, 0]) - 1) / math.log(2), loose * float(values[first, 0]) / (values[first, 0] - 1)
-        )
-        keys = {"kind": kind, "length": str(length), "beta": number_text(beta)}
-        yield Guess("query-scale", keys, evidence.length, 2.0, free=("beta",))
-    yield Guess("query-scale", {"kind": "log-n", "length": str(first)}, evidence.length, 2.0)

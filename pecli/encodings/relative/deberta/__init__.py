@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
 from pecli.declare.reach import Reach
@@ -24,7 +23,7 @@ from pecli.encodings.shared.drawn import (
     projection,
     vectors,
 )
-from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
+from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
 from pecli.errors import BadParameter
@@ -105,7 +104,7 @@ def _terms(said: object) -> tuple[str, ...]:
     place=3,
     hooks={
         "identify": ".identify:identify",
-        "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reach, "apply": effect, "why": ":why",
+        "lesson": ".lesson:steps", "extend": reach, "apply": effect, "why": ":why",
     },
 )  # fmt: skip
 def deberta(
@@ -214,32 +213,6 @@ def bucket_rule(
 BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8)
 REACHES = (512, 128, 256, 1024, 2048, 1000, 64, 32, 16)
 """What models have, the most usual first."""
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield indices of buckets of distances that run from the query's side."""
-    from itertools import product
-
-    import numpy as np
-
-    from pecli.numbers.points import Points
-
-    if evidence.by_distance is None or evidence.by_distance[1] != "index":
-        return
-    values = evidence.by_distance[0]
-    length, told = len(values) // 2 + 1, ~np.isnan(values)
-    if not told[length - 1]:
-        return
-    middle, points = int(values[length - 1]), Points(np.arange(1 - length, length)[told])
-    table = {"form": "index", "length": str(length)}
-    for buckets, reach, clamp in product(BUCKETS, REACHES, (False, True)):
-        shift = middle == (buckets or reach)
-        if reach - 1 <= buckets // 2 or (middle and not shift):
-            continue
-        if np.array_equal(bucket_rule(buckets, reach, clamp, shift)(points), values[told]):
-            words = {"clamp": str(clamp).lower(), "shifted": str(shift).lower()}
-            keys = {"buckets": str(buckets), "max-distance": str(reach), **words}
-            yield Guess("deberta", keys, table, 4.0 + clamp, arrays=("index",))
 
 
 def why() -> list[Reason]:

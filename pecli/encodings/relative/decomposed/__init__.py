@@ -5,7 +5,7 @@ The distance is query minus key, in patches of the finer of the two grids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
@@ -14,18 +14,15 @@ from typing import Annotated, Literal
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, deviation, draw
-from pecli.encodings.shared.kernel_types import Evidence, Floats, Integers
+from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import VectorDim
 
-LONGEST_SIDE = 1 << 12
-NEARLY = 0.85  # share of the distances, where others are spoiled
 OfRows = Callable[[int, int], Floats]
 """Of a first and a last row, gives the rows between."""
 
@@ -69,8 +66,8 @@ def effect(recipe: Recipe) -> Effect:
     place=4,
     hooks={
         "why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.grid, "apply": effect,
-        "recognise": ":recognise",
     },
+    unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
 )  # fmt: skip
 def decomposed(
     *,
@@ -179,14 +176,3 @@ def axis_index(q: int, k: int) -> Integers:
     queries = np.arange(q, dtype=np.int64)[:, None] * (max(k, q) * k)
     keys = (np.arange(k, dtype=np.int64) - (k - 1)) * (max(k, q) * q)
     return (queries - keys) // (q * k)
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield the index along a side of a square grid: query minus key, from 0 on.  Its vectors are trained."""
-    if evidence.by_distance is None or evidence.by_distance[1] != "index":
-        return
-    values = evidence.by_distance[0]
-    side = len(values) // 2 + 1
-    plain = [v == len(values) - 1 - k for k, v in enumerate(values) if v == v]
-    if sum(plain) >= NEARLY * len(plain) and side <= LONGEST_SIDE:
-        yield Guess("decomposed", {"grid": f"{side}x{side}", "dim": "1"}, {}, 3.0, arrays=("index_height",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -10,7 +9,6 @@ from pecli.declare.changes import other_choices
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -25,7 +23,7 @@ from pecli.encodings.shared.drawn import (
     glorot,
     vectors,
 )
-from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
+from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import VectorDim
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
@@ -66,7 +64,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="where distances beyond the clip must be told apart",
     place=1,
     hooks={"identify": ".identify:identify",
-        "lesson": ".lesson:steps", "recognise": ":recognise", "extend": reaches.vectors, "apply": effect,
+        "lesson": ".lesson:steps", "extend": reaches.vectors, "apply": effect,
         "why": ".why:why", "mistakes": ".mistakes:mistakes",
     },
 )  # fmt: skip
@@ -128,31 +126,3 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
         return "uniform", glorot(rows, dim)
     rules: dict[str, Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
     return rules[init], std
-
-
-PLATEAU = 5  # distances at an end whose middle value is that of the cut, where single ones may be spoiled
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield indices of distances that are cut on both sides."""
-    if evidence.by_distance is None:
-        return
-    values, form = evidence.by_distance
-    told = values[values == values]  # none is told where most are spoiled
-    if len(told) < PLATEAU:
-        return
-    whole = len(told) == len(values)
-    ends = (told[:1], told[-1:]) if whole else (told[:PLATEAU], told[-PLATEAU:])
-    outer = [sorted(part)[len(part) // 2] for part in ends]
-    backward = outer[0] > outer[1]
-    length, middle = len(values) // 2 + 1, values[len(values) // 2]
-    if form != "index" or middle != middle:
-        return
-    clip, first, last = int(middle), int(min(outer)), int(max(outer))
-    if 1 <= clip < last + 1 and last - clip <= 1 << 30 and first == max(0, clip - length + 1):
-        right = last - clip
-        keys = {"dim": "1", "clip": str(clip), "right": str(right), "backward": str(bool(backward)).lower()}
-        cut = clip < length - 1 and right < length - 1
-        if not cut and (backward or not whole):  # a plain index, from the query's side; ends that do not show
-            return
-        yield Guess("shaw", keys, {"form": form, "length": str(length)}, 2.0, listed=not cut, arrays=("index",))

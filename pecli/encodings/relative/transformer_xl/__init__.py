@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -11,13 +11,12 @@ from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guess import Guess
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
-from pecli.encodings.shared.kernel_types import Evidence, Integers, Points
+from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
@@ -68,11 +67,11 @@ CONVENTIONS = {
     place=2,
     hooks={
         "lesson": ".lesson:steps",
-        "recognise": ":recognise",
         "extend": reaches.phases,
         "apply": effect,
         "why": ":why",
     },
+    unrecognised="its rows are sinusoids of falling distances, and are named so",
     presets=(
         Preset("What a framework lists: XLNet's rows (also one-sided), or a Conformer's with columns in turn.",
                CONVENTIONS),
@@ -197,29 +196,6 @@ def _query_vectors(
         for stream, (name, path) in enumerate(files.items())
     ]
     return found, heads * width
-
-
-def recognise(evidence: Evidence) -> Iterator[Guess]:
-    """Yield sinusoids of distances that fall to the last row, the first of them cut to one."""
-    rows, first = int(evidence.length["length"]), evidence.sample.planes[0].values
-    same = (first == first[:1]).reshape(len(first), -1).all(axis=1)
-    cut = len(same) if same.all() else int(same.argmin())  # rows like the first one
-    for wave in evidence.series:
-        order = {("cos-sin", True): "sin-cos", ("interleaved", True): "interleaved"}.get(
-            (wave.reading.layout, wave.lines.swapped)
-        )
-        plain = wave.magnitude == 1 and wave.step == -1 and not wave.reading.tail and "shift" not in wave.spectrum.keys
-        if order is None or not plain or (len(wave.reading.first) != rows and cut < 2):
-            continue
-        spans = {rows - 1: ("past", rows), rows // 2: ("xlnet", rows // 2), (rows - 1) // 2: ("both", (rows + 1) // 2)}
-        if wave.start in spans:
-            span, length = spans[int(wave.start)]
-            keys = {"dim": str(wave.reading.width), **wave.spectrum.keys, "order": order, "span": span}
-            if cut > 1:
-                keys["clamp"] = str(int(wave.start) + 1 - cut)
-            cost = wave.cost - (cut > 1)  # rows that are alike speak for it
-            table = {"length": str(length)}
-            yield Guess("transformer-xl", keys, table, cost, wave.level, free=wave.free, arrays=("vector",))
 
 
 def why() -> list[Reason]:

@@ -229,7 +229,6 @@ mrope = encoding(
     place=6,
     hooks={
         "why": ".why:why",
-        "recognise": ".recognise:recognise",
         "identify_axes": ".identify:identify",
         "mistakes": "..rope.mistakes:mistakes",
         "lesson": ".lesson:steps",

@@ -62,7 +62,6 @@ def effect(recipe: Recipe) -> Effect:
         "identify": ".identify:identify",
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ".recognise:recognise",
         "emulate": ":emulate",
         "extend": reaches.phases,
         "apply": effect,

@@ -41,7 +41,6 @@ _COMPUTED = ("frequencies", (None,))
     not_when="past the trained length without a scaling",
     place=1,
     hooks={
-        "recognise": ".recognise:recognise",
         "identify_waves": ".identify:identify",
         "layout": ".identify:layout",
         "differences": ".identify:differences",

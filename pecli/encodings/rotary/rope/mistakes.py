@@ -60,6 +60,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents whose divisor is the last pair's, as linspace has it, or the last column's."""
     width = int(keys.get("rotary-dim", keys["dim"]))
+    rotating = int(Decimal(keys["partial"]) * int(keys["dim"])) if "partial" in keys else width
+    if 0 < rotating < int(keys["dim"]):
+        said = f"exponent over the head's width {keys['dim']} where the rotary width {rotating} was expected"
+        yield other_exponent("base", keys["base"], Fraction(rotating, int(keys["dim"])), said)
     if width > 2 and "partial" not in keys:
         said = "exponent over d - 2 where d was expected"
         yield other_exponent("base", keys["base"], Fraction(width, width - 2), said)

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pecli.declare.changes import Mistakes
 from pecli.declare.encoding import Param
-from pecli.declare.hooks import Hook
 from pecli.declare.rescaling import Least
 from pecli.encodings.rotary.rope.float32 import Float32
 from pecli.encodings.rotary.rope.types import RopeType
@@ -98,13 +97,6 @@ class Scaling:
         stays one: what multiplies its frequencies, and its base.
     by_base : bool
         Whether it stands for a larger base.
-    spectra : callable or str, optional
-        Of frequencies that may be scaled (`ramps.Suspected`), the parameters that give them; as a hook is named.
-    lists : callable or str, optional
-        The same of any frequencies (`Measured`), where a number stands for each.
-    sizes : callable or str, optional
-        Of the size of the pairs (`ramps.PairSize`), the parameters that give it and what they cost; where there
-        are none it must be 1.
     factor_names : tuple of str
         Parameters that name the factor.
     extends : bool
@@ -126,9 +118,6 @@ class Scaling:
     least: Least | None = None
     series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
     by_base: bool = False
-    spectra: Hook | None = None
-    lists: Hook | None = None
-    sizes: Hook | None = None
     factor_names: tuple[str, ...] = ("factor",)
     extends: bool = True
     odd_heads: bool = False

@@ -37,6 +37,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     "dinov3": {"base": "100", "coordinates": "separate"},
     "eva": {},
     "sam2": {"axis_order": "xy"},
+    "inkling2": {"axis_order": "xy", "first": "1", "prefix": "1"},
     "kimi-k2.5": {"axis_order": "xy", "pairs": "alternate"},
     "step3": {"axis_order": "xy"},
     "gemma4": {"base": "100", "halves": "axis"},
@@ -72,7 +73,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ".recognise:recognise",
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
     },

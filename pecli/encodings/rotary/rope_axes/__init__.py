@@ -59,7 +59,6 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "recognise": ".recognise:recognise",
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
     },

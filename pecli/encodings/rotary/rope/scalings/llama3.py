@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pecli.declare.board import short
 from pecli.declare.changes import Change, other_values
@@ -19,10 +19,6 @@ from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
 from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.numbers.decimals import CONTEXT, TAU
 from pecli.numbers.text import number_text
-
-if TYPE_CHECKING:
-    from pecli.encodings.rotary.rope.ramps import Suspected
-    from pecli.measures.spectra import Spectrum
 
 
 def _frequencies(
@@ -79,32 +75,6 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     }
 
 
-def _spectra(seen: Suspected) -> Iterator[Spectrum]:
-    from pecli.encodings.rotary.rope.ramps import UNUSUAL, rotation_ramps
-    from pecli.encodings.rotary.rope.usual import LENGTHS, usual_by_rotations, usual_spectra
-
-    few = len(seen.measured.steps) <= FEW  # too few on the ramp to tell its ends
-    for low, high in () if seen.series else (USUAL, *OTHERS) if few else (USUAL,):
-        shapes = [_keys(low, high, int(length)) for length in LENGTHS]
-        ramps = usual_by_rotations(seen.measured.half, low, high)
-        yield from usual_spectra(seen.measured, shapes, ramps, seen.factors, 0.0 if (low, high) == USUAL else UNUSUAL)
-    for slowing in seen.slowings:
-        for low, high, length, ratio in rotation_ramps(slowing):
-            yield from slowing.tested(seen.measured, ratio, _keys(low, high, length), 0.5 * (len(f"{high:g}") - 1))
-
-
-USUAL = (1.0, 4.0)
-OTHERS = ((1.0, 2.0), (1.0, 8.0), (2.0, 4.0), (2.0, 6.0), (1.0, 3.0), (1.0, 6.0), (1.0, 16.0), (1.0, 32.0), (2.0, 3.0))
-"""Ends of a ramp; multiples of both are those of another original length."""
-FEW = 24
-
-
-def _keys(low: float, high: float, length: int) -> dict[str, str]:
-    keys = {"scaling": "llama3", "original-max": str(length)}
-    keys |= {"low-freq-factor": f"{low:g}"} if low != USUAL[0] else {}
-    return keys | ({"high-freq-factor": f"{high:g}"} if high != USUAL[1] else {})
-
-
 def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     original = given["original_max"]
     factor, low, high = (float(given[name]) for name in ("factor", "low_freq_factor", "high_freq_factor"))
@@ -133,7 +103,9 @@ def _again(keys: Mapping[str, str], waves: Waves) -> Waves:
     (band,) = waves.bands
     series = PlainSeries(2, 2, ONE)
     series.__dict__["frequencies"] = band.frequencies  # where a cached property keeps what it returned
-    numbers = {name: Decimal(keys[name.replace("_", "-")]) for name in ("factor", "low_freq_factor", "high_freq_factor")}
+    numbers = {
+        name: Decimal(keys[name.replace("_", "-")]) for name in ("factor", "low_freq_factor", "high_freq_factor")
+    }
     twice = _frequencies(series, original_max=int(keys["original-max"]), **numbers)
     return replace(waves, bands=(replace(band, frequencies=twice),))
 
@@ -156,5 +128,5 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 SCALING = Scaling(
     "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),),
-    mistakes=_mistakes, least=least_blend, spectra=_spectra, board=_board,
+    mistakes=_mistakes, least=least_blend, board=_board,
 )  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pecli.declare.board import short
 from pecli.declare.encoding import Param
@@ -15,12 +15,6 @@ from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Scaling
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, power
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
-
-if TYPE_CHECKING:
-    from pecli.encodings.rotary.rope.ramps import Suspected
-    from pecli.measures.spectra import Measured, Spectrum
 
 
 def grown(series: PlainSeries, factor: Decimal) -> Frequencies:
@@ -76,55 +70,6 @@ def _float32(series: PlainSeries, *, factor: Decimal | None, alpha: Decimal | No
     return inverse_powers(float(series.base) * float(times) ** (d / (d - 2)), d)
 
 
-def _spectra(seen: Suspected) -> Iterator[Spectrum]:
-    """Yield readings of a geometric series whose base is no short number."""
-    for found in seen.series:
-        yield from _of_series(seen.measured, found)
-
-
-GAIN = 2  # digits by which the numbers of an enlarged base must be fewer than its own
-LARGEST_FACTOR = 1024
-
-
-def _of_series(measured: Measured, found: Spectrum) -> Iterator[Spectrum]:
-    import numpy as np
-
-    from pecli.encodings.rotary.rope.ramps import FACTORS
-    from pecli.measures.spectra import COMMON_BASES, LARGEST_LOG, Spectrum, fit_line
-
-    if "shift" in found.keys or measured.half <= 1:
-        return
-    base = Decimal(found.keys.get("base", "10000"))
-    if digits(base) <= 3:
-        return
-    line = fit_line(measured.logs, measured.errors, 0, len(measured.steps))
-    if not 0 < line.slope * measured.half < LARGEST_LOG:
-        return
-    exponent = (measured.half - 1) / measured.half
-    middle, spread = math.exp(line.slope * measured.half), min(line.slope_error * measured.half, 0.7)
-    for common in COMMON_BASES:
-        ratio = (middle / float(common)) ** exponent
-        factor = shortest(ratio * math.exp(-spread * exponent), ratio * math.exp(spread * exponent))
-        unusual = str(factor) not in FACTORS
-        if (
-            not 1 < factor <= LARGEST_FACTOR
-            or digits(factor) > 3
-            or digits(common) + digits(factor) + unusual + GAIN + (common != COMMON_BASES[0]) > digits(base)
-        ):
-            continue
-        grown = float(common) * float(factor) ** (1 / exponent)
-        i = np.arange(len(measured.steps))
-        frequencies = np.exp(-i / measured.half * math.log(grown))
-        if measured.fits(frequencies, float(found.step)):
-            keys = {
-                "scaling": "ntk",
-                "factor": number_text(factor),
-                **({} if common == 10000 else {"base": number_text(common)}),
-            }
-            cost = digits(factor) + digits(common) + (0 if found.step == 1 else 1)
-            yield Spectrum(keys, found.step, frequencies, cost, float(factor))
-
-
 def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list[str]:
     """Return the larger base of a factor, and frequencies of it, with the numbers put in."""
     d, base = series.width, short(float(series.base))
@@ -138,6 +83,6 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
 
 
 SCALING = Scaling(
-    "ntk", 3, _frequencies, _float32, least=least, spectra=_spectra, by_base=True, factor_names=("factor", "alpha"),
+    "ntk", 3, _frequencies, _float32, least=least, by_base=True, factor_names=("factor", "alpha"),
     series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)), board=_board,
 )  # fmt: skip

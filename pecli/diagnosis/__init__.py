@@ -1,1 +1,0 @@
-"""Why is it not the same? Faults that explain the differences of two tables."""

@@ -1,0 +1,207 @@
+"""Views: arrays of two tables brought side by side, to be read in blocks of rows.
+
+A pair of cosines and sines is stacked in an npy file, and lies in two arrays
+elsewhere; a view is either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrayView(Array):
+    """Rows `first` and following of one array of a table, seen as an array of its own.
+
+    Attributes
+    ----------
+    table : Tabular
+        What is read.
+    array : Array
+        The array in it, whose name and shape the view has, or those of a part.
+    first : int
+        The array's row at which the view begins.
+    """
+
+    table: Tabular
+    array: Array
+    first: int = 0
+
+    @property
+    def row_size(self) -> int:
+        """Values of a row."""
+        return math.prod(self.row_shape)
+
+    @property
+    def plain_shape(self) -> tuple[int, ...]:
+        """Shape without axes of length 1."""
+        return tuple(side for side in self.shape if side != 1)
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows `start` to `stop` into `out`, (stop - start, *row_shape) of the storage type."""
+        self.table.fill(self.first + start, self.first + stop, {self.array.name: out})
+
+    def held(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return rows `start` to `stop` where they stand in memory, to be read only; None where they do not."""
+        return self.table.held(self.array.name, self.first + start, self.first + stop)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows `start` to `stop`."""
+        return self.table.read_rows([self.array.name], self.first + start, self.first + stop)[self.array.name]
+
+
+def view_of(table: Tabular, array: Array) -> ArrayView:
+    """Return the view of a whole array."""
+    return ArrayView(**vars(array), table=table, array=array)
+
+
+def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[ArrayView]:
+    """Return the parts along the first axis as views; ``(2, n, m)`` is cosines and sines in an npy file."""
+    whole, axis = view_of(table, array), 1 + _ones(array)
+    rows = array.rows // array.shape[axis - 1]
+    part = replace(whole, shape=array.shape[axis:], axes=array.axes[axis:], lead=array.lead - axis)
+    return [replace(part, name=name, first=index * rows) for index, name in enumerate(names)]
+
+
+def is_stack(array: Array, parts: int = 2) -> bool:
+    """Whether the first axis of an array, those of length 1 left out, may number whole arrays of equal shape."""
+    ones = _ones(array)
+    return len(array.shape) >= ones + 3 and array.shape[ones] == parts and array.lead >= ones + 2
+
+
+def _ones(array: Array) -> int:
+    """How many axes of length 1 stand before all others."""
+    return next((axis for axis, side in enumerate(array.shape) if side != 1), len(array.shape))
+
+
+def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]], list[str], list[str]]:
+    """Match the arrays of two tables by name; a sole one needs none where it fits one alone, a stack is taken apart.
+
+    Returns
+    -------
+    list of (ArrayView, ArrayView)
+        What can be compared.
+    list of str, list of str
+        Names that one side alone has.
+    """
+    left, right = _views(a, b), _views(b, a)
+    if len(left) == len(right) == 1:
+        return [(left[0], right[0])], [], []
+    others = {view.name: view for view in right}
+    pairs = [(view, others[view.name]) for view in left if view.name in others] or _of_one_shape(left, right)
+    ours, theirs = ({pair[side].name for pair in pairs} for side in (0, 1))
+    return pairs, [x.name for x in left if x.name not in ours], [x.name for x in right if x.name not in theirs]
+
+
+def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
+    """Return a sole array of one side beside the only one of the other side that has its shape."""
+    if min(len(left), len(right)) > 1:
+        return []
+    pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
+    return pairs if len(pairs) == 1 else []
+
+
+def _views(table: Tabular, other: Tabular) -> list[ArrayView]:
+    names = [array.name for array in other.arrays]
+    if len(table.arrays) == 1 and len(names) > 1 and table.arrays[0].name not in names:
+        (array,) = table.arrays
+        if is_stack(array, len(names)):
+            return unstacked(table, array, names)
+    return [view_of(table, array) for array in table.arrays]
+
+
+@dataclass(frozen=True)
+class RowOverlap:
+    """Rows of two views that stand for each other, and how much of each row both have."""
+
+    left: int
+    right: int
+    rows: int
+    cut: tuple[slice, ...]
+
+
+def overlapping_rows(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap] | None:
+    """Return the rows that two views have in common; None where their shapes cannot be laid over each other."""
+    if left.shape == right.shape and left.lead == right.lead:
+        return iter([RowOverlap(0, 0, left.rows, ())])
+    if len(left.shape) != len(right.shape) or left.lead != right.lead:
+        return None
+    return _overlap(left, right)
+
+
+def _overlap(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap]:
+    common = [min(pair) for pair in zip(left.shape, right.shape, strict=True)]
+    cut = tuple(slice(0, side) for side in common[left.lead :])
+    if left.lead == 0:
+        yield RowOverlap(0, 0, 1, cut)
+        return
+    for index in product(*(range(side) for side in common[: left.lead - 1])):
+        yield RowOverlap(_row(left, (*index, 0)), _row(right, (*index, 0)), common[left.lead - 1], cut)
+
+
+def _row(view: ArrayView, index: Sequence[int]) -> int:
+    row = 0
+    for side, i in zip(view.shape[: view.lead], index, strict=True):
+        row = row * side + i
+    return row
+
+
+def same_layout(left: ArrayView, right: ArrayView) -> tuple[ArrayView, ArrayView]:
+    """Return the views with axes of length 1 left out and one notion of a row, where their shapes agree.
+
+    Of two that have other numbers of axes those of length 1 are left out as well, to see how much both have.
+    """
+    if left.plain_shape != right.plain_shape:
+        if left.axes[:1] == ("head",) and left.shape[1:] == right.plain_shape and len(left.shape) == 3:
+            return left, _one_head(right, left)
+        if right.axes[:1] == ("head",) and right.shape[1:] == left.plain_shape and len(right.shape) == 3:
+            return _one_head(left, right), right
+        if len(left.shape) == len(right.shape) or len(left.plain_shape) != len(right.plain_shape):
+            return left, right
+        return regrouped(left, left.row_size), regrouped(right, right.row_size)
+    if left.shape == right.shape and left.lead == right.lead:
+        return left, right
+    width = max(left.row_size, right.row_size)
+    return regrouped(left, width), regrouped(right, width)
+
+
+def _one_head(view: ArrayView, bias: ArrayView) -> ArrayView:
+    """Return a square of queries and keys as the bias of one head."""
+    square = regrouped(view, bias.row_size)
+    return replace(square, shape=(1, *bias.shape[1:]), axes=bias.axes, lead=bias.lead)
+
+
+def regrouped(view: ArrayView, width: int) -> ArrayView:
+    """Return the view without axes of length 1, in rows of `width` values."""
+    shape, rows = view.plain_shape, math.prod(view.shape) // max(1, width)
+    lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
+    if lead is None:
+        shape, lead = (rows, width), 1
+    return Regrouped(**{**vars(view), "shape": shape, "lead": lead, "inner": view.row_shape})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regrouped(ArrayView):
+    """A view whose rows hold several of the array's own; the values are the same."""
+
+    inner: tuple[int, ...] = ()
+
+    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows into `out`."""
+        times = self.row_size // math.prod(self.inner)
+        super().fill(start * times, stop * times, out.reshape(-1, *self.inner))
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows."""
+        times = self.row_size // math.prod(self.inner)
+        return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)
