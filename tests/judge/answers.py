@@ -66,7 +66,11 @@ def recipe_keys(recipe):
 def defaults(encoding):
     """Return the parameters that a recipe may leave out, with their values as text."""
     options = find(encoding).options
-    return {option.key.replace("_", "-"): option.text(option.default) for option in options if not option.required and option.default is not None}
+    return {
+        option.key.replace("_", "-"): option.text(option.default)
+        for option in options
+        if not option.required and option.default is not None
+    }
 
 
 def assert_identified(found, encoding, **keys):

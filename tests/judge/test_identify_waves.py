@@ -79,6 +79,9 @@ def test_exchanged_parts_are_said():
     assert "exchanged" in str(said)
 
 
+@pytest.mark.xfail(
+    strict=True, reason="a first position far out in float64 is unknown, and its base is said to follow no rule"
+)
 @pytest.mark.parametrize("start", [1_000_000, 123_456_789])
 def test_a_first_position_far_out_is_found(start):
     made = pecli.table(f"sinusoidal:dim=64,len=64,start={start},dtype=float64")
