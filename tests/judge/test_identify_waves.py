@@ -1,4 +1,4 @@
-"""identify on tables of cosines and sines: frameworks' own, tables made without pecli, traps, and what nobody can name."""
+"""identify on tables of cosines and sines: those of frameworks, of plain NumPy, traps, and random values."""
 
 import json
 
@@ -11,7 +11,7 @@ from tests.judge.answers import angles, assert_identified, cache, sinusoid
 from tests.support import unknown_tables
 from tests.support.golden_cases import values
 
-SURE_OF_FIFTH = unknown_tables.every()[::5]
+A_FIFTH = unknown_tables.every()[::5]
 
 
 def planes_of(arrays):
@@ -37,7 +37,7 @@ def gives(recipe, unknown):
     return np.abs(made - theirs)[finite].max(initial=0) <= unit * max(1.0, np.abs(theirs[finite]).max(initial=0))
 
 
-@pytest.mark.parametrize("unknown", SURE_OF_FIFTH, ids=lambda unknown: unknown.text)
+@pytest.mark.parametrize("unknown", A_FIFTH, ids=lambda unknown: unknown.text)
 def test_nothing_is_sure_that_does_not_give_the_values(unknown):
     found = pecli.identify(unknown.arrays)
     if found.confidence == "sure":

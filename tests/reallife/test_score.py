@@ -19,7 +19,7 @@ MISSES = {
 }
 """Cases that are not answered right, by "set/name", with what goes wrong."""
 SHARE = 5
-"""One case in so many runs by default; the rest is marked exhaustive. Raising it makes `make test` faster and blinder."""
+"""One case in so many runs by default, the others with the marker exhaustive. Raising it leaves more to the latter."""
 SLOW = "131072"
 """Part of the names of cases that take seconds each."""
 
