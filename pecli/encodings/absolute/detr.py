@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import two_sides
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim
@@ -24,6 +22,7 @@ from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
+    from pecli.declare.measured import Axes, Named
     from pecli.encodings.shared.lessons import Exercise, Pair
 
 ONE = Decimal(1)
@@ -162,6 +161,9 @@ def lesson(exercise: Exercise) -> list[Step]:
 def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of detr from measured axes: normalised coordinates end at 2 pi, others count from 1."""
     import numpy as np
+
+    from pecli.declare.measured import PUBLISHED_BASES, Named, plain_digits
+    from pecli.encodings.shared.grid_rules import two_sides
 
     quarter = axes.count // 2
     if not axes.absolute or axes.layout != "alternate" or axes.prefix or axes.suffix or axes.merge > 1:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import spaced, two_sides
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
+    from pecli.declare.measured import Axes, Named
     from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
@@ -120,6 +119,9 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of sincos2d from measured axes."""
+    from pecli.declare.measured import Named
+    from pecli.encodings.shared.grid_rules import spaced, two_sides
+
     quarter = axes.count // 2
     order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
     if not axes.absolute or order is None or axes.suffix or axes.merge > 1:

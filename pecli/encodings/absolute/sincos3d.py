@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import spaced
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
@@ -20,6 +18,7 @@ from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
+    from pecli.declare.measured import Axes, Named
     from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
@@ -116,6 +115,9 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of sincos3d from measured axes."""
+    from pecli.declare.measured import Named
+    from pecli.encodings.shared.grid_rules import spaced
+
     if not axes.absolute or len(axes.sides) not in (2, 3) or axes.suffix or axes.merge > 1:
         return
     for split in ("quarter-rest", "half-quarters", "thirds"):
