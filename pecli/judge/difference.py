@@ -19,24 +19,15 @@ from pecli.declare.changes import Change, other_units
 from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
+from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
-from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.identify import refitted
+from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.located import Array2, located
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows
-from pecli.judge.waves import (
-    LEVELS,
-    Measured,
-    WaveName,
-    exactly,
-    fitted,
-    magnitude_of,
-    measured_readings,
-    names_of,
-    wave_groups,
-)
+from pecli.judge.waves import LEVELS, Measured, WaveName, exactly, fitted, magnitude_of, measured_readings, names_of, wave_groups
 from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_value, tally
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import digits, shortest

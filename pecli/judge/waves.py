@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
+from pecli.declare.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
 from pecli.judge.arithmetic import Score, Shown, best_way, float32_series
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
 from pecli.judge.structure import Reading, readings
+from pecli.numbers.positions import fraction_text
 from pecli.numbers.shortest import decimal_exactly, digits, shortest
 from pecli.tables.layouts import cosines_and_sines
 

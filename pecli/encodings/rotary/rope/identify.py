@@ -322,9 +322,7 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple
             yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
 
 
-def _by_index(
-    pairs: Pairs, base: Decimal, share: Floats, doubt: Floats
-) -> Iterator[tuple[dict[str, str], Floats, float]]:
+def _by_index(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iterator[tuple[dict[str, str], Floats, float]]:
     """Yield YaRN's ramp, linear in the index between two correction dimensions, rounded to whole ones or not."""
     d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
     if logb <= 0:
@@ -343,9 +341,7 @@ def _by_index(
                 yield keys, shares, 0.05 * order + (0 if truncate else 0.5)
 
 
-def _by_fast_end(
-    pairs: Pairs, base: Decimal, share: Floats, doubt: Floats
-) -> Iterator[tuple[dict[str, str], Floats, float]]:
+def _by_fast_end(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iterator[tuple[dict[str, str], Floats, float]]:
     """Yield YaRN's ramp with another beta-fast, from the whole indices between which it runs."""
     inside = np.flatnonzero((share > 4 * doubt) & (share < 1 - 4 * doubt))
     d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
@@ -392,18 +388,14 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     own = {k: v for k, v in have.items() if k not in COMMON}
     other = {k: v for k, v in want.items() if k not in COMMON}
     if scalings[0] != scalings[1] and bases[0] != bases[1]:
-        found.append(
-            f"{_phrase(scalings[0], bases[0], own)} where {_phrase(scalings[1], bases[1], other)} was expected"
-        )
+        found.append(f"{_phrase(scalings[0], bases[0], own)} where {_phrase(scalings[1], bases[1], other)} was expected")
     elif scalings[0] != scalings[1]:
         if scalings[0] == "none":
             found.append(f"scaling {scalings[1]} is missing ({_numbers(other)}): the frequencies are unscaled")
         elif scalings[1] == "none":
             found.append(f"{scalings[0]} scaling ({_numbers(own)}) where none was expected")
         else:
-            found.append(
-                f"{scalings[0]} scaling ({_numbers(own)}) where {scalings[1]} ({_numbers(other)}) was expected"
-            )
+            found.append(f"{scalings[0]} scaling ({_numbers(own)}) where {scalings[1]} ({_numbers(other)}) was expected")
     else:
         if bases[0] != bases[1]:
             found.append(f"base {bases[0]} where {bases[1]} was expected")
