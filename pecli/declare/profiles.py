@@ -230,7 +230,7 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Rows:
+class BiasRows:
     """A table with one row for each position.
 
     Attributes

@@ -249,6 +249,7 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
 
     form.need()
     table = form.open(source)
+    table.reopen = reopened
     if name is not None:
         with undone(table.close):
             table.select(name)
@@ -300,3 +301,10 @@ def split_path(path: str) -> tuple[str, str | None]:
         path, _, name = path.partition("::")
         return path, name
     return path, None
+
+
+def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
+    """Return the table of a file with some of its arrays, as a pickled one is made again."""
+    made = open_table(path, format=form)
+    made.arrays = tuple(made.array(name) for name in names)
+    return made

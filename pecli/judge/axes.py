@@ -19,7 +19,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
-from pecli.judge.structure import ALL, MAX_DEPARTURE, Column, Reading, copies, departure, readings, usable_rows
+from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
 from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
@@ -57,7 +57,7 @@ MERGES = (2, 3, 4)
 
 
 @dataclass(frozen=True)
-class View:
+class AxisView:
     """Arrays of a table as rows of columns, measured in some of its rows.
 
     Attributes
@@ -97,7 +97,7 @@ class Grid:
 
     Attributes
     ----------
-    view : View
+    view : AxisView
     reading : Reading
         Which columns hold the cosines and sines of each pair.
     axes : Axes
@@ -109,7 +109,7 @@ class Grid:
         Of the levels of each axis.
     """
 
-    view: View
+    view: AxisView
     reading: Reading
     axes: Axes
     labels: Integers = field(repr=False)
@@ -128,7 +128,7 @@ class GridOrder(NamedTuple):
     suffix: int = 0
 
 
-def views(table: Tabular) -> Iterator[View]:
+def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
     arrays = {array.name: array for array in table.arrays if _real(array)}
     pair = cosines_and_sines(list(arrays)) or (list(arrays) if len(arrays) == 2 else [])
@@ -145,11 +145,11 @@ def views(table: Tabular) -> Iterator[View]:
         dtype = effective_dtype(
             np.concatenate([some.ravel(), *(v[:64].ravel() for v in values)]), planes[0].array.dtype
         )
-        yield View(planes, rows, values, dtype)
+        yield AxisView(planes, rows, values, dtype)
     for array in (a for a in arrays.values() if not pair and not a.dtype.startswith("complex")):
         for note, planes in _parts(_plane(table, array)):
             values = tuple(plane.read(0, plane.rows) for plane in planes)
-            yield View(planes, np.arange(planes[0].rows), values, effective_dtype(values[0], array.dtype), note)
+            yield AxisView(planes, np.arange(planes[0].rows), values, effective_dtype(values[0], array.dtype), note)
 
 
 def _real(array: Array) -> bool:
@@ -213,7 +213,7 @@ def _sample(rows: int, width: int) -> Integers:
     return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW)).ravel()]))
 
 
-def grids_of(view: View) -> Iterator[Grid]:
+def grids_of(view: AxisView) -> Iterator[Grid]:
     """Yield the readings of a view whose pairs follow several axes, or one, the best first."""
     seen: set[tuple[Any, ...]] = set()
     for reading in _readings(view):
@@ -228,18 +228,18 @@ def grids_of(view: View) -> Iterator[Grid]:
                 return
 
 
-def columns_of(view: View) -> Grid | None:
+def columns_of(view: AxisView) -> Grid | None:
     """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
     values, none = view.values[0], np.empty(0, np.int64)
     if len(view.planes) > 1 or view.planes[0].part or max(len(np.unique(v)) for v in values[:256].T) < MIN_LEVELS:
         return None
     rows = view.rows[:, None].astype(float)
     axes = Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total, values=values)
-    reading = Reading("columns", values, None, (Column(0, ALL),))
+    reading = Reading("columns", values, None, (PlaneColumns(0, ALL),))
     return Grid(view, reading, axes, np.arange(len(view.rows))[:, None], np.ones(len(view.rows), bool), ())
 
 
-def _readings(view: View) -> Iterator[Reading]:
+def _readings(view: AxisView) -> Iterator[Reading]:
     """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
     if len(view.values) == 1:
         yield from _blocks(view.values[0])
@@ -283,7 +283,14 @@ def _blocks(values: Floats) -> Iterator[Reading]:
         apart = departure(good[:, cos], good[:, sin])
         if apart < MAX_DEPARTURE:
             layout = "blocks" + "+".join(map(str, widths))
-            yield Reading(layout, values[:, cos], values[:, sin], (Column(0, cos),), (Column(0, sin),), departure=apart)
+            yield Reading(
+                layout,
+                values[:, cos],
+                values[:, sin],
+                (PlaneColumns(0, cos),),
+                (PlaneColumns(0, sin),),
+                departure=apart,
+            )
 
 
 def _doubled(reading: Reading) -> Iterator[Reading]:
@@ -297,11 +304,11 @@ def _doubled(reading: Reading) -> Iterator[Reading]:
         first, second = index[:, 0].reshape(-1), index[:, 1].reshape(-1)
         both = (reading.cos, reading.sin)
         if all((part[:, first] == part[:, second]).mean() > MIN_SHARE for part in both):
-            at = [tuple(Column(plane, which) for which in (first, second)) for plane in (0, 1)]
+            at = [tuple(PlaneColumns(plane, which) for which in (first, second)) for plane in (0, 1)]
             yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
 
 
-def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
+def grid_of(view: AxisView, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
     """Return the axes of a reading, by the rows inside; None where none move, or too many."""
     assert reading.sin is not None
     some = np.arange(0, reading.pairs, max(1, reading.pairs // 8))
@@ -349,7 +356,7 @@ def grid_of(view: View, reading: Reading, inside: tuple[int, int] | None = None)
                 tuple(signals[at] for at in order))  # fmt: skip
 
 
-def _line(view: View, reading: Reading, usable: NDArray[np.bool_], columns: Integers) -> Grid:
+def _line(view: AxisView, reading: Reading, usable: NDArray[np.bool_], columns: Integers) -> Grid:
     """Return a table whose rows are all different, as one axis that is not measured."""
     own = view.rows[usable]
     unknown = Pairs(np.zeros(len(columns)), np.full(len(columns), np.inf), np.zeros(len(columns), bool))
@@ -496,7 +503,7 @@ def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
     start, stop = max(pairwise(edges), key=lambda run: run[1] - run[0])
     signals = []
     for part in (slice(start, stop), slice(0, len(z))):
-        reading = Reading("split", cos[part], sin[part], (Column(0, ALL),), (Column(1, ALL),))
+        reading = Reading("split", cos[part], sin[part], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
         signal = measure(reading, np.arange(len(z))[part], dtype)
         assert signal is not None
         signals.append(signal)

@@ -20,10 +20,10 @@ from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lattice import Lattice
-from pecli.judge.axes import MERGES, Grid, View, grid_of, grids_of, views
+from pecli.judge.axes import MERGES, AxisView, Grid, grid_of, grids_of, views
 from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of
 from pecli.judge.planes import EPSILON
-from pecli.judge.structure import MAX_DEPARTURE, Column, Reading, departure, usable_rows
+from pecli.judge.structure import MAX_DEPARTURE, PlaneColumns, Reading, departure, usable_rows
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 from pecli.tables.table import Table
@@ -75,7 +75,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     return min(found, key=lambda said: (said[0].kind == "encoding", len(said)), default=None)
 
 
-def _as_expected(view: View, pairs: PlannedPairs) -> Iterator[Grid]:
+def _as_expected(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
     """Yield the reading of an absolute table in which pairs stand as expected."""
     if len(view.planes) == 1 and view.planes[0].width == pairs.plan.width:
         values = view.values[0]
@@ -83,7 +83,7 @@ def _as_expected(view: View, pairs: PlannedPairs) -> Iterator[Grid]:
         cos, sin = values[:, pairs.cos[both]], values[:, pairs.sin[both]]
         good = usable_rows([values])
         if not (pairs.cos == pairs.sin).all() and departure(cos[good], sin[good]) < MAX_DEPARTURE:
-            at = (Column(0, pairs.cos[both]),), (Column(0, pairs.sin[both]),)
+            at = (PlaneColumns(0, pairs.cos[both]),), (PlaneColumns(0, pairs.sin[both]),)
             grid = grid_of(view, Reading("expected", cos, sin, *at))
             if grid is not None:
                 yield grid
@@ -253,7 +253,7 @@ def _blocks(merge: str) -> str:
 
 
 @dataclass
-class Model:
+class GridModel:
     """What each pair does: its axis, frequency, and the coordinate of every row.
 
     Attributes
@@ -345,7 +345,7 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
             found.append(Finding("reversed", f"coordinates of {names[int(used[side_axis.columns[0]])]} run backwards"))
     z, turns = _undone(z, w, coordinates, used, names)
     found += turns
-    model = Model(w.copy(), coordinates)
+    model = GridModel(w.copy(), coordinates)
     found += _frequencies(model, grid, z, used, names, expected, pairs)
     share = _share(z, model, grid.view.dtype)
     return found if found and share >= MIN_SHARE_EXPLAINED else None
@@ -473,7 +473,7 @@ def _turning(z: NDArray[np.complex128], w: Floats, coordinates: Floats) -> float
     return float((np.abs(z[:, slow] - np.exp(1j * angles[:, slow])) < 0.3).mean())
 
 
-def _frequencies(model: Model, grid: Grid, z: NDArray[np.complex128], used: Integers, names: Sequence[str],
+def _frequencies(model: GridModel, grid: Grid, z: NDArray[np.complex128], used: Integers, names: Sequence[str],
                  expected: Table, pairs: PlannedPairs) -> list[Finding]:  # fmt: skip
     """Return where frequencies and first coordinates differ, and put them into the model."""
     found: list[tuple[str, str, int]] = []
@@ -586,7 +586,7 @@ def _one_line(grid: Grid, z: NDArray[np.complex128], w: Floats, index: Integers,
     """Return that all pairs follow one position, of a flattened grid or of text."""
     if len(grid.axes.axes) != 1:
         return None
-    model = Model(w, np.repeat(index[:, None].astype(float), len(w), axis=1))
+    model = GridModel(w, np.repeat(index[:, None].astype(float), len(w), axis=1))
     if _share(z, model, grid.view.dtype) < MIN_SHARE_EXPLAINED:
         return None
     keys = expected.source.keys()
@@ -601,7 +601,7 @@ def _one_line(grid: Grid, z: NDArray[np.complex128], w: Floats, index: Integers,
     ]
 
 
-def _share(z: NDArray[np.complex128], model: Model, dtype: str) -> float:
+def _share(z: NDArray[np.complex128], model: GridModel, dtype: str) -> float:
     """Return the share of values that a model gives back."""
     angles = model.coordinates * model.frequencies
     gap = np.abs(z - np.exp(1j * angles))

@@ -28,7 +28,7 @@ ALL = np.s_[:]
 
 
 @dataclass(frozen=True)
-class Column:
+class PlaneColumns:
     """Columns of one plane that hold one component: `plane` is the number of the plane, `index` selects columns."""
 
     plane: int
@@ -46,11 +46,11 @@ class Reading:
         complex, angles, angles-half, angles-interleaved; of one component alone its name is in `alone`.
     cos, sin : (rows, m) float64 or None
         Of the sampled rows; of angles `cos` holds the angles.
-    cos_at, sin_at : tuple of Column
+    cos_at, sin_at : tuple of PlaneColumns
         Every place where the component stands, the first being the one read.
     alone : {"", "one"}
         Whether one component alone is there; which one is measured later.
-    tail : Column or None
+    tail : PlaneColumns or None
         The last column of an odd width.
     departure : float
         Mean departure of the pairs from one magnitude, relative.
@@ -59,9 +59,9 @@ class Reading:
     layout: str
     cos: Floats
     sin: Floats | None
-    cos_at: tuple[Column, ...]
-    sin_at: tuple[Column, ...] = ()
-    tail: Column | None = None
+    cos_at: tuple[PlaneColumns, ...]
+    sin_at: tuple[PlaneColumns, ...] = ()
+    tail: PlaneColumns | None = None
     departure: float = 0.0
     values: tuple[Floats, ...] = field(default=(), repr=False, compare=False)
 
@@ -166,11 +166,14 @@ def _two(values: list[Floats]) -> Iterator[Reading]:
         if layout == other:
             apart = departure(a[:, first], b[:, first])
             if apart < MAX_DEPARTURE:
-                at = (Column(0, first), Column(0, second)), (Column(1, first), Column(1, second))
+                at = (
+                    (PlaneColumns(0, first), PlaneColumns(0, second)),
+                    (PlaneColumns(1, first), PlaneColumns(1, second)),
+                )
                 yield Reading(layout, a[:, first], b[:, first], *at, departure=apart)
     apart = departure(a, b)
     if apart < MAX_DEPARTURE:
-        yield Reading("split", a, b, (Column(0, ALL),), (Column(1, ALL),), departure=apart)
+        yield Reading("split", a, b, (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),), departure=apart)
 
 
 def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
@@ -178,26 +181,26 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
     paired = plane.array.shape[-1:] == (2,) and len([s for s in plane.array.shape if s != 1]) > 2
     doubled = list(copies(values))
     if width >= 2:
-        tail = Column(0, np.s_[-1:]) if width % 2 else None
+        tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
         even = width - width % 2
         options = [
             ("pairs" if paired else "alternate", np.s_[0:even:2], np.s_[1:even:2], tail),
             ("concat", np.s_[:half], np.s_[half:even], tail),
         ]
         if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
-            options.append(("concat", np.s_[:half], np.s_[half + 1 :], Column(0, np.s_[half : half + 1])))
+            options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
         for layout, first, second, rest in options:
             apart = departure(values[:, first], values[:, second])
             if apart < MAX_DEPARTURE and not doubled:
-                yield Reading(layout, values[:, first], values[:, second], (Column(0, first),), (Column(0, second),),
+                yield Reading(layout, values[:, first], values[:, second], (PlaneColumns(0, first),), (PlaneColumns(0, second),),
                               rest, apart)  # fmt: skip
     for layout, first, second in doubled:
         part = values[:, first]
         kind = f"angles-{layout}" if is_angles(part) else layout
-        yield Reading(kind, part, None, (Column(0, first), Column(0, second)), departure=MAX_DEPARTURE)
+        yield Reading(kind, part, None, (PlaneColumns(0, first), PlaneColumns(0, second)), departure=MAX_DEPARTURE)
     if is_angles(values):
-        yield Reading("angles", values, None, (Column(0, ALL),), departure=MAX_DEPARTURE)
-    yield Reading("split", values, None, (Column(0, ALL),), departure=2 * MAX_DEPARTURE)
+        yield Reading("angles", values, None, (PlaneColumns(0, ALL),), departure=MAX_DEPARTURE)
+    yield Reading("split", values, None, (PlaneColumns(0, ALL),), departure=2 * MAX_DEPARTURE)
 
 
 def is_angles(values: Floats) -> bool:

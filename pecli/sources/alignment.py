@@ -17,6 +17,7 @@ from pecli.errors import PecliError
 from pecli.numbers.floats import floats
 from pecli.numbers.positions import Positions
 from pecli.numbers.types import DTYPES, real_type
+from pecli.sources.parts import component_names, components_of
 from pecli.sources.sources import NamedSource
 from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
@@ -272,6 +273,18 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
         gaps.append(gap[np.isfinite(gap)])
     finite = np.concatenate(gaps)
     return apart, strange, bool(left), float(finite.mean()) if finite.size else 0.0
+
+
+def joined_components(sources: Sequence[NamedSource]) -> list[NamedSource]:
+    """Return sources with a file of cosines and one of sines as one, where they are to be compared with a recipe."""
+    files = [source for source in sources if not source.is_recipe and source.table is None]
+    if len(sources) != 3 or len(files) != 2 or not component_names([source.text for source in files]):
+        return list(sources)
+    table = components_of([source.text for source in files], [source.open() for source in files])
+    if table is None:
+        return list(sources)
+    both = replace(files[0], text=" and ".join(source.text for source in files), table=table)
+    return [both, *(source for source in sources if source.is_recipe)]
 
 
 def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.formats.common.stored import StoredTable
-    from pecli.sources.sources import NamedSource
 
 JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)
@@ -161,18 +160,6 @@ def components_of(paths: Sequence[str], tables: Sequence[Tabular]) -> Components
     cosines, sines = (tables[paths.index(path)] for path in named)
     alike = cosines.arrays[0].shape == sines.arrays[0].shape and cosines.arrays[0].lead == sines.arrays[0].lead
     return Components(cosines, sines) if alike else None
-
-
-def joined_components(sources: Sequence[NamedSource]) -> list[NamedSource]:
-    """Return sources with a file of cosines and one of sines as one, where they are to be compared with a recipe."""
-    files = [source for source in sources if not source.is_recipe and source.table is None]
-    if len(sources) != 3 or len(files) != 2 or not component_names([source.text for source in files]):
-        return list(sources)
-    table = components_of([source.text for source in files], [source.open() for source in files])
-    if table is None:
-        return list(sources)
-    both = replace(files[0], text=" and ".join(source.text for source in files), table=table)
-    return [both, *(source for source in sources if source.is_recipe)]
 
 
 def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:

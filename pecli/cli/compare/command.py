@@ -87,7 +87,7 @@ def _sources(options: CompareOptions) -> list[str]:
 def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     """Compare the values of two sources, or of every pair of several; return 0 if all are the same, else 1."""
     from pecli.comparison.results import Tolerance
-    from pecli.sources.parts import joined_components
+    from pecli.sources.alignment import joined_components
     from pecli.sources.sources import read_source
 
     if len(texts) < 2:

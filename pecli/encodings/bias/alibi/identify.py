@@ -76,7 +76,7 @@ def _grains(grain: str) -> tuple[str, ...]:
 
 
 def _allowed(heads: int, grain: str) -> float:
-    """Return the units in the last place by which code is off that takes powers of a rounded slope: the largest power."""
+    """Return the units in the last place by which powers of a rounded slope are off: the largest power."""
     whole = 1 << (heads.bit_length() - 1)
     return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if grain in ("float32", "float64") else 0)
 
