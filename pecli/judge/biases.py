@@ -256,8 +256,7 @@ def unknown_of(table: Tabular) -> Identification | None:
         return Identification(None, "unknown", measured=(said,))
     for lines in readings(table):
         for profile in profiles(lines) if not lines.note and len(lines.shape) > 1 else ():
-            values, at = profile.seen
-            if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not len(at):
+            if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not profile.known.any():
                 continue
             what = f"a bias of {profile.heads} head{'s' * (profile.heads > 1)}" if profile.heads > 1 else "a matrix"
             said = f"{what} that depends on the distance of query and key alone, by no known rule"

@@ -36,13 +36,13 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     for bias, slopes, mask, notes in _slopes(profile):
         keys = {"heads": str(len(slopes)), "bias": bias, **mask}
         found = False
-        for words in (rule for grain in _grains(profile.grain) for rule in _rules(slopes, grain)):
+        for grain, words in ((own, rule) for own in _grains(profile.grain) for rule in _rules(slopes, own)):
             part = part_of(slopes, profile.grain) if words["bias-max"] != "8" else None
             said = (*notes, f"the same as {_said(part, slopes)}") if part else notes
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
                 yield Candidate("alibi", given, profile.table, said, ulp=_allowed(len(slopes), profile.grain))
-            found = True
+            found |= grain == profile.grain
         if not found and (slopes > 0).all() and profile.by != "slopes":
             yield from _listed(keys, slopes, profile, notes)
         elif not found and profile.by == "slopes" and (part := part_of(slopes, profile.grain)):
@@ -76,7 +76,7 @@ def _grains(grain: str) -> tuple[str, ...]:
 
 
 def _allowed(heads: int, grain: str) -> float:
-    """Return the units in the last place by which code is off that takes powers of a rounded slope: the largest power."""
+    """Return the units in the last place by which powers of a rounded slope are off: as many as the largest power."""
     whole = 1 << (heads.bit_length() - 1)
     return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if grain in ("float32", "float64") else 0)
 
