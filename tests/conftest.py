@@ -16,13 +16,10 @@ DATA = HERE / "data"
 
 CHILDREN = {"pecli", "refuses"}  # fixtures that run the command in a process of its own
 LONG = (
-    "test_campaign",
     "test_cli",
-    "test_diagnosis",
     "test_exhaustive",
     "test_formats",
     "test_fuzz",
-    "test_identification",
     "test_models",
     "test_phase",
     "test_probe",

@@ -192,7 +192,7 @@ def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> 
 
 
 @dataclass(frozen=True)
-class Axis:
+class GridAxis:
     """One axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
 
     Attributes
@@ -231,7 +231,7 @@ class Axes:
     layout : str
         As `pecli.judge.structure` calls it; of an absolute table how pairs stand in columns: "blocks+.." with the
         widths of the blocks, "halves" or "alternate".
-    axes : tuple of Axis
+    axes : tuple of GridAxis
         The commonest last side of a grid is the last.
     sides : tuple of int
         Sides of the grid, the slowest first; empty where the rows follow none.
@@ -251,7 +251,7 @@ class Axes:
     width: int
     absolute: bool
     layout: str
-    axes: tuple[Axis, ...]
+    axes: tuple[GridAxis, ...]
     sides: tuple[int, ...]
     side_of: tuple[int, ...]
     owner: NDArray[np.int64]

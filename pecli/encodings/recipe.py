@@ -73,12 +73,6 @@ class Recipe:
         """What the encoding's function returns for these parameters."""
         return self.encoding.plan(self.values)
 
-    def with_plan(self, plan: Plan) -> Recipe:
-        """Return the same parameters with another plan: what an encoding gives that was written with a mistake."""
-        made = Recipe(self.encoding, self.values)
-        made.__dict__["plan"] = plan  # where a cached property keeps what it returned
-        return made
-
     @property
     def open_parameters(self) -> dict[str, str]:
         """Parameters that the whole table decides and that are not given: name to "length" or "last"."""

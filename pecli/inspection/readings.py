@@ -42,8 +42,6 @@ class PairReading:
         Columns of a row.
     rows : slice
         Rows used: the longest run that has values.
-    blank : tuple of int
-        Rows of zeros left out.
     tail : str
         What the column beside the pairs is: "", "zero" or "sine".
     tail_at : index
@@ -62,7 +60,6 @@ class PairReading:
     second: Floats
     width: int
     rows: slice
-    blank: tuple[int, ...] = ()
     tail: str = ""
     tail_at: Any = LAST
     places: Places = ()
@@ -204,8 +201,7 @@ def _checked(
         return
     if rows.stop - rows.start < 2:
         return
-    blank = tuple(int(i) for i in np.flatnonzero(finite & ~filled))
-    yield PairReading(family, layout, a[rows], b[rows], width, rows, blank, places=places, resolution=resolution)
+    yield PairReading(family, layout, a[rows], b[rows], width, rows, places=places, resolution=resolution)
 
 
 def longest_run(good: NDArray[np.bool_]) -> slice:

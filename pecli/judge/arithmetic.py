@@ -25,6 +25,9 @@ MIN_CLOSE = 0.98
 FREQUENCY_UNITS = 2
 """Float32 units in the last place by which a library's frequencies differ from the simulated ones; with more, a base
 that is wrong in its eighth digit passes."""
+FIRST_ROWS = 8
+PLAUSIBLE_GAP = 0.1
+"""Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
 MIN_GLANCE = 0.3
 """Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
 LOW_TYPES = ("bfloat16", "float16")
@@ -257,6 +260,12 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
         )
 
 
+def _typical(gap: Floats) -> float:
+    """Return the median of the gaps that are numbers; infinity of none."""
+    known = gap[np.isfinite(gap)]
+    return float(np.median(known)) if known.size else np.inf
+
+
 def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
     """Return how well a way gives sampled values."""
     with np.errstate(all="ignore"):
@@ -275,7 +284,7 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
                 else np.maximum(bound, unit(values, "float64"))
             )
             inside = gap <= allowed
-            if bound is None and way.name != "exact" and not inside.all() and np.nanmedian(gap) < NEAR_GAP:
+            if bound is None and way.name != "exact" and not inside.all() and _typical(gap) < NEAR_GAP:
                 spare = spare or shown.slack(way, magnitude)
                 inside = gap <= allowed + spare[part]
             equal += int(np.count_nonzero(gap == 0))
@@ -286,10 +295,21 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
         return Score(way, equal / max(1, count), close / max(1, count), worst)
 
 
+def _plausible(way: Way, shown: Shown, magnitude: Floats | float) -> bool:
+    """Whether the first rows are near the exact values: narrow types are off by little there, another name by much."""
+    cut = [None if part is None else part[:FIRST_ROWS] for part in (shown.cos, shown.sin, shown.angles)]
+    first = Shown(shown.positions[:FIRST_ROWS], cut[0], cut[1], shown.dtype, cut[2])
+    gaps = [_typical(np.abs(real - values)) for real, values in first.pairs(way, magnitude)]
+    return shown.angles is not None or min(gaps) < PLAUSIBLE_GAP
+
+
 def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, magnitude: Floats | float, *,
              running: bool = False) -> Score:  # fmt: skip
     """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
     some = shown.few()
+    plain = Way("exact", exact)
+    if not _plausible(plain, some, magnitude):
+        return Score(plain, 0.0, 0.0, np.inf)
     glance = some.few(40) if len(some.positions) > 80 else some
     magnified = bool(np.any(np.asarray(magnitude) != 1))
     best: Score | None = None

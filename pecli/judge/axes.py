@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import Axes, Axis, Floats, Pairs
+from pecli.declare.measured import Axes, Floats, GridAxis, Pairs
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
@@ -117,7 +117,7 @@ class Grid:
     signals: tuple[Signal, ...] = field(repr=False)
 
 
-class Lines(NamedTuple):
+class GridOrder(NamedTuple):
     """The grid that rows follow: the order of the axes, its sides (none where there is no grid), which each axis is."""
 
     order: tuple[int, ...]
@@ -353,7 +353,7 @@ def _line(view: View, reading: Reading, usable: NDArray[np.bool_], columns: Inte
     """Return a table whose rows are all different, as one axis that is not measured."""
     own = view.rows[usable]
     unknown = Pairs(np.zeros(len(columns)), np.full(len(columns), np.inf), np.zeros(len(columns), bool))
-    axis = Axis(len(own), columns, unknown, float("nan"))
+    axis = GridAxis(len(own), columns, unknown, float("nan"))
     owner = np.full(reading.pairs, -1, np.int64)
     owner[columns] = 0
     axes = Axes(reading.pairs, view.planes[0].width, False, reading.layout, (axis,), (), (), owner,
@@ -460,7 +460,7 @@ def _levels(cos: Floats, sin: Floats, columns: list[int]) -> tuple[Integers, Int
 
 
 def _axis(cos: Floats, sin: Floats, dtype: str, columns: Integers, labels: Integers, first: Integers) -> tuple[
-    Axis, Integers, Signal, Floats
+    GridAxis, Integers, Signal, Floats
 ]:  # fmt: skip
     """Return an axis, the level of each row, the signal of its levels and the place of each row in levels."""
     c, s = cos[np.ix_(first, np.array(columns))], sin[np.ix_(first, np.array(columns))]
@@ -480,7 +480,7 @@ def _axis(cos: Floats, sin: Floats, dtype: str, columns: Integers, labels: Integ
     loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(first))))
     pairs = Pairs(steps, signal.errors, np.zeros(len(columns), bool), signal.magnitude, loose, False, False, "split",
                   2 * len(columns))  # fmt: skip
-    axis = Axis(len(first), columns, pairs, _first_place(signal, backward), backward)
+    axis = GridAxis(len(first), columns, pairs, _first_place(signal, backward), backward)
     return axis, labels, signal, (near - near[0])[labels]
 
 
@@ -517,7 +517,7 @@ def _first_place(signal: Signal, backward: bool) -> float:
     return float(place) if agree.mean() > 0.8 else float("nan")
 
 
-def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats) -> Lines:
+def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats) -> GridOrder:
     """Return which grid the rows follow: by its edges, the order of its axes, and a side that no axis follows."""
     lead, tail = int(rows[0]), total - 1 - int(rows[-1])
     edges = [(lead, tail)]
@@ -539,8 +539,8 @@ def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Float
         for order, sides, which, merge in _orders(sizes.tolist(), count):
             lattice = Lattice(sides, merge)
             if all((lattice.index(side)(index) == body[:, a]).all() for a, side in zip(order, which, strict=True)):
-                return Lines(order, sides, which, merge, prefix, suffix)
-    return Lines(tuple(range(places.shape[1])))
+                return GridOrder(order, sides, which, merge, prefix, suffix)
+    return GridOrder(tuple(range(places.shape[1])))
 
 
 def _orders(sizes: list[int], rows: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]]:

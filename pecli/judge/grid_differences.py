@@ -286,8 +286,11 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
     names = NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
     if axes.count < len(order) and rotary:
         lost = sorted(set(pairs.axis[order[axes.count :]].tolist()) - set(pairs.axis[order[: axes.count]].tolist()))
-        what = f": the pairs of the {' and '.join(names[a] for a in lost)}" if lost else ""
-        found.append(Finding("columns", f"{len(order) - axes.count} of {len(order)} columns are missing{what}"))
+        those = " and ".join(names[a] for a in lost)
+        text = f"{len(order) - axes.count} of {len(order)} pairs are missing{f': those of the {those}' if lost else ''}"
+        if grid.view.planes[0].width == expected.arrays[0].shape[-1]:
+            text = f"the first {axes.count} pairs stand twice where those of the {those} were expected"
+        found.append(Finding("columns", text))
         order = order[: axes.count]
     if len(order) != axes.count:
         return None
@@ -335,12 +338,11 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
             return None
         coordinates[:, used == a] = (count * float(own.unit))[places[:, a]][:, None]
     coordinates[:, still] = 0
-    for spread in axes.axes:
-        if spread.backward and abs(spread.origin + spread.size - 1) < 0.1:
-            columns = np.array(spread.columns, np.int64)
-            part = coordinates[:, columns]
-            coordinates[:, columns] = part.max() + part.min() - part
-            found.append(Finding("reversed", f"coordinates of {names[int(used[columns[0]])]} run backwards"))
+    for side_axis in axes.axes:
+        if side_axis.backward and abs(side_axis.origin + side_axis.size - 1) < 0.1:
+            part = coordinates[:, side_axis.columns]
+            coordinates[:, side_axis.columns] = part.max() + part.min() - part
+            found.append(Finding("reversed", f"coordinates of {names[int(used[side_axis.columns[0]])]} run backwards"))
     z, turns = _undone(z, w, coordinates, used, names)
     found += turns
     model = Model(w.copy(), coordinates)
@@ -485,7 +487,7 @@ def _frequencies(model: Model, grid: Grid, z: NDArray[np.complex128], used: Inte
         step = float(np.median(unit))
         low = float(model.coordinates[:, own[0]].min())
         ratio = steps / (model.frequencies[own] * step)
-        slack = measured.pairs.at(2.0**-12).slack(steps) / np.maximum(np.abs(steps), 1e-300)
+        slack = measured.pairs.at(2.0**-21).slack(steps) / np.maximum(np.abs(steps), 1e-300)
         clear = slack < 0.02
         if not clear.any():
             continue
@@ -497,7 +499,8 @@ def _frequencies(model: Model, grid: Grid, z: NDArray[np.complex128], used: Inte
             model.frequencies[own] = values
             found.append(("frequencies", text, a))
         origin = measured.origin * (steps[0] / model.frequencies[own[0]])
-        if np.isfinite(origin) and abs(origin - low) > 0.02 * max(1.0, step):
+        backwards = measured.backward and abs(measured.origin + measured.size - 1) < 0.1
+        if np.isfinite(origin) and not backwards and abs(origin - low) > 0.02 * max(1.0, step):
             near = shortest(origin - 0.01 * step, origin + 0.01 * step)
             if digits(near) <= MAX_DIGITS:
                 model.coordinates[:, used == a] += float(near) - low
@@ -556,7 +559,7 @@ def _scaled(ratio: Floats, slack: Floats, clear: NDArray[np.bool_], whole: Float
     with np.errstate(all="ignore"):
         new = np.exp(log - np.log(ratio) / e)
         loose = slack / e
-    use = e > 1e-9
+    use = np.isfinite(loose) & (e > 1e-9)
     if use.any() and (np.abs(ratio[~use] - 1) <= slack[~use]).all():
         low, high = (new * (1 - 2 * loose))[use].max(), (new * (1 + 2 * loose))[use].min()
         known = next((t for t in PUBLISHED_BASES if low <= float(t) <= high), "")
@@ -588,13 +591,8 @@ def _one_line(grid: Grid, z: NDArray[np.complex128], w: Floats, index: Integers,
         return None
     keys = expected.source.keys()
     if "sections" in keys:
-        return [
-            Finding(
-                "sections",
-                "all streams are the position, as in text: the grids of "
-                f"sequence {keys.get('sequence', '')} and the sections are ignored",
-            )
-        ]
+        text = "all streams are the position, as in text: sections and grids are ignored"
+        return [Finding("sections", text)]
     return [
         Finding(
             "grid",

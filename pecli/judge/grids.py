@@ -34,6 +34,10 @@ PLAIN = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.9
 """Share of the sampled values that a name's exact table must nearly give for its arithmetic to be looked for."""
+NEIGHBOURS = 2
+"""Units by which one frequency may differ from a simulated one: library powers are off by one, odd bases by two."""
+MIN_NEAR = 0.5
+"""Share of the sampled values that an arithmetic must give for frequencies a unit off to be tried."""
 ROUGH = 0.03
 """Difference of values that nearly agree; angles computed in bfloat16 leave more in fast pairs, less in slow ones."""
 MAX_TELLING = 512
@@ -230,6 +234,8 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
             plain = _of_rows(coordinate_values(plan.axes, spacing, turning=False), at, pairs.axis)
             way = HalfTurns("float32", rounded(2 * pairs.frequencies, "float32"), "float32", "float32", "half turns")
             half = score_of(way, replace(shown, positions=plain), pairs.magnitude)
+            if MIN_NEAR < half.close < 1.0:
+                half = neighbours(way, replace(shown, positions=plain), pairs.magnitude)
             score = max(score, half, key=lambda s: s.close)
         if best is None or (score.close, score.equal) > (best[0].close, best[0].equal):
             best = score, spacing
@@ -239,6 +245,29 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     return GridName(encoding, named.keys, named.table, named.fitted, pairs, best[0], best[1], grid)
 
 
+def neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
+    """Return a way with each frequency the number of its type, near the simulated one, that gives most values."""
+    kind = way.frequency_type
+    kind = "float32" if kind == "float64" else kind
+    step = unit(way.frequencies, kind)
+    good = np.full(len(way.frequencies), -1.0)
+    chosen = way.frequencies.copy()
+    for k in sorted(range(-NEIGHBOURS, NEIGHBOURS + 1), key=abs):
+        other = replace(way, frequencies=way.frequencies + k * step)
+        made = other.compute(shown.positions, magnitude, shown.dtype)
+        share = np.zeros(len(good))
+        parts = 0
+        for real, values in zip(made, (shown.cos, shown.sin), strict=True):
+            if values is not None:
+                gap = np.abs(real - values)
+                share += (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
+                parts += 1
+        better = share / max(1, parts) > good + 1e-9
+        good = np.where(better, share / max(1, parts), good)
+        chosen = np.where(better, other.frequencies, chosen)
+    return score_of(replace(way, frequencies=chosen), shown, magnitude)
+
+
 def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magnitude: Floats) -> Score:
     """Return the arithmetic that gives most values; angles may be quotients of a position and a rounded power."""
     best = best_way(frequencies, series, shown, magnitude)
@@ -246,6 +275,8 @@ def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magni
         return best
     divisors = rounded(1 / frequencies, "float32")
     found = score_of(Quotient("float32", divisors, "float32", "float32", "quotient"), shown, magnitude)
+    if MIN_NEAR < found.close < 1.0:
+        found = max(found, neighbours(found.way, shown, magnitude), key=lambda s: s.close)
     return found if (found.close, found.equal) > (best.close, best.equal) else best
 
 

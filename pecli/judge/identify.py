@@ -57,7 +57,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         unknown: Identification | None = None
         if few_values(table):
             return identify_bias(table) or NONE
-        for rule in (identify_vector, identify_waves, identify_grid, identify_bias):
+        for rule in (identify_vector, identify_grid, identify_waves, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
                 doubtful = ANGLES in found.notes or rule is identify_vector

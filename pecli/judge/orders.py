@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 UNKNOWN, ZERO, NAN = -1, -2, -3
 """Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
-MAX_MISSES = 64  # searches without a result after which half of all must have one; raised, noise takes seconds
+MAX_MISSES = 16  # searches without a result after which half of all must have one; raised, noise takes seconds
 FIRST_COLUMNS = 8  # by which a search begins, beside those that may be wrong
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is said as "another order"
 MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
@@ -79,8 +79,12 @@ def match(mine: Floats, theirs: Floats, near: float) -> Integers:
         if target is None and misses < max(MAX_MISSES, place - misses):
             target = _nearest(mine[place], theirs, near, most_bad, before + 1)
             misses += target is None
-        if target is None:
+        if target is None and misses < max(MAX_MISSES, place - misses):
             place += 1
+            continue
+        if target is None:  # no more searches: on to the next row that stands in its own place
+            own = like(place, np.arange(place, n))
+            place = place + int(np.argmax(own)) if own.any() else n
             continue
         steps = (1,) if target == place else (1, 0, -1, 2)
         length, step = max((extended(place, target, s), -abs(s - 1), s) for s in steps)[::2]
@@ -103,7 +107,9 @@ def _nearest(row: Floats, theirs: Floats, near: float, most_bad: int, likely: in
     good = np.arange(len(theirs))
     few = np.linspace(0, len(row) - 1, min(len(row), FIRST_COLUMNS + most_bad)).astype(np.int64)
     for columns in (few, np.arange(len(row))):
-        off = _departures(row[columns], theirs[good][:, columns])
+        off = _departures(
+            row[columns], theirs[np.ix_(good, columns)] if len(good) < len(theirs) else theirs[:, columns]
+        )
         like = np.count_nonzero(~(off <= near), axis=1) <= most_bad
         good, off = good[like], off[like]
     if not good.size:

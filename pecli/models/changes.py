@@ -254,6 +254,6 @@ def new_keys(written: Written) -> bool:
     return written.style == "rope_parameters" and bool(written.scaling)
 
 
-def not_new_keys(written: Written) -> bool:
-    """Whether the config is written as transformers 4 writes it."""
-    return not new_keys(written)
+def old_share(written: Written) -> bool:
+    """Whether a config as transformers 4 writes it gives partial_rotary_factor."""
+    return share_beside(written) and not new_keys(written)

@@ -23,7 +23,7 @@ def test_a_small_campaign_finds_nothing():
     """In a process of its own, since it forks."""
     code = (
         "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
-        "found = [*campaign.command_lines(7, 150, counts), *campaign.damaged_files(7, 60, counts)]\n"
+        "found = [*campaign.command_lines(7, 100, counts), *campaign.damaged_files(7, 40, counts)]\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
     done = subprocess.run(

@@ -110,18 +110,15 @@ def test_a_module_of_the_current_folder_is_not_taken_for_another(tmp_path):
     assert (done.returncode, done.stdout) == (0, b""), done.stderr
 
 
-def test_completion_without_its_words_is_no_bug(tmp_path):
+def test_completion_without_its_words_is_no_bug(pecli):
     for shell in ("bash", "zsh", "fish", "powershell"):
         for extra in ({}, {"COMP_WORDS": "pecli", "COMP_CWORD": "x"}, {"COMP_WORDS": "pecli 'a", "COMP_CWORD": "1"}):
-            done = subprocess.run(
-                [sys.executable, "-m", "pecli"], cwd=tmp_path, capture_output=True, check=False, timeout=60,
-                env=clean_environment(_PECLI_COMPLETE=f"complete_{shell}", **extra),
-            )  # fmt: skip
+            done = pecli(env={"_PECLI_COMPLETE": f"complete_{shell}", **extra})
             assert done.returncode != 70, (shell, extra, done.stderr)
-            assert b"Traceback" not in done.stderr
+            assert "Traceback" not in done.stderr
 
 
-def test_an_endless_argument_is_cut_in_a_message(tmp_path):
+def test_an_endless_argument_is_cut_in_a_message(pecli):
     endless = "x" * 100_000
     for arguments in (
         [endless], ["generate", endless], ["generate", f"rope:dim={endless}"], ["generate", "rope", "--dim", endless],
@@ -129,9 +126,6 @@ def test_an_endless_argument_is_cut_in_a_message(tmp_path):
         ["generate", "rope", f"--{endless}"], ["generate", "rope:dim=4", "--len", "2", "-o", f"{endless}.npy"],
         ["generate", "rope:dim=4", "--positions", f"{'1 ' * 40_000}x"], ["compare", "rope:dim=4", "a " * 40_000],
     ):  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "pecli", *arguments], cwd=tmp_path, env=clean_environment(), capture_output=True,
-            check=False, timeout=60,
-        )  # fmt: skip
+        done = pecli(*arguments)
         assert done.returncode == 2, (arguments[0][:40], done.stderr[:400])
         assert len(done.stderr) < 2500

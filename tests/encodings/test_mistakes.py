@@ -28,7 +28,8 @@ def test_no_mistake_is_the_expected_recipe_itself(name):
 @pytest.mark.parametrize(
     ("recipe", "texts"),
     [
-        ("sinusoidal:dim=8", {"base 500000 where 10000 was expected", "spacing endpoint where paper was expected",
+        ("sinusoidal:dim=8", {"base 500000 where 10000 was expected",
+         "exponent over d - 1 where d was expected: as base 37275.9 where 10000 was expected",
          "turns true where false was expected", "cos and sin are exchanged: order cos-sin where sin-cos was expected"}),
         ("alibi:heads=4", {"slopes paper where frameworks was expected", "mask causal where none was expected"}),
         ("binary:dim=4", {"msb true where false was expected", "code gray where binary was expected"}),

@@ -106,7 +106,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(name, compress, threads,
 
 @pytest.mark.parametrize(
     ("name", "compress", "number", "status"),
-    [("npy", False, signal.SIGINT, 130), *((*way, signal.SIGTERM, 143) for way in WAYS)],
+    [("npy", False, signal.SIGINT, 130), *((*way.values, signal.SIGTERM, 143) for way in WAYS)],
 )
 def test_an_interrupt_leaves_the_old_file_and_nothing_else(name, compress, number, status, tmp_path):
     path = tmp_path / f"pe{SUFFIX[name]}"

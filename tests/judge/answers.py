@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pecli.encodings import find
+
 UNKNOWN = ("no formula", "no fault", "no known mistake", "nothing in common", "unexplained", "internal error")
 """What must not be said where the reason is known."""
 
@@ -61,13 +63,23 @@ def recipe_keys(recipe):
     return {"encoding": name, **dict(item.split("=", 1) for item in rest.split(",") if item)}
 
 
+def defaults(encoding):
+    """Return the parameters that a recipe may leave out, with their values as text."""
+    options = find(encoding).options
+    return {
+        option.key.replace("_", "-"): option.text(option.default)
+        for option in options
+        if not option.required and option.default is not None
+    }
+
+
 def assert_identified(found, encoding, **keys):
-    """Assert that an identification names a recipe with these parameters."""
+    """Assert that an identification names a recipe with these parameters, written or left out as defaults."""
     assert found.recipe is not None, repr(found)
     assert found.confidence in ("sure", "likely"), repr(found)
-    recipes = [recipe_keys(recipe) for recipe in (found.recipe, *getattr(found, "aliases", ()))]
+    recipes = [recipe_keys(str(recipe)) for recipe in (found.recipe, *found.aliases)]
     wanted = {"encoding": encoding, **{key.replace("_", "-"): str(value) for key, value in keys.items()}}
-    assert any(wanted.items() <= own.items() for own in recipes), repr(found)
+    assert any(wanted.items() <= {**defaults(own["encoding"]), **own}.items() for own in recipes), repr(found)
 
 
 def frequencies(dim, base=10000.0):

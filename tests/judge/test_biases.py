@@ -304,7 +304,23 @@ def test_constants_and_ramps_are_unknown_with_what_was_measured():
 def small_arrays():
     """Matrices of 0, 1, constants, ramps, one NaN, whole numbers and booleans, of many shapes."""
     rng = np.random.default_rng(0)
-    shapes = ((0,), (0, 4), (1,), (2,), (3,), (1, 1), (2, 2), (3, 3), (5, 5), (1, 7), (4, 6), (6, 4), (2, 3, 3), (1, 1, 4, 4), ())
+    shapes = (
+        (0,),
+        (0, 4),
+        (1,),
+        (2,),
+        (3,),
+        (1, 1),
+        (2, 2),
+        (3, 3),
+        (5, 5),
+        (1, 7),
+        (4, 6),
+        (6, 4),
+        (2, 3, 3),
+        (1, 1, 4, 4),
+        (),
+    )
     for shape in shapes:
         count = int(np.prod(shape))
         ramp = np.arange(count).reshape(shape)

@@ -195,7 +195,7 @@ def test_what_float64_holds_exactly_is_the_same_to_the_bit(ask, heads):
         ("sinusoid, exp", "sinusoidal", {"dim": 64, "base": 10000}),
         ("sinusoid, rates", "sinusoidal", {"dim": 64, "base": 10000}),
         ("rope, halves", "rope", {"dim": 64, "base": 10000}),
-        ("complex", "complex", {"dim": 64, "base": 10000}),
+        ("complex", "rope", {"dim": 64, "base": 10000, "layout": "complex"}),
         ("alibi, 12 heads", "alibi", {"heads": 12}),
     ],
 )

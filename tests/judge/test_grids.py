@@ -113,6 +113,8 @@ def told(values=None, **arrays):
 VISION = "rope2d:dim=80,grid=24x32,merge=2,layout=half"
 FLUX = "rope-axes:axes=16+56+56,grid=1x12x16,layout=interleaved"
 QWEN = streams(10, (1, 4, 6), 5)
+QWEN2 = "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half"
+QWEN3 = "mrope:dim=128,sections=24+20+20,section-order=interleaved,base=5000000,sequence=3+2x8x6+40,layout=half"
 NAMED = {
     VISION: lambda: pair(angles(merged(24, 32), (40, 40)), "half"),
     "rope2d:dim=64,grid=6x10": lambda: pair(angles(places(6, 10), (32, 32))),
@@ -128,10 +130,8 @@ NAMED = {
     "rope-axes:axes=16+56+56,grid=1x8x10,centred=0+1+1": lambda: pair(
         angles([np.zeros(80), places(8, 10)[0] - 4, places(8, 10)[1] - 5], (16, 56, 56))
     ),
-    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half": lambda: mrope(QWEN, (16, 24, 24)),
-    "mrope:dim=128,sections=24+20+20,section-order=interleaved,base=5000000,sequence=3+2x8x6+40,layout=half": lambda: mrope(
-        streams(3, (2, 8, 6), 40), (24, 20, 20), "interleaved", 5e6
-    ),
+    QWEN2: lambda: mrope(QWEN, (16, 24, 24)),
+    QWEN3: lambda: mrope(streams(3, (2, 8, 6), 40), (24, 20, 20), "interleaved", 5e6),
     "sincos2d:dim=64,grid=14x14": lambda: {"pe": sincos2d(14, 14, 64)},
     "sincos2d:dim=64,grid=6x8,prefix=1": lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])},
     "sincos2d:dim=64,grid=6x8,axis-order=yx": lambda: {"pe": sincos2d(6, 8, 64, "yx", F32)},
@@ -149,8 +149,7 @@ def test_tables_of_libraries_are_named_with_certainty(recipe):
     assert (found.recipe, found.confidence, found.notes) == (recipe, "sure", ())
 
 
-@pytest.mark.parametrize("recipe", [VISION, FLUX, "sincos2d:dim=64,grid=14x14", "rope2d:dim=64,grid=6x10",
-                                    "mrope:dim=128,sections=16+24+24,base=1000000,sequence=10+1x4x6+5,layout=half"])  # fmt: skip
+@pytest.mark.parametrize("recipe", [VISION, FLUX, "sincos2d:dim=64,grid=14x14", "rope2d:dim=64,grid=6x10", QWEN2])
 def test_values_of_bfloat16_name_the_same(recipe):
     found = told(**half_bits(NAMED[recipe]()))
     assert (found.recipe, found.confidence) == (recipe, "sure")
@@ -165,7 +164,7 @@ def test_shapes_of_libraries_are_read():
     c, s = np.cos(angle), np.sin(angle)
     matrices = np.stack([c, -s, s, c], -1).reshape(1, 60, 32, 2, 2)
     found = told(matrices)
-    assert found.recipe == "rope2d:dim=64,grid=6x10" and found.notes == ("rotation matrices of 2 x 2",)
+    assert (found.recipe, found.notes) == ("rope2d:dim=64,grid=6x10", ("rotation matrices of 2 x 2",))
     joined = np.concatenate([np.repeat(s, 2, 1), np.repeat(c, 2, 1)], 1)
     assert told(joined).recipe == "rope2d:dim=64,grid=6x10"
 
@@ -175,7 +174,8 @@ def test_every_value_is_compared():
     pe[100, 7] += F32(0.01)
     found = told(pe)
     assert found.recipe == "sincos2d:dim=64,grid=14x14"
-    assert len(found.notes) == 1 and found.notes[0].startswith("array[100, 7] is ")
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("array[100, 7] is ")
     pe[:, 40] = 0.5
     found = told(pe)
     assert found is None or found.confidence != "sure"
@@ -201,7 +201,7 @@ def test_text_alone_is_not_over_several_axes():
 
 def test_unknown_says_what_was_measured():
     found = told(**pair(angles(places(6, 10), (32, 32)) ** 1.1))
-    assert found.recipe is None and found.confidence == "unknown"
+    assert (found.recipe, found.confidence) == (None, "unknown")
     assert "rows follow a grid 6x10" in found.measured
 
 
@@ -236,7 +236,8 @@ G = "rope2d:dim=64,grid=14x14"
 @pytest.mark.parametrize("recipe", NAMED)
 def test_right_tables_are_right(recipe):
     found = grid_differences(table_of(NAMED[recipe]()), Table.parse(recipe))
-    assert found is not None and [finding.kind for finding in found] in ([], ["rounding"])
+    assert found is not None
+    assert [finding.kind for finding in found] in ([], ["rounding"])
     assert all("harmless" in finding.text for finding in found)
 
 
@@ -260,7 +261,7 @@ MISTAKES = [
     (G, lambda: plain(24, 24), "grid 24x24 where 14x14 was expected"),
     (R, lambda: plain(base=100.0), "base 100 where 10000 was expected"),
     (R, lambda: pair(angles([c + 1 for c in places(6, 10)], (32, 32))), "coordinates start at 1 where 0 was expected"),
-    (R, lambda: pair(angles([4 * np.pi * (c + 0.5) / n - 2 * np.pi for c, n in zip(places(6, 10), (6, 10), strict=True)],
+    (R, lambda: pair(angles([2 * np.pi * ((2 * c + 1) / n - 1) for c, n in zip(places(6, 10), (6, 10), strict=True)],
                             (32, 32), kind=np.float64)), "coordinates normalised to -1..1 by each side"),
     (R, lambda: column_major(plain(), 6, 10), "rows are in column-major order where row-major order was expected"),
     (R, lambda: pair(angles(merged(6, 10), (32, 32))), "rows are in blocks of 2 x 2 (merge=2)"),
@@ -270,7 +271,7 @@ MISTAKES = [
     (R, lambda: {"cos": plain()["cos"], "sin": -plain()["sin"]}, "the sines are negated"),
     (R, lambda: pair(np.stack([angles(places(6, 10), (32, 32))[:, k::16] for k in range(16)], 1).reshape(60, -1)),
      "the pairs of height and width alternate where blocks were expected"),
-    (R, lambda: {name: v[:, :16] for name, v in plain().items()}, "16 of 32 columns are missing: the pairs of the width"),
+    (R, lambda: {name: v[:, :16] for name, v in plain().items()}, "16 of 32 pairs are missing: those of the width"),
     (G, lambda: pair(angles([c * 16 / 14 for c in places(14, 14)], (32, 32), kind=np.float64)),
      "coordinates are interpolated to 16x16"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, "yx")}, "height and width are exchanged"),
@@ -280,23 +281,28 @@ MISTAKES = [
     (S, lambda: {"pe": sincos2d(8, 6, 64)}, "grid 8x6 where 6x8 was expected"),
     (S, lambda: column_major({"pe": sincos2d(6, 8, 64)}, 6, 8), "rows are in column-major order"),
     (S + ",prefix=1", lambda: {"pe": sincos2d(6, 8, 64)}, "the row of the class token before the grid is missing"),
-    (S, lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])}, "the row of the class token stands before"),
+    (S, lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])},
+     "the row of the class token stands before"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 1, 3, 2).reshape(48, 64)},
      "sines and cosines are interleaved column by column"),
-    (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16)[:, :, ::-1].reshape(48, 64)}, "sin and cos are exchanged"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16)[:, :, ::-1].reshape(48, 64)},
+     "sin and cos are exchanged"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 2, 1, 3).reshape(48, 64)},
      "columns in the order sin-sin where sin-cos was expected"),
     (D, lambda: {"pe": detr(12, 16, 64, 20)}, "temperature 20 where 10000 was expected"),
     (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "coordinates are not normalised"),
     (D, lambda: {"pe": detr(12, 16, 64, center=True)}, "coordinates are centres of cells"),
-    (D, lambda: {"pe": np.roll(detr(12, 16, 64), 32, axis=1)}, "height and width are exchanged: the height half holds the width"),
-    (A, lambda: pair(angles(places(3, 4, 5), (42, 42, 44), kind=np.float64)), "axes widths 42+42+44 where 44+42+42 were expected"),
+    (D, lambda: {"pe": np.roll(detr(12, 16, 64), 32, axis=1)},
+     "height and width are exchanged: the height half holds the width"),
+    (A, lambda: pair(angles(places(3, 4, 5), (42, 42, 44), kind=np.float64)),
+     "axes widths 42+42+44 where 44+42+42 were expected"),
     (A, lambda: pair(angles([places(3, 4, 5)[k] for k in (0, 2, 1)], (44, 42, 42), kind=np.float64)),
      "height and width are exchanged"),
     (A, lambda: pair(angles([places(3, 4, 5)[0] * 2, *places(3, 4, 5)[1:]], (44, 42, 42), kind=np.float64)),
      "coordinates of frame are multiplied by 2 where 1 was expected"),
     (M, lambda: mrope(QWEN, (24, 20, 20)), "sections 24+20+20 where 16+24+24 were expected"),
-    (M, lambda: mrope(QWEN, (16, 24, 24), "interleaved"), "sections 16+24+24 in the order interleaved where chunked was expected"),
+    (M, lambda: mrope(QWEN, (16, 24, 24), "interleaved"),
+     "sections 16+24+24 in the order interleaved where chunked was expected"),
     (M, lambda: mrope(np.tile(np.arange(39), (3, 1)), (16, 24, 24)), "all streams are the position, as in text"),
     (M, lambda: mrope(QWEN[[0, 2, 1]], (16, 24, 24)), "height and width are exchanged"),
     (M, lambda: mrope(QWEN[[0, 0, 0]], (16, 24, 24)), "every pair follows the frame"),
@@ -309,7 +315,8 @@ MISTAKES = [
 def test_the_mistake_is_said_and_nothing_else(number):
     expected, make, words = MISTAKES[number]
     found = differences(expected, **make())
-    assert found is not None and len(found) == 1
+    assert found is not None
+    assert len(found) == 1
     assert found[0].startswith(words)
 
 

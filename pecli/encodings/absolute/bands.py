@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,7 +10,6 @@ from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Frequency, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -25,7 +23,6 @@ from pecli.encodings.shared.coordinates import (
     coordinates_of,
     place_formula,
 )
-from pecli.encodings.shared.grid_rules import features
 from pecli.encodings.shared.lattice import per_side
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
@@ -55,7 +52,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "identify_axes": ":identify",
+        "identify_axes": "pecli.encodings.shared.identify_grids:bands",
         "extend": reaches.phases,
     },
 )
@@ -122,17 +119,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"pi x (1 + {k} x ({rate}/2 - 1)/{gaps})" if linear else f"pi x ({rate}/2)^({k}/{gaps})"
 
     return exercise.of_family(None if rate is None else frequency, place_formula(values))
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of bands; the sampling rate is the grid's side, or ImageNet's 224."""
-    import numpy as np
-
-    usual = {"coordinates": "corners", "axis-order": "yx", "include-input": "first", "order": "sin-cos"}
-    for keys, _ in features(axes, ("sin-cos", "by-axis"), (np.pi,), "yx") if axes.layout == "columns" else ():
-        own = {key: text for key, text in keys.items() if usual.get(key) != text}
-        for more in ({}, {"spacing": "log"}, {"max-resolution": "224"}, {"max-resolution": "224", "spacing": "log"}):
-            yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more))
 
 
 MOST_TURNS, LARGEST = 64, 4096

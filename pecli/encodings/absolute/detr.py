@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import two_sides
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim
 from pecli.encodings.shared.sides import share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.numbers.shortest import shortest
-from pecli.numbers.text import number_text
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
@@ -61,7 +56,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "identify_axes": ":identify",
+        "identify_axes": "pecli.encodings.shared.identify_grids:detr",
         "extend": reaches.phases,
     },
     presets=(Preset("Normalisation, centre and temperature as this model has them.", CONVENTIONS),),
@@ -157,42 +152,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"({count}{' - 0.5' if values['center'] else ''}) / ({inside[axis]} + 0.000001)"
 
     return exercise.of_family(frequency, coordinate)
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of detr from measured axes: normalised coordinates end at 2 pi, others count from 1."""
-    import numpy as np
-
-    quarter = axes.count // 2
-    if not axes.absolute or axes.layout != "alternate" or axes.prefix or axes.suffix or axes.merge > 1:
-        return
-    for grid in two_sides(axes):
-        by_side = axes.by_side(grid, {0: range(quarter), 1: range(quarter, 2 * quarter)})
-        if by_side is None:
-            continue
-        keys = {"dim": str(axes.width), "grid": "x".join(map(str, grid))}
-        origin = float(np.mean([axes.axes[a].origin for a in by_side.values()]))
-        exponents = {a: axes.axes[a].columns % quarter / quarter for a in by_side.values()}
-        whole = {a: 2 * np.pi / (grid[side] + 1e-6) for side, a in by_side.items()}
-        fast = next(iter(by_side.values()))
-        shown = axes.axes[fast].pairs.steps[0] / whole[fast] * (2 * np.pi)
-        own = number_text(shortest(shown * (1 - 1e-5), shown * (1 + 1e-5)))
-        plain: tuple[dict[str, str], dict[int, float]] = ({}, dict.fromkeys(whole, 1.0))
-        options = [plain] if abs(origin - 1) < 0.1 else []
-        center = {} if abs(origin - 1) < 0.1 else {"center": "true"}
-        options.append(({"normalize": "true", **center}, whole))
-        if len(own) < 6:
-            scaled = {a: step * float(own) / (2 * np.pi) for a, step in whole.items()}
-            options.append(({"normalize": "true", "coordinate-scale": own, **center}, scaled))
-        for more, steps in options:
-            for a in by_side.values():
-                for base in axes.axes[a].pairs.bases(exponents[a], steps[a]):
-                    given = {} if base == 10000 else {"temperature": number_text(base)}
-                    yield Named(
-                        {**keys, **given, **more},
-                        np.empty(0),
-                        fitted=plain_digits(base, PUBLISHED_BASES) + 0.5 * len(more),
-                    )
 
 
 def why() -> list[Reason]:

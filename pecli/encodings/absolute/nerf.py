@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,7 +10,6 @@ from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.columns import Columns, Include, Where
@@ -24,7 +22,6 @@ from pecli.encodings.shared.coordinates import (
     coordinates_of,
     place_formula,
 )
-from pecli.encodings.shared.grid_rules import features
 from pecli.numbers.decimals import power
 
 if TYPE_CHECKING:
@@ -60,7 +57,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "identify_axes": ":identify",
+        "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
         "extend": reaches.phases,
     },
     presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
@@ -121,18 +118,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"2^{k}{factor}" if plain else f"2^({k} x {top}/{gaps}){factor}"
 
     return exercise.of_family(frequency, place_formula(values))
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of nerf: the paper's with pi, the code's without, nerfstudio's with 2 pi."""
-    import numpy as np
-
-    usual = {"coordinates": "corners", "axis-order": "xy", "include-input": "none", "order": "in-turn"}
-    orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
-    for keys, scale in features(axes, orders, scales, "xy") if axes.layout == "columns" else ():
-        own = {key: text for key, text in keys.items() if usual.get(key) != text}
-        own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
-        yield Named(own, np.empty(0), fitted=0.5)
 
 
 def why() -> list[Reason]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import spaced, two_sides
 from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
@@ -56,7 +53,7 @@ CONVENTIONS = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "identify_axes": ":identify",
+        "identify_axes": "pecli.encodings.shared.identify_grids:sincos2d",
         "extend": reaches.phases,
     },
     presets=(
@@ -116,24 +113,6 @@ def lesson(exercise: Exercise) -> list[Step]:
         return said and f"{place}{said}"
 
     return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of sincos2d from measured axes."""
-    quarter = axes.count // 2
-    order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
-    if not axes.absolute or order is None or axes.suffix or axes.merge > 1:
-        return
-    for sides in two_sides(axes):
-        for word, first in (("xy", 1), ("yx", 0)):
-            wanted = {first: range(quarter), 1 - first: range(quarter, 2 * quarter)}
-            by_side = axes.by_side(sides, wanted)
-            if by_side is None:
-                continue
-            keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
-            keys |= ({} if word == "xy" else {"axis-order": word}) | ({} if order == "sin-cos" else {"order": order})
-            for more, cost in spaced(axes, by_side, wanted, sides, base_size=True):
-                yield Named({**keys, **more}, axes.owner[:0].astype(float), fitted=cost)
 
 
 def why() -> list[Reason]:

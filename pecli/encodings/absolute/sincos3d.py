@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
-from pecli.declare.measured import Axes, Named
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.grid_rules import spaced
 from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import Base, Dim
 from pecli.encodings.shared.sides import SPACING, Shift, series, share
-from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
     from pecli.declare.board import Step
@@ -53,7 +49,7 @@ CONVENTIONS = {
     hooks={
         "why": ":why",
         "lesson": ":lesson",
-        "identify_axes": ":identify",
+        "identify_axes": "pecli.encodings.shared.identify_grids:sincos3d",
         "extend": reaches.phases,
     },
     presets=(
@@ -81,7 +77,7 @@ def sincos3d(
     scales = per_side("grid-scale", grid_scale, 3)
     axes = tuple(linear_axis(lattice, side, Fraction(0), 1 / Fraction(scale)) for side, scale in enumerate(scales))
     bands, start = [], 0
-    for side, width in _widths(dim, split):
+    for side, width in widths_of(dim, split):
         frequencies = series(base, width // 2, shift, dim)
         ends = [min(start + part * (width // 2), dim) for part in range(3)]  # thirds: what lies beyond dim is cut
         bands.append(Band(frequencies, slice(ends[0], ends[1]), slice(ends[1], ends[2]), axis=side))
@@ -89,7 +85,7 @@ def sincos3d(
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
 
 
-def _widths(dim: int, split: str) -> tuple[tuple[int, int], ...]:
+def widths_of(dim: int, split: str) -> tuple[tuple[int, int], ...]:
     """Return sides (0 frame, 1 row, 2 column) and their widths, in the order of the columns."""
     match split:
         case "quarter-rest":
@@ -106,37 +102,12 @@ def lesson(exercise: Exercise) -> list[Step]:
     """Work out frame, row and column, each with frequencies of its own width."""
     keys, values = exercise.recipe.keys(), exercise.values
     less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
-    widths = dict(_widths(values["dim"], values["split"]))
+    widths = dict(widths_of(values["dim"], values["split"]))
     scales = per_side("grid-scale", values["grid_scale"], 3)
     return exercise.of_family(
         lambda p: f"{keys['base']}^(-{p.index}/({widths[p.axis]}/2{less}))",
         lambda axis, place: "" if scales[axis] == 1 else f"{place} / {scales[axis]}",
     )
-
-
-def identify(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of sincos3d from measured axes."""
-    if not axes.absolute or len(axes.sides) not in (2, 3) or axes.suffix or axes.merge > 1:
-        return
-    for split in ("quarter-rest", "half-quarters", "thirds"):
-        try:
-            widths = _widths(axes.width, split)
-        except BadParameter:
-            continue
-        if axes.layout != "blocks" + "+".join(str(width) for _, width in widths):
-            continue
-        wanted, start = {}, 0
-        for side, width in widths:
-            wanted[side] = range(start, start + width // 2)
-            start += width // 2
-        sides = axes.sides if len(axes.sides) == 3 else (1, *axes.sides)
-        by_side = axes.by_side(sides, wanted)
-        if by_side is None:
-            continue
-        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
-        keys |= {} if split == "quarter-rest" else {"split": split}
-        for more, cost in spaced(axes, by_side, wanted, sides):
-            yield Named({**keys, **more}, axes.owner[:0].astype(float), fitted=cost)
 
 
 def why() -> list[Reason]:

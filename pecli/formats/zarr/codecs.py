@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
-
-from zarr import config
-from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
-from zarr.registry import register_codec
 
 from pecli.formats.common.inflate import inflated
 from pecli.formats.common.input import InputFile
@@ -32,42 +29,37 @@ def check_stated(data: Any, codec: str, most: int) -> None:
         raise ValueError(f"inflates to more than {most} bytes")
 
 
-class BoundedGzip(GzipCodec):  # type: ignore[misc]
-    """gzip as zarr has it."""
+@functools.cache
+def _bounded() -> dict[str, Any]:
+    """Return the codecs of zarr that inflate, each by its name, as ones that are bounded."""
+    from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
 
-    def _decode_sync(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
-        return chunk_spec.prototype.buffer.from_bytes(inflated(chunk_bytes.to_bytes(), "gzip", _most(chunk_spec)))
+    def inflating(codec: Any, kind: str) -> Any:
+        def decode(_self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
+            return chunk_spec.prototype.buffer.from_bytes(inflated(chunk_bytes.to_bytes(), kind, _most(chunk_spec)))
 
-    async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
-        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+        async def decode_single(self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
+            return await asyncio.to_thread(decode, self, chunk_bytes, chunk_spec)
 
+        names = {"_decode_sync": decode, "_decode_single": decode_single, "__module__": __name__}
+        return type(f"Bounded{codec.__name__}", (codec,), names)
 
-class BoundedZstd(ZstdCodec):  # type: ignore[misc]
-    """zstd as zarr has it."""
-
-    def _decode_sync(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
-        return chunk_spec.prototype.buffer.from_bytes(inflated(chunk_bytes.to_bytes(), "zstd", _most(chunk_spec)))
-
-    async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
-        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
-
-
-class BoundedBlosc(BloscCodec):  # type: ignore[misc]
-    """Blosc as zarr has it."""
-
-    async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
+    async def decode_blosc(self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
         check_stated(chunk_bytes.to_bytes(), "blosc", _most(chunk_spec))
-        return await super()._decode_single(chunk_bytes, chunk_spec)
+        return await BloscCodec._decode_single(self, chunk_bytes, chunk_spec)
 
-
-_CODECS = {"gzip": BoundedGzip, "zstd": BoundedZstd, "blosc": BoundedBlosc}
+    blosc = type("BoundedBloscCodec", (BloscCodec,), {"_decode_single": decode_blosc, "__module__": __name__})
+    return {"gzip": inflating(GzipCodec, "gzip"), "zstd": inflating(ZstdCodec, "zstd"), "blosc": blosc}
 
 
 @contextlib.contextmanager
 def bounded_codecs() -> Iterator[None]:
     """Have the arrays that are opened within decode their chunks with the bounded codecs."""
+    from zarr import config
+    from zarr.registry import register_codec
+
     names = {}
-    for name, codec in _CODECS.items():
+    for name, codec in _bounded().items():
         names[f"codecs.{name}"] = f"{codec.__module__}.{codec.__qualname__}"
         register_codec(name, codec)
     with config.set(names):

@@ -57,7 +57,7 @@ STACK = Stack(
         ),
         usual.inner_original(_PATH, ("yarn", "llama3")),
         usual.null_factor(_PATH, where=lambda written: _longer(written)),
-        usual.honoured_share("exllamav2/config.py:381; rope.py", where=changes.both(changes.share_beside, changes.not_new_keys)),
+        usual.honoured_share("exllamav2/config.py:381; rope.py", where=changes.old_share),
         Rule(
             key="type", text="takes one of type and rope_type, not both", source=_PATH,
             error="AssertionError: rope_scaling key has both `type` and `rope_type` subkeys",

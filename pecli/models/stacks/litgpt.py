@@ -83,6 +83,6 @@ STACK = Stack(
             "is 1 unless mscale or mscale_all_dim is given",
             change=_reversed_ramp,
         ),
-        usual.honoured_share("litgpt/config.py:145, rotary_percentage", where=changes.both(changes.share_beside, changes.not_new_keys)),
+        usual.honoured_share("litgpt/config.py:145, rotary_percentage", where=changes.old_share),
     ),
 )  # fmt: skip

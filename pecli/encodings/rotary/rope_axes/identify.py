@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Axis, Named, plain_digits
+from pecli.declare.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -92,7 +92,7 @@ def _runs(axes: Axes) -> Iterator[list[tuple[int, int]]]:
         yield joined
 
 
-def _axis(axis: Axis, width: int, size: int) -> Part | None:
+def _axis(axis: GridAxis, width: int, size: int) -> Part | None:
     """Return the parameters of an axis that moves; None where its frequencies are no series."""
     if axis.size != size:
         return None
@@ -121,7 +121,7 @@ def _axis(axis: Axis, width: int, size: int) -> Part | None:
     return None
 
 
-def _first(axis: Axis, size: int) -> dict[str, str] | None:
+def _first(axis: GridAxis, size: int) -> dict[str, str] | None:
     """Return where coordinates begin: at a number, or at minus half the side."""
     if not np.isfinite(axis.origin):
         return None

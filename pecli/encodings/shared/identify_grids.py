@@ -1,4 +1,4 @@
-"""What the identification rules of tables over a grid share."""
+"""The parameters of absolute tables over a grid, from measured axes or from their columns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from math import isqrt
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, plain_digits
+from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
+from pecli.encodings.absolute.sincos3d import widths_of
 from pecli.encodings.shared.columns import Columns
 from pecli.encodings.shared.coordinates import on_grid
+from pecli.errors import BadParameter
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -133,3 +135,99 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
             if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, shown, strict=True)):
                 keys = {"bands": str(count), "grid": "x".join(map(str, grid)), "order": order}
                 yield {**keys, "coordinates": word, "axis-order": turn, "include-input": include}, scale
+
+
+def sincos2d(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of sincos2d from measured axes."""
+    quarter = axes.count // 2
+    order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
+    if not axes.absolute or order is None or axes.suffix or axes.merge > 1:
+        return
+    for sides in two_sides(axes):
+        for word, first in (("xy", 1), ("yx", 0)):
+            wanted = {first: range(quarter), 1 - first: range(quarter, 2 * quarter)}
+            by_side = axes.by_side(sides, wanted)
+            if by_side is None:
+                continue
+            keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
+            keys |= ({} if word == "xy" else {"axis-order": word}) | ({} if order == "sin-cos" else {"order": order})
+            for more, cost in spaced(axes, by_side, wanted, sides, base_size=True):
+                yield Named({**keys, **more}, np.empty(0), fitted=cost)
+
+
+def sincos3d(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of sincos3d from measured axes."""
+    if not axes.absolute or len(axes.sides) not in (2, 3) or axes.suffix or axes.merge > 1:
+        return
+    for split in ("quarter-rest", "half-quarters", "thirds"):
+        try:
+            widths = widths_of(axes.width, split)
+        except BadParameter:
+            continue
+        if axes.layout != "blocks" + "+".join(str(width) for _, width in widths):
+            continue
+        wanted, start = {}, 0
+        for side, width in widths:
+            wanted[side] = range(start, start + width // 2)
+            start += width // 2
+        sides = axes.sides if len(axes.sides) == 3 else (1, *axes.sides)
+        by_side = axes.by_side(sides, wanted)
+        if by_side is None:
+            continue
+        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
+        keys |= {} if split == "quarter-rest" else {"split": split}
+        for more, cost in spaced(axes, by_side, wanted, sides):
+            yield Named({**keys, **more}, np.empty(0), fitted=cost)
+
+
+def detr(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of detr from measured axes: normalised coordinates end at 2 pi, others count from 1."""
+    quarter = axes.count // 2
+    if not axes.absolute or axes.layout != "alternate" or axes.prefix or axes.suffix or axes.merge > 1:
+        return
+    for grid in two_sides(axes):
+        by_side = axes.by_side(grid, {0: range(quarter), 1: range(quarter, 2 * quarter)})
+        if by_side is None:
+            continue
+        keys = {"dim": str(axes.width), "grid": "x".join(map(str, grid))}
+        origin = float(np.mean([axes.axes[a].origin for a in by_side.values()]))
+        exponents = {a: axes.axes[a].columns % quarter / quarter for a in by_side.values()}
+        whole = {a: 2 * np.pi / (grid[side] + 1e-6) for side, a in by_side.items()}
+        fast = next(iter(by_side.values()))
+        shown = axes.axes[fast].pairs.steps[0] / whole[fast] * (2 * np.pi)
+        own = number_text(shortest(shown * (1 - 1e-5), shown * (1 + 1e-5)))
+        plain: tuple[dict[str, str], dict[int, float]] = ({}, dict.fromkeys(whole, 1.0))
+        options = [plain] if abs(origin - 1) < 0.1 else []
+        center = {} if abs(origin - 1) < 0.1 else {"center": "true"}
+        options.append(({"normalize": "true", **center}, whole))
+        if len(own) < 6:
+            scaled = {a: step * float(own) / (2 * np.pi) for a, step in whole.items()}
+            options.append(({"normalize": "true", "coordinate-scale": own, **center}, scaled))
+        for more, steps in options:
+            for a in by_side.values():
+                for base in axes.axes[a].pairs.bases(exponents[a], steps[a]):
+                    given = {} if base == 10000 else {"temperature": number_text(base)}
+                    yield Named(
+                        {**keys, **given, **more},
+                        np.empty(0),
+                        fitted=plain_digits(base, PUBLISHED_BASES) + 0.5 * len(more),
+                    )
+
+
+def bands(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of bands; the sampling rate is the grid's side, or ImageNet's 224."""
+    usual = {"coordinates": "corners", "axis-order": "yx", "include-input": "first", "order": "sin-cos"}
+    for keys, _ in features(axes, ("sin-cos", "by-axis"), (np.pi,), "yx") if axes.layout == "columns" else ():
+        own = {key: text for key, text in keys.items() if usual.get(key) != text}
+        for more in ({}, {"spacing": "log"}, {"max-resolution": "224"}, {"max-resolution": "224", "spacing": "log"}):
+            yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more))
+
+
+def nerf(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of nerf: the paper's with pi, the code's without, nerfstudio's with 2 pi."""
+    usual = {"coordinates": "corners", "axis-order": "xy", "include-input": "none", "order": "in-turn"}
+    orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
+    for keys, scale in features(axes, orders, scales, "xy") if axes.layout == "columns" else ():
+        own = {key: text for key, text in keys.items() if usual.get(key) != text}
+        own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
+        yield Named(own, np.empty(0), fitted=0.5)

@@ -1,0 +1,49 @@
+"""Every case of real life that is answered right today stays so; the few that are not are listed, and must be told."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.reallife.cases import CASES, Case
+from tests.reallife.score import load, score
+
+load(None)
+GROUPS = ("tables", "caches", "mistakes", "right", "applied", "reports", "small")
+MISSES = {
+    name: reason
+    for name, _, reason in (
+        line.partition("  ")
+        for line in Path(__file__).with_name("known_misses.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    )
+}
+"""Cases that are not answered right, by "set/name", with what goes wrong."""
+SHARE = 5
+"""One case in so many runs by default, the others with the marker exhaustive. Raising it leaves more to the latter."""
+SLOW = "131072"
+"""Part of the names of cases that take seconds each."""
+
+
+def key(case: Case) -> str:
+    return f"{case.group}/{case.name}"
+
+
+def parameters():
+    cases = [case for case in CASES if case.group in GROUPS]
+    for number, case in enumerate(cases):
+        marks = []
+        if key(case) in MISSES:
+            marks.append(pytest.mark.xfail(strict=True, reason=MISSES[key(case)] or "a known miss"))
+        elif number % SHARE or SLOW in case.name:
+            marks.append(pytest.mark.exhaustive)
+        yield pytest.param(case, id=key(case), marks=marks)
+
+
+@pytest.mark.parametrize("case", parameters())
+def test_a_case_is_answered_right_with_nothing_false(case):
+    verdict = score(case)
+    assert verdict.good, "\n".join([verdict.crash, *verdict.missed, *verdict.false, verdict.text])
+
+
+def test_every_known_miss_is_a_case():
+    assert set(MISSES) <= {key(case) for case in CASES}
