@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.numbers.shortest import digits as digits_of
 from pecli.numbers.shortest import shortest
 from pecli.numbers.types import GRIDS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+MAX_DIGITS_CHOSEN = 4
+"""Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
 MIN_SHARE_ALIKE = 0.75
 """Share of the sampled values that must depend on the distance (or the key) alone; the others count as spoiled."""
 MAX_ULP_OFF = 4.0
@@ -218,19 +221,21 @@ class Profile:
         loose = 1.5 if self.grain in ("float16", "bfloat16") else 4.0  # computed in the type itself, not rounded once
         few, many = range(1, 5), range(5, 8)
         passes = ((0.5, few, 0.0), (loose, few, 0.0), (0.5, few, 0.1), (0.5, many, 0.0), (loose, many, 0.0))
+        first = None  # rounded values may all be a little too large, as if for a factor of 17 digits
         for ulp, digits, spoiled in passes:
             for places in digits:
                 unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
                 for guess in (round(start / unit) + step for step in (0, -1, 1)):
                     b = float(f"{guess * unit:.{places}g}")
                     a = self.factor(shape(size, b), head, columns, ulp, (spoiled,)) if b > 0 else None
-                    if a is not None:
+                    if a is not None and digits_of(a) <= MAX_DIGITS_CHOSEN:
                         return a, Decimal(repr(b))
-        return None
+                    first = first or (None if a is None else (a, Decimal(repr(b))))
+        return first
 
 
 @dataclass(frozen=True)
-class BiasRows:
+class CodeRows:
     """A table with one row for each position.
 
     Attributes

@@ -13,12 +13,11 @@ from pecli.comparison.compare import compare_tables
 from pecli.comparison.results import Comparison, Finding
 from pecli.declare.changes import Change
 from pecli.declare.plan import Bias, Relative, Values
-from pecli.declare.profiles import Candidate, Floats, Integers, median, units
+from pecli.declare.profiles import MAX_DIGITS_CHOSEN, Candidate, Floats, Integers, median, units
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.biases import (
-    MAX_DIGITS_CHOSEN,
     MAX_REORDERED_BYTES,
     MIN_SHARE_LIKELY,
     REORDERED,
@@ -41,6 +40,8 @@ MAX_ULP_NAMED = 1000
 """Units in the last place that somebody would accept; more are those of values next to zero."""
 SMALL_ULP = 1 << 17
 """Units in the last place up to which another parameter is a matter of rounding, as slopes of bfloat16 in float32."""
+ABSENT = "none"
+"""The choice of a parameter, such as a mask, that leaves it out."""
 MAX_NAMED = 3
 """Heads or factors that a finding lists."""
 MIN_FACTOR = 1e-3
@@ -127,8 +128,8 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
         tables[said] = Table(expected.source, other.extent(expected.positions), other)
     for note, table in tables.items():
         for kind in dict.fromkeys((own, *(lines.grain for lines in floats[:1]))):
-            loose = kind in ("float64", "float32") and not any(lines.integral for lines in held)
-            candidate = Candidate("", {}, ulp=HARMLESS_ULP if loose else MAX_ULP)
+            whole = any(lines.integral for lines in held)
+            candidate = Candidate("", {}, ulp=MAX_ULP if whole else _allowed(kind))
             for lines in (None, *_reordered(held)):
                 some = held if lines is None else arrays_of(actual, lines)
                 found = fit_table(candidate, table.as_type(kind), some, kind)
@@ -136,6 +137,11 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
                     findings = [Finding("axes", said) for said in (note, lines.note if lines else "") if said]
                     return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
     return None
+
+
+def _allowed(kind: str) -> float:
+    """Return the units in the last place by which arithmetic in a type is off; of a narrow one few are much."""
+    return HARMLESS_ULP if kind in ("float64", "float32") else MAX_ULP
 
 
 def _harmless(
@@ -211,6 +217,8 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
         findings.append(Finding(key.replace("-", "_"), text))
     findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]
+    if found.places and found.max_ulp and not other:
+        findings.append(_rounded(found, None, f"in the other values {found.arithmetic} rounding"))
     if findings and (
         near := fit_table(Candidate("", {}, ulp=SMALL_ULP), expected, arrays_of(actual), expected.request.dtype)
     ):
@@ -226,8 +234,8 @@ def _said(key: str, mine: str, wanted: str, off: str | None) -> str:
         if off:
             return f"{key} where {off} was expected" if mine == "true" else f"{off} where {key} was expected"
         return f"{key} where it was not expected" if mine == "true" else f"{key} is missing"
-    if "none" in (mine, wanted):
-        return f"{wanted} {key} missing" if mine == "none" else f"a {mine} {key} where none was expected"
+    if ABSENT in (mine, wanted):
+        return f"{wanted} {key} missing" if mine == ABSENT else f"a {mine} {key} where none was expected"
     if not mine or not wanted:
         return f"{key} {wanted} missing" if wanted else f"{key} {mine} where none was given"
     if key in ("heads", "buckets", "dim"):
@@ -308,7 +316,7 @@ def _near(mine: Floats, wanted: Floats, grain: str) -> bool:
         step = mine.size // FEW_VALUES
         if not _near(mine.reshape(-1)[::step], wanted.reshape(-1)[::step], grain):
             return False
-    off = np.abs(mine - wanted) <= MAX_ULP * units(np.maximum(np.abs(mine), np.abs(wanted)), grain)
+    off = np.abs(mine - wanted) <= _allowed(grain) * units(np.maximum(np.abs(mine), np.abs(wanted)), grain)
     good = off | (mine == wanted) | (np.isnan(mine) & np.isnan(wanted))
     return bool(good.mean() >= MIN_SHARE_LIKELY) if good.size else False
 

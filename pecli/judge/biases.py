@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import MIN_SHARE_ALIKE, Floats, Integers, Profile
+from pecli.declare.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Floats, Integers, Profile
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
 from pecli.judge.codes import measured_of, rows_of
@@ -27,8 +27,6 @@ MAX_KEYS = 1 << 16
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
 MAX_REORDERED_BYTES = 1 << 25
 """Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
-MAX_DIGITS_CHOSEN = 4
-"""Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
 MIN_DISTANCES = 5
 """Distances that show a line: fewer lie on one by chance."""
 MIN_SHARE_LIKELY = 0.99
@@ -56,7 +54,11 @@ def profiles(lines: Lines) -> Iterator[Profile]:
         if heads <= MAX_HEADS:
             yield from _of_rows(lines, lines.read(0, heads))
     elif len(shape) == 3 and shape[0] <= MAX_HEADS and shape[2] <= MAX_KEYS and shape[1] <= shape[2]:
-        yield from _of_cube(lines, *shape)
+        for found in _of_cube(lines, *shape):
+            period = _period(found.values)
+            if period > 1 and found.by != "pair":
+                yield replace(found, values=found.values[:period], copies=shape[0] // period)
+            yield found
     elif len(shape) == 4 and shape[0] * shape[1] <= MAX_HEADS and shape[2] <= shape[3] <= MAX_KEYS:
         for found in _of_cube(lines, shape[0] * shape[1], *shape[2:]):
             first = found.values[: shape[1]]
@@ -68,7 +70,7 @@ def _of_rows(lines: Lines, rows: Floats) -> Iterator[Profile]:
     """Yield rows of one query: by distance where their number of columns is odd, by key, and by distance from 0."""
     hidden, width = np.isneginf(rows), rows.shape[1]
     values = np.where(hidden, np.nan, rows)
-    period = next((p for p in _divisors(len(values)) if (values.reshape(-1, p, width) == values[:p]).all()), 0)
+    period = _period(values)
     copies = len(values) // period if period else 1
     values = values[: len(values) // copies]
     if width % 2 and width > 2:
@@ -88,8 +90,10 @@ def _profile(lines: Lines, *measured: Any, **more: Any) -> Profile:
     return found
 
 
-def _divisors(count: int) -> Iterator[int]:
-    return (p for p in range(1, count) if count % p == 0)
+def _period(values: Floats) -> int:
+    """Return of how many rows all are copies; 0 where they are not copies of fewer."""
+    every = (p for p in range(1, len(values)) if len(values) % p == 0)
+    return next((p for p in every if np.array_equal(values[p:], values[:-p], equal_nan=True)), 0)
 
 
 def _masked(values: Floats, at: Integers, hidden: NDArray[np.bool_]) -> str:
@@ -256,8 +260,7 @@ def unknown_of(table: Tabular) -> Identification | None:
         return Identification(None, "unknown", measured=(said,))
     for lines in readings(table):
         for profile in profiles(lines) if not lines.note and len(lines.shape) > 1 else ():
-            _, at = profile.seen
-            if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not len(at):
+            if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not profile.known.any():
                 continue
             what = f"a bias of {profile.heads} head{'s' * (profile.heads > 1)}" if profile.heads > 1 else "a matrix"
             said = f"{what} that depends on the distance of query and key alone, by no known rule"

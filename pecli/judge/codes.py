@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import BiasRows, Floats, units
+from pecli.declare.profiles import CodeRows, Floats, units
 from pecli.declare.tabular import Tabular
 from pecli.judge.description import Identification
 from pecli.judge.fit import Lines
@@ -23,15 +23,15 @@ MAX_SIDE = 2048
 """Rows and columns of a mask of which the pattern is looked for."""
 
 
-def rows_of(lines: Lines) -> Iterator[BiasRows]:
+def rows_of(lines: Lines) -> Iterator[CodeRows]:
     """Yield the table of an array of two axes, or of one whose rows have one value."""
     raw = lines.array.shape
     if len(lines.shape) == 2:
-        yield BiasRows(
+        yield CodeRows(
             lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))), lines.count, lines.grain
         )
     elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
-        yield BiasRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.grain)
+        yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.grain)
 
 
 def measured_of(table: Tabular) -> Identification | None:

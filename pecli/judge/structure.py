@@ -192,8 +192,8 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
         for layout, first, second, rest in options:
             apart = departure(values[:, first], values[:, second])
             if apart < MAX_DEPARTURE and not doubled:
-                yield Reading(layout, values[:, first], values[:, second], (PlaneColumns(0, first),), (PlaneColumns(0, second),),
-                              rest, apart)  # fmt: skip
+                at = (PlaneColumns(0, first),), (PlaneColumns(0, second),)
+                yield Reading(layout, values[:, first], values[:, second], *at, rest, apart)
     for layout, first, second in doubled:
         part = values[:, first]
         kind = f"angles-{layout}" if is_angles(part) else layout

@@ -357,6 +357,6 @@ def test_its_own_tables_are_sure(text, dtype):
     table = pecli.table(text, dtype=dtype)
     found = identify_bias(table)
     assert found.confidence == "sure"
-    name, keys = found.recipe.split(":", 1)
+    name, _ = found.recipe.split(":", 1)
     assert name == text.split(":")[0]
-    assert found.arrays[0] in table.keys()
+    assert found.arrays[0] in table

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import BiasRows, Candidate
+from pecli.declare.profiles import Candidate, CodeRows
 
 MIN_ROWS = 4
 """Rows that count by chance in no mask."""
@@ -14,7 +14,7 @@ MIN_SHARE_COUNTS = 0.9
 """Share of neighbouring rows that must be consecutive numbers, where others are spoiled."""
 
 
-def identify(rows: BiasRows) -> Iterator[Candidate]:
+def identify(rows: CodeRows) -> Iterator[Candidate]:
     """Yield binary and Gray codes of consecutive positions."""
     values, width = rows.values, rows.values.shape[1]
     if len(values) < MIN_ROWS or width > 53 or not np.isin(values, (-1.0, 0.0, 1.0)).all():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import BiasRows, Candidate, units
+from pecli.declare.profiles import Candidate, CodeRows, units
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
@@ -18,7 +18,7 @@ MAX_ULP_OFF = 4.0
 """Units in the last place by which a value may lie off the line."""
 
 
-def identify(rows: BiasRows) -> Iterator[Candidate]:
+def identify(rows: CodeRows) -> Iterator[Candidate]:
     """Yield p, p / (L - 1), and p / (L - 1) (i / (d - 1))^a by column."""
     values = rows.values
     if len(values) < MIN_ROWS or not np.isfinite(values).all():

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import Candidate, Profile
+from pecli.declare.profiles import MAX_DIGITS_CHOSEN, Candidate, Profile
 from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import join_list, number_text
@@ -36,17 +36,19 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     for bias, slopes, mask, notes in _slopes(profile):
         keys = {"heads": str(len(slopes)), "bias": bias, **mask}
         found = False
-        for words in (rule for grain in _grains(profile.grain) for rule in _rules(slopes, grain)):
+        for grain, words in ((own, rule) for own in _grains(profile.grain) for rule in _rules(slopes, own)):
             part = part_of(slopes, profile.grain) if words["bias-max"] != "8" else None
             said = (*notes, f"the same as {_said(part, slopes)}") if part else notes
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
                 yield Candidate("alibi", given, profile.table, said, ulp=_allowed(len(slopes), profile.grain))
-            found = True
+            found |= grain == profile.grain
         if not found and (slopes > 0).all() and profile.by != "slopes":
             yield from _listed(keys, slopes, profile, notes)
         elif not found and profile.by == "slopes" and (part := part_of(slopes, profile.grain)):
-            yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, (_said(part, slopes),))
+            ulp = _allowed(part[0], profile.grain)
+            given = {**keys, "slope-values": _text(part[2])}
+            yield Candidate("alibi", given, profile.table, (_said(part, slopes),), ulp=ulp)
 
 
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
@@ -76,7 +78,7 @@ def _grains(grain: str) -> tuple[str, ...]:
 
 
 def _allowed(heads: int, grain: str) -> float:
-    """Return the units in the last place by which powers of a rounded slope are off: the largest power."""
+    """Return the units in the last place by which powers of a rounded slope are off: as many as the largest power."""
     whole = 1 << (heads.bit_length() - 1)
     return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if grain in ("float32", "float64") else 0)
 
@@ -139,13 +141,12 @@ def _listed(keys: dict[str, str], slopes: Floats, profile: Profile, notes: tuple
     part = part_of(slopes, profile.grain)
     if part is not None:
         said = (_said(part, slopes), *notes)
-        yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, said)
+        ulp = _allowed(part[0], profile.grain)
+        yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, said, ulp=ulp)
         return
     at = -np.abs(profile.at) if profile.by == "distance" else profile.at - (keys["bias"] == "last-key") * profile.keys
     given = [
-        Decimal(float(slope))
-        if math.frexp(slope)[0] == 0.5
-        else profile.factor(at.astype(np.float64), head, profile.known)
+        Decimal(float(slope)) if math.frexp(slope)[0] == 0.5 else _chosen(profile, at.astype(np.float64), head)
         for head, slope in enumerate(slopes)
     ]
     if all(value is not None and value > 0 for value in given):
@@ -156,6 +157,13 @@ def _listed(keys: dict[str, str], slopes: Floats, profile: Profile, notes: tuple
         most = max(map(digits, listed))
         doubts = ("the slopes follow no known rule",)
         yield Candidate("alibi", {**keys, "slope-values": _text(listed)}, profile.table, said, most, doubts=doubts)
+
+
+def _chosen(profile: Profile, at: Floats, head: int) -> Decimal | None:
+    """Return a head's slope: a short decimal where that and its products were rounded, otherwise the nearest."""
+    nearest = profile.factor(at, head, profile.known)
+    rounded = profile.factor(at, head, profile.known, PRODUCT_ULP)
+    return rounded if rounded is not None and (nearest is None or digits(rounded) <= MAX_DIGITS_CHOSEN) else nearest
 
 
 def _text(values: list[Decimal]) -> str:

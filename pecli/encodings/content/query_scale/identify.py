@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import BiasRows, Candidate, units
+from pecli.declare.profiles import Candidate, CodeRows, units
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
 
-def identify(rows: BiasRows) -> Iterator[Candidate]:
+def identify(rows: CodeRows) -> Iterator[Candidate]:
     """Yield factors that grow in steps, or from the training's length on."""
     values = rows.values[:, 0]
     if rows.values.shape[1] != 1 or len(values) < 3 or values[0] != 1 or not (values >= 1).all():
