@@ -83,11 +83,11 @@ def body(node):
 
 
 def test_modules_and_functions_are_read_at_a_glance():
-    """At most 300 lines a module, and 60 a body."""
+    """At most 600 lines a module, and 80 a body."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    assert [name for name, tree in TREES.items() if tree.body and tree.body[-1].end_lineno > 300] == []
+    assert [name for name, tree in TREES.items() if tree.body and tree.body[-1].end_lineno > 600] == []
     long = [(name, node.name) for name, tree in TREES.items() for node in ast.walk(tree)
-            if isinstance(node, functions) and body(node) > 60]  # fmt: skip
+            if isinstance(node, functions) and body(node) > 80]  # fmt: skip
     assert long == []
 
 

@@ -237,10 +237,18 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
 
     form.need()
     table = form.open(source)
+    table.opener = _reopened
     if name is not None:
         with undone(table.close):
             table.select(name)
     return table
+
+
+def _reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
+    """Open a file again for a copy of its table, which has these arrays."""
+    made = open_table(path, format=form)
+    made.arrays = tuple(made.array(name) for name in names)
+    return made
 
 
 def _by_suffix(path: str) -> Format | None:

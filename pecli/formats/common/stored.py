@@ -7,7 +7,7 @@ file before any memory is taken, and nothing in a file is ever executed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -42,6 +42,8 @@ class StoredTable(Tabular):
     """
 
     sequential = False
+    opener: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
+    """Opens the same arrays of a path and a format again."""
 
     def __init__(
         self,
@@ -67,7 +69,9 @@ class StoredTable(Tabular):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy where the file is: a copy opens it for itself."""
-        return _reopened, (str(self.path), self.format, self.keys())
+        if self.opener is None:
+            raise TypeError(f"{self.path} was not opened by open_table: it cannot be pickled or copied")
+        return self.opener, (str(self.path), self.format, self.keys())
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""
@@ -188,11 +192,3 @@ def safe_shape(shape: object) -> tuple[int, ...] | None:
     if not all(type(size) is int and 0 <= size < 1 << 62 for size in shape) or math.prod(shape) >= 1 << 62:
         return None
     return tuple(shape)
-
-
-def _reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
-    from pecli.formats import open_table
-
-    made = open_table(path, format=form)
-    made.arrays = tuple(made.array(name) for name in names)
-    return made
