@@ -243,7 +243,7 @@ def test_what_is_read_in_order_is_fetched_in_long_ranges(files, tmp_path, suffix
     if suffix != "parquet":  # where one column is read after the other
         assert size <= files.sent < 1.1 * size + (1 << 20)
     assert len(files.asked) < 40 + files.sent / (2 << 20)
-    assert max(files.asked) <= (8 if suffix == "arrow" else 4) << 20  # a batch of Arrow is one buffer
+    assert max(files.asked) <= 8 << 20  # a block that is compared, or a batch of Arrow, is read at once
 
 
 def test_what_is_kept_is_fetched_once_and_without_room_nothing_is(monkeypatch):
