@@ -153,14 +153,7 @@ def test_fewer_or_more_heads_are_said_to_be_so(ask, mine, expected, form):
     answer.says("heads", f"{mine}", f"{expected}").never("bias-max", "row 71", *UNKNOWN)
 
 
-FLOAT32_HEADS = (
-    "float32 slopes whose heads are no power of two: other slopes fit most of the rows, and are called likely"
-)
-
-
-@pytest.mark.parametrize(
-    "heads", [pytest.param(56, marks=pytest.mark.xfail(strict=True, reason=FLOAT32_HEADS)), 71, 112]
-)
+@pytest.mark.parametrize("heads", [56, 71, 112])
 def test_heads_that_are_no_power_of_two_are_counted_right(heads):
     for values in (bloom_slopes(heads), bloom_slopes(heads)[:, None, None] * np.arange(20, dtype="float32")):
         found = pecli.identify(values)
