@@ -57,6 +57,10 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         unknown: Identification | None = None
         if few_values(table):
             return identify_bias(table) or NONE
+        if is_cube(table):
+            found = identify_bias(table)
+            if found is not None and found.recipe is not None:
+                return found
         for rule in (identify_vector, identify_grid, identify_waves, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
@@ -74,6 +78,19 @@ def few_values(table: Tabular) -> bool:
             if len(np.unique(plane.read(0, min(plane.rows, 1 + MASK_VALUES // max(1, plane.width))))) > 2:
                 return False
     return bool(table.arrays)
+
+
+def is_cube(table: Tabular) -> bool:
+    """Whether an array has as many queries as keys, or minus infinity, as a bias has."""
+    for array in table.arrays:
+        shape = [side for side in array.shape if side != 1]
+        if len(shape) > 2 and shape[-1] == shape[-2]:
+            return True
+        if array.bytes and not array.dtype.startswith(("int", "uint", "bool", "complex")):
+            plane = planes_of(table, array)[0]
+            if np.isneginf(plane.read(0, min(plane.rows, 2))).any():
+                return True
+    return False
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
