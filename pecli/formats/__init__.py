@@ -75,9 +75,16 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
 
 def check(
     table: Tabular, form: Format, path: str | os.PathLike[str], *, clobber: bool = True, compress: bool = False,
-    wide: bool = False,
-) -> None:  # fmt: skip
-    """Raise whatever can be refused before a byte is written; for the options see `write_table`.
+    wide: bool = False, space: bool = True,
+) -> tuple[Need, int | None]:  # fmt: skip
+    """Raise whatever can be refused before a byte is written; without `space`, want of space is no reason.
+
+    For the other options see `write_table`.
+
+    Returns
+    -------
+    tuple of Need and int
+        What the file takes, and the bytes that are free where it goes; None where nobody knows.
 
     Raises
     ------
@@ -88,7 +95,12 @@ def check(
     MissingPackage
         If the format's package is not installed.
     """
-    _checked(table, form, os.fspath(path), WriteOptions(compress=compress, wide=wide), clobber=clobber)
+    from pecli.formats.common.safe import free_space, is_stream
+
+    path = os.fspath(path)
+    draft = _checked(table, form, path, WriteOptions(compress=compress, wide=wide), clobber=clobber, space=space)
+    there = not is_url(path) and not is_stream(path)
+    return _needed(draft), free_space(os.path.dirname(os.path.realpath(path))) if there else None
 
 
 def write_table(
@@ -237,18 +249,11 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
 
     form.need()
     table = form.open(source)
-    table.opener = _reopened
+    table.reopen = reopened
     if name is not None:
         with undone(table.close):
             table.select(name)
     return table
-
-
-def _reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
-    """Open a file again for a copy of its table, which has these arrays."""
-    made = open_table(path, format=form)
-    made.arrays = tuple(made.array(name) for name in names)
-    return made
 
 
 def _by_suffix(path: str) -> Format | None:
@@ -259,8 +264,10 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(os.fspath(path))[1]
 
 
-def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, *, clobber: bool) -> Draft:
-    from pecli.formats.common.safe import check_place
+def _checked(
+    table: Tabular, form: Format, path: str, options: WriteOptions, *, clobber: bool, space: bool = True
+) -> Draft:
+    from pecli.formats.common.safe import Need, check_place
 
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
         if given and not getattr(form, known):
@@ -268,16 +275,17 @@ def _checked(table: Tabular, form: Format, path: str, options: WriteOptions, *, 
             raise BadParameter(option, "true", f"means nothing for {form.name}: leave it out, or write {able}")
     form.need()
     draft = form.draft(table, options)
+    need = _needed(draft) if space else Need()
     if form.many:
         from pecli.formats.common.objects import check_objects
 
-        check_objects(path, _needed(draft))
+        check_objects(path, need)
     elif is_url(path):
         from pecli.formats.common.remote import check_target
 
         check_target(path, clobber=clobber)
     else:
-        check_place(path, _needed(draft), clobber=clobber)
+        check_place(path, need, clobber=clobber)
     return draft
 
 
@@ -293,3 +301,10 @@ def split_path(path: str) -> tuple[str, str | None]:
         path, _, name = path.partition("::")
         return path, name
     return path, None
+
+
+def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
+    """Return the table of a file with some of its arrays, as a pickled one is made again."""
+    made = open_table(path, format=form)
+    made.arrays = tuple(made.array(name) for name in names)
+    return made

@@ -22,8 +22,6 @@ from pecli.numbers.types import ITEM_BYTES, storage
 
 MOST_ARRAYS = 1 << 16  # each costs time, however little it holds
 MOST_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
-LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
-LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 
 
 class StoredTable(Tabular):
@@ -42,7 +40,7 @@ class StoredTable(Tabular):
     """
 
     sequential = False
-    opener: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
+    reopen: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
     """Opens the same arrays of a path and a format again."""
 
     def __init__(
@@ -69,9 +67,9 @@ class StoredTable(Tabular):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy where the file is: a copy opens it for itself."""
-        if self.opener is None:
+        if self.reopen is None:
             raise TypeError(f"{self.path} was not opened by open_table: it cannot be pickled or copied")
-        return self.opener, (str(self.path), self.format, self.keys())
+        return self.reopen, (str(self.path), self.format, self.keys())
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""
@@ -136,25 +134,6 @@ class StoredTable(Tabular):
         self.close()
         if self.source.remote is not None:  # what was compared may outlive the file
             self.source.remote.release()
-
-
-def stored_array(
-    name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = (), lead: int | None = None
-) -> Array:
-    """Describe an array of a file: its last axis is a row, where that is not absurdly long."""
-    shape = tuple(shape)
-    if lead is None and len(axes) == len(shape):
-        lead = next((len(start) for start in LEADS if tuple(axes[: len(start)]) == start), None)
-    if lead is None:
-        lead = max(1, len(shape) - 1) if shape else 0
-        if len(shape) > 2 and shape[-1] == 2:  # pairs belong to one row
-            lead -= 1
-        if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
-            lead = len(shape)
-    named = (
-        tuple(axes) if len(axes) == len(shape) and all(axes) else tuple(f"axis{index}" for index in range(len(shape)))
-    )
-    return Array(name, shape, dtype, named, lead)
 
 
 def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice, ...]]:
