@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from pecli import process, table
+from pecli.comparison.compare import COMPUTED_BYTES
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.common.ahead import HELD, LONGEST, Ahead
@@ -243,7 +244,7 @@ def test_what_is_read_in_order_is_fetched_in_long_ranges(files, tmp_path, suffix
     if suffix != "parquet":  # where one column is read after the other
         assert size <= files.sent < 1.1 * size + (1 << 20)
     assert len(files.asked) < 40 + files.sent / (2 << 20)
-    assert max(files.asked) <= 8 << 20  # a block that is compared, or a batch of Arrow, is read at once
+    assert max(files.asked) <= COMPUTED_BYTES  # a thread's block, or a batch of Arrow, is read at once
 
 
 def test_what_is_kept_is_fetched_once_and_without_room_nothing_is(monkeypatch):
