@@ -124,6 +124,8 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
         raise BadParameter("axes", axes, rule)
     if len(shape) == 1:  # its values are one row
         table = InMemory({array.name: table.read(array.name)[None]})
+    elif array.row_shape != shape[-1:]:  # a last axis of 2 was read as pairs
+        table = InMemory({array.name: table.read(array.name).reshape(-1, shape[-1])})
     return Tensor(name, replace(view_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
 
 

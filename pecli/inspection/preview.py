@@ -84,7 +84,9 @@ class _View:
         if self._doubles is None:
             return found, found
         doubles = self._doubles.read_rows([array.name], start, stop)[array.name].reshape(-1)
-        if not np.array_equal(doubles.astype(values.dtype), values, equal_nan=values.dtype.kind in "fc"):
+        with np.errstate(over="ignore"):  # a double may be larger than the table's type holds
+            rounded = doubles.astype(values.dtype)
+        if not np.array_equal(rounded, values, equal_nan=values.dtype.kind in "fc"):
             return found, found  # numbers that are drawn for their type
         return found, doubles.tolist()
 

@@ -156,6 +156,7 @@ class Shown:
     sin: Floats | None
     dtype: str
     angles: Floats | None = None
+    strict: bool = False  # whether nothing is left to float32 frequencies
 
     def few(self, most: int = 192) -> Shown:
         """Return at most so many of the rows, spread over them."""
@@ -164,7 +165,7 @@ class Shown:
             return self
         rows = np.unique(np.concatenate([np.arange(32), np.linspace(32, n - 1, most - 32).astype(np.int64)]))
         cut = [None if part is None else part[rows] for part in (self.cos, self.sin, self.angles)]
-        return Shown(self.positions[rows], cut[0], cut[1], self.dtype, cut[2])
+        return Shown(self.positions[rows], cut[0], cut[1], self.dtype, cut[2], self.strict)
 
     def slack(self, way: Way, magnitude: Floats | float) -> tuple[Floats | float, ...]:
         """Return what float32 frequencies leave open for each part that `pairs` yields."""
@@ -284,7 +285,7 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
                 else np.maximum(bound, unit(values, "float64"))
             )
             inside = gap <= allowed
-            if bound is None and way.name != "exact" and not inside.all() and _typical(gap) < NEAR_GAP:
+            if bound is None and way.name != "exact" and not shown.strict and not inside.all() and _typical(gap) < NEAR_GAP:
                 spare = spare or shown.slack(way, magnitude)
                 inside = gap <= allowed + spare[part]
             equal += int(np.count_nonzero(gap == 0))

@@ -228,7 +228,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
         if tried is not None and np.array_equal(positions, tried):
             continue
         tried = positions
-        shown = Shown(positions, cos, sin, view.dtype)
+        shown = Shown(positions, cos, sin, view.dtype, strict=True)
         score = _best(pairs.frequencies, series, shown, pairs.magnitude)
         if turns and score.close < 1.0:  # a coordinate times a frequency, then times pi
             plain = _of_rows(coordinate_values(plan.axes, spacing, turning=False), at, pairs.axis)
@@ -271,7 +271,11 @@ def neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
 def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magnitude: Floats) -> Score:
     """Return the arithmetic that gives most values; angles may be quotients of a position and a rounded power."""
     best = best_way(frequencies, series, shown, magnitude)
-    if (best.close == 1.0 and best.equal > 0.9) or shown.dtype == "float64":
+    if shown.dtype == "float64" or (best.way.name == "exact" and best.close == 1.0 and best.equal > 0.9):
+        return best
+    if best.way.name == "float32" and not best.way.running:
+        best = max(best, neighbours(best.way, shown, magnitude), key=lambda found: (found.close, found.equal))
+    if best.close == 1.0 and best.equal > 0.9:
         return best
     divisors = rounded(1 / frequencies, "float32")
     found = score_of(Quotient("float32", divisors, "float32", "float32", "quotient"), shown, magnitude)

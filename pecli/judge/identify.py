@@ -209,7 +209,8 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     if (rows < MIN_SURE_ROWS or pairs < MIN_SURE_PAIRS) and name.cost > 1.0 + measured.pairs.count:
         determined = False
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
-    notes.append(arithmetic_note(name, found))
+    if found.equal < found.count or way.name != "exact":
+        notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places(found, measured.planes)}")
     aliases = tuple(recipe_of(other) for other in names[1:] if _as_good(other, name))

@@ -11,7 +11,7 @@ import pytest
 from pecli.cli.run import run
 from pecli.errors import BadFile
 from pecli.formats import open_table
-from tests.servers import FileServer
+from tests.support.servers import FileServer
 
 pytest.importorskip("aiohttp", reason="aiohttp is not installed: make reach installs it")
 pytest.importorskip("fsspec", reason="fsspec is not installed: make reach installs it")

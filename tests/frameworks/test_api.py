@@ -72,7 +72,7 @@ def test_decimals_of_a_text_file_are_identified_as_by_the_command(suffix, tmp_pa
 
 def test_identify_says_what_values_are():
     found = pecli.identify(pecli.table("rope:dim=32,base=500000,len=256"))
-    assert (found.confidence, found.recipe.partition(",scaling")[0]) == ("sure", "rope:dim=32,base=500000")
+    assert (found.confidence, found.recipe.partition(",len")[0]) == ("sure", "rope:dim=32,base=500000")
     assert repr(found).startswith("sure: rope:dim=32,base=500000")
     assert repr(pecli.identify(np.ones((8, 8)))).startswith(("unknown", "sure", "likely"))
 

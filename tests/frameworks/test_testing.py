@@ -30,7 +30,7 @@ def test_a_right_table_passes_and_a_wrong_one_says_why():
     right = table("rope:dim=8,len=32,layout=half")
     assert_table((right["cos"], right["sin"]), "rope:dim=8,layout=half")
     wrong = table("rope:dim=8,len=32,layout=interleaved")
-    with pytest.raises(AssertionError, match="interleaved for halves"):
+    with pytest.raises(AssertionError, match="interleaved columns where half-split ones were expected"):
         assert_table((wrong["cos"], wrong["sin"]), "rope:dim=8,layout=half")
 
 

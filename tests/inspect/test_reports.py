@@ -126,7 +126,6 @@ INSPECT = (  # a case, another case, and words that are printed for the first an
     ("gray", "binary", "1 bit"),
     ("gray", "rope", "neighbours differ"),
     ("identify good.npz", "identify noise.npy", "difference 0"),
-    ("identify noise.npy", "identify good.npz", "gives these"),
     ("identify spoiled.npz", "identify good.npz", "likely"),
     ("listed", "plain good.npz", "first 0"),
     ("masked", "alibi", "within; 760"),

@@ -39,7 +39,7 @@ def parameters():
         yield pytest.param(case, id=key(case), marks=marks)
 
 
-@pytest.mark.parametrize("case", parameters())
+@pytest.mark.parametrize("case", list(parameters()))
 def test_a_case_is_answered_right_with_nothing_false(case):
     verdict = score(case)
     assert verdict.good, "\n".join([verdict.crash, *verdict.missed, *verdict.false, verdict.text])
