@@ -285,7 +285,13 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
                 else np.maximum(bound, unit(values, "float64"))
             )
             inside = gap <= allowed
-            if bound is None and way.name != "exact" and not shown.strict and not inside.all() and _typical(gap) < NEAR_GAP:
+            if (
+                bound is None
+                and way.name != "exact"
+                and not shown.strict
+                and not inside.all()
+                and _typical(gap) < NEAR_GAP
+            ):
                 spare = spare or shown.slack(way, magnitude)
                 inside = gap <= allowed + spare[part]
             equal += int(np.count_nonzero(gap == 0))

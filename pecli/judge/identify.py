@@ -56,7 +56,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     with np.errstate(all="ignore"):  # a file may hold any number
         unknown: Identification | None = None
         if few_values(table):
-            return identify_bias(table) or NONE
+            found = identify_bias(table)
+            if found is not None:
+                return found
         if is_cube(table):
             found = identify_bias(table)
             if found is not None and found.recipe is not None:
@@ -108,7 +110,7 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += f"deviation {finite.std():.3g}"
         blank = np.flatnonzero((values == 0).all(axis=1))
         if 0 < len(blank) < len(values):
-            text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros, as padding is"
+            text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros"
         said.append(text)
     return tuple(said)
 
