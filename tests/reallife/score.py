@@ -89,7 +89,9 @@ def topics_of(text: str) -> set[str]:
 
 
 def load(held: str | None) -> list[Case]:
-    """Register the cases of this folder, and of the held one."""
+    """Register the cases of this folder, once, and of the held one."""
+    if CASES and not held:
+        return CASES
     for name in MODULES:
         if (HERE / f"{name}.py").exists():
             importlib.import_module(f"tests.reallife.{name}")
