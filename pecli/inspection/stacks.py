@@ -19,6 +19,7 @@ from pecli.models.remedies import Remedy
 from pecli.models.stack import TRANSFORMERS
 from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
+from pecli.process import notice
 from pecli.tables.table import Table
 
 DEFAULT_LENGTH = 4096  # where the config declares none
@@ -101,16 +102,26 @@ def compare_stacks(path: str, layer_type: str | None = None) -> Mapping[str, tup
     PecliError
         If no stack can read the config, or it has no such kind of layer.
     """
-    return _compared(load_config(path), path, layer_type)
+    readings = _readings(load_config(path), path)
+    for text in {text: None for one in readings.values() if isinstance(one, ConfigReading) for text in one.misspelled}:
+        notice(f"warning: {path}: {text}")
+    return _compared(readings, path, layer_type)
 
 
-def _compared(data: Mapping[str, Any], path: str, layer_type: str | None) -> dict[str, tuple[StackRow, ...]]:
+def _readings(data: Mapping[str, Any], path: str) -> dict[str, ConfigReading | PecliError]:
+    """Return every stack's reading of a config, or why it has none."""
     readings: dict[str, ConfigReading | PecliError] = {}
     for name in STACKS:
         try:
             readings[name] = read_for(data, path, name)
         except PecliError as error:
             readings[name] = error
+    return readings
+
+
+def _compared(
+    readings: Mapping[str, ConfigReading | PecliError], path: str, layer_type: str | None
+) -> dict[str, tuple[StackRow, ...]]:
     first = next((one for one in readings.values() if isinstance(one, ConfigReading)), None)
     if first is None:
         refusal = readings[TRANSFORMERS]
@@ -208,7 +219,7 @@ def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
     tried: list[tuple[int, Remedy, StackRow]] = []
     for remedy in dict.fromkeys(remedy for row in apart for remedy in row.remedies):
         try:
-            then = _compared(remedy.applied(load_config(path)), path, kind)[kind]
+            then = _compared(_readings(remedy.applied(load_config(path)), path), path, kind)[kind]
         except (PecliError, KeyError):  # refused with this change, or the kinds of layers are others
             continue
         tried.append((sum(row.equal for row in then), remedy, then[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import isfinite
@@ -13,9 +13,11 @@ from typing import Any
 
 from pecli.errors import BadFile
 from pecli.models.reading import Key
+from pecli.numbers.text import number_text
 
 LARGEST = 1 << 53  # below it a whole number is a float64
 LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes, of id2label
+SHORTEST_WORD = 3  # letters of the longer of two words that may differ: with 2, q_rank is a slip of qk_rank
 Number = int | Decimal
 
 
@@ -74,6 +76,13 @@ class Keys:
         Other names: the generic key to the family's own.
     where : str
         Dotted path of this part inside the file, with its dot.
+
+    Attributes
+    ----------
+    used : set of str
+        Keys that were read.
+    missing : dict of str
+        Keys that were looked for and are not there, with the default that was taken.
     """
 
     def __init__(
@@ -84,9 +93,13 @@ class Keys:
         self.names = dict(names or {})
         self.where = where
         self.used: set[str] = set()
+        self.missing: dict[str, Any] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self.data or self.names.get(name, name) in self.data
+        found = name in self.data or self.names.get(name, name) in self.data
+        if not found:
+            self.missing.setdefault(self.names.get(name, name))
+        return found
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a key's value by its generic name, and remember that it was read."""
@@ -94,6 +107,9 @@ class Keys:
             if key in self.data:
                 self.used.add(key)
                 return self.data[key]
+        own = self.names.get(name, name)
+        if self.missing.get(own) is None:
+            self.missing[own] = default
         return default
 
     def lookup(self, name: str) -> Any:
@@ -110,8 +126,8 @@ class Keys:
         BadFile
             If the key has another value, or one below `least`.
         """
-        value = self.get(name)
-        if value is None:
+        value = self.get(name, default)
+        if value is None or name not in self:
             return default
         if isinstance(value, Decimal) and value == value.to_integral_value():
             value = int(value)
@@ -148,6 +164,7 @@ class Notes:
     warnings: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
+    misspelled: list[str] = field(default_factory=list)
 
     def use(self, name: str, meaning: str) -> None:
         """Record a key that was read."""
@@ -171,6 +188,17 @@ class Notes:
         if text not in self.warnings:
             self.warnings.append(text)
 
+    def misspell(self, where: str, name: str, meant: str, default: Any) -> None:
+        """Record a key that nothing reads and whose name is nearly that of one that was looked for."""
+        value = None if isinstance(default, bool) else number(default)
+        taken = "the default is used"
+        if value is not None:
+            taken = f"{'base ' * (meant == 'rope_theta')}{number_text(value)} is the default"
+        text = f"{where}{name} is not read; did you mean {meant}? {taken}"
+        self.ignore(name, f"did you mean {meant}?", told=True)
+        self.misspelled.append(text)
+        self.warn(text)
+
     def fault(self, text: str) -> None:
         """Record where the framework departs from what the key says."""
         if text not in self.faults:
@@ -180,6 +208,35 @@ class Notes:
         """Return used and ignored keys; one that was used for anything counts as used."""
         ignored = {name: reason for name, reason in self.ignored.items() if name not in self.used}
         return tuple(Key(*item) for item in self.used.items()), tuple(Key(*item) for item in ignored.items())
+
+
+def nearly(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that differs from this one by a slip of the keyboard in each word at most, or by its spelling.
+
+    Words must be as many (v_head_dim is no head_dim), and short ones equal (n_heads is no num_heads).
+    """
+    words = _words_of(name)
+    for other in names:
+        others = _words_of(other)
+        slips = len(words) == len(others) and all(map(_one_slip, words, others))
+        if slips or "".join(words) == "".join(others):
+            return other
+    return None
+
+
+def _words_of(name: str) -> list[str]:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower().split("_")
+
+
+def _one_slip(word: str, other: str) -> bool:
+    """Whether one letter is missing, too many or another one, or two neighbours have changed places."""
+    if word == other:
+        return True
+    if max(len(word), len(other)) < SHORTEST_WORD or re.sub(r"\D", "", word) != re.sub(r"\D", "", other):
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
+    a, b = word[start:], other[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def number(value: Any) -> Number | None:

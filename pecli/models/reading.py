@@ -142,6 +142,8 @@ class ConfigReading:
         What has no effect or is not certain, one sentence each, for standard error.
     faults : tuple of str
         Where the stack itself departs from what the key says; the table follows it.
+    misspelled : tuple of str
+        Those of the warnings that name a key whose name is nearly one that was looked for.
     stack, version : str
         Whose reading it is, and of which release or commit.
     default : str
@@ -158,6 +160,7 @@ class ConfigReading:
     ignored: tuple[Key, ...] = ()
     warnings: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    misspelled: tuple[str, ...] = ()
     stack: str = "transformers"
     version: str = VERSION
     default: str = ""

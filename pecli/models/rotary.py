@@ -12,7 +12,7 @@ from pecli.errors import UnknownName
 from pecli.models.families import ModelFamily
 from pecli.models.folding import FOLDS, fold
 from pecli.models.heads import Head, head_of, rotating
-from pecli.models.keys import LARGEST, Keys, Notes, Number, number, shown
+from pecli.models.keys import LARGEST, Keys, Notes, Number, nearly, number, shown
 from pecli.models.reading import LayerReading, Written
 from pecli.models.scaled import Rope
 
@@ -168,6 +168,7 @@ def _unread(rope: Rope, of_others: set[str]) -> None:
     written = rope.written
     common = COMMON | MULTIMODAL if rope.family.option("mrope") else COMMON
     without = []
+    missing = (rope.read | common) - written.keys()
     for name, value in written.items():
         place = f"{rope.where}.{name}"
         if place in rope.notes.ignored or isinstance(value, dict) or name in of_others:
@@ -178,6 +179,8 @@ def _unread(rope: Rope, of_others: set[str]) -> None:
             rope.notes.use(place, name.replace("_", " "))
         elif name in MEANS:
             rope.notes.use(place, MEANS[name])
+        elif (meant := nearly(name, missing)) is not None:
+            rope.notes.misspell(rope.keys.where, place, meant, rope.params.get(meant))
         elif value is not None:
             rope.notes.ignore(place, f"rope type {rope.kind} does not read it", told=True)
             without.append(name)

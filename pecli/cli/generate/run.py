@@ -62,6 +62,8 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
             tell(f"pecli: {one.layer.chosen}")
     if not options.silent:
         for warning in reading.warnings:
+            if warning in reading.misspelled:
+                continue
             tell(clean(f"pecli: warning: {warning}"))
     return made, label
 

@@ -52,7 +52,7 @@ def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
     """Return the base beside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
     if name not in keys:
-        return family.theta
+        return keys.get(name, family.theta)
     if inner is not None:
         _outvoted(keys, notes, name, inner, key, "base")
         return None
