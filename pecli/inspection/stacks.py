@@ -15,8 +15,7 @@ from pecli.models.departures import StackReading, read_as, said
 from pecli.models.keys import load_config
 from pecli.models.reader import read_for
 from pecli.models.reading import VERSION, ConfigReading, LayerReading
-from pecli.models.remedies import Remedy
-from pecli.models.stack import TRANSFORMERS
+from pecli.models.stack import TRANSFORMERS, Remedy
 from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
 from pecli.process import notice

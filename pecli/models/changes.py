@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from pecli.models.families import rotary_family
-from pecli.models.heads import rotating_or_none
+from pecli.models.families import rotary_family, rotating_or_none
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import ORIGINAL as ORIGINAL
+from pecli.models.stack import ORIGINAL as ORIGINAL
 from pecli.models.stack import Change, Where
 from pecli.numbers.text import join_list, number_text
 

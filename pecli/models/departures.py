@@ -12,8 +12,7 @@ from typing import Any
 
 from pecli.errors import BadFile, UnknownName
 from pecli.models.reading import VERSION, ConfigReading, LayerReading, Params
-from pecli.models.remedies import HOLDERS
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import HOLDERS, Rule, Stack
 from pecli.models.stacks import STACKS, stack_of
 
 TYPES = ("rope_type", "type")

@@ -10,10 +10,9 @@ from typing import Any
 
 from pecli.errors import BadFile, UnknownName
 from pecli.models.departures import as_stack, renamed, split
-from pecli.models.extras import with_extras
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
 from pecli.models.keys import Keys, Notes, as_stored, load_config, nearly, shown
-from pecli.models.others import holds, other_layers
+from pecli.models.non_rotary import holds, other_layers, with_extras
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
 from pecli.models.stacks import STACKS, stack_of

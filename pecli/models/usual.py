@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pecli.models import changes
-from pecli.models.remedies import (
+from pecli.models.stack import (
     BETAS,
     FLOAT_FACTOR,
     GIVEN_FACTOR,
@@ -11,9 +11,10 @@ from pecli.models.remedies import (
     NO_ATTENTION_FACTOR,
     NO_MSCALE,
     NO_SHARE,
+    Rule,
+    Where,
 )
-from pecli.models.remedies import NO_TRUNCATE as NO_TRUNCATE
-from pecli.models.stack import Rule, Where
+from pecli.models.stack import NO_TRUNCATE as NO_TRUNCATE
 
 NONE_TIMES = "TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"
 Scalings = str | tuple[str, ...]

@@ -7,8 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE, ONE_TYPE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models.stack import EVERY, INNER_ORIGINAL, OLD_STYLE, ONE_TYPE, Rule, Stack
 
 _PATH = "exllamav2/rope.py; config.py:383-412"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)

@@ -8,8 +8,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import NO_MSCALE, NO_SHARE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models.stack import EVERY, NO_MSCALE, NO_SHARE, Rule, Stack
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
 

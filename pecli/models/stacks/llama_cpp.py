@@ -8,8 +8,17 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models.stack import (
+    BETAS,
+    EVERY,
+    INNER_ORIGINAL,
+    NO_ATTENTION_FACTOR,
+    NO_MSCALE,
+    NO_SHARE,
+    SCALED,
+    Rule,
+    Stack,
+)
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.text import number_text
 

@@ -8,8 +8,7 @@ from pecli.models import changes, usual
 from pecli.models.families import rotary_family
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models.stack import EVERY, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "lmdeploy/pytorch/nn/rotary_embedding.py; backends/default/rotary_embedding.py"

@@ -7,8 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Written
-from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models.stack import BETAS, EVERY, NO_ATTENTION_FACTOR, NO_MSCALE, Rule, Stack
 
 _CORE = "megatron/core/models/common/embeddings"
 _BRIDGE = "Megatron-Bridge 067f987df conversion"

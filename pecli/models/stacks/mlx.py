@@ -7,8 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, NO_SHARE, OLD_STYLE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models.stack import EVERY, INNER_ORIGINAL, NO_SHARE, OLD_STYLE, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "mlx-lm mlx_lm/models"

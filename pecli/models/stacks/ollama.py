@@ -5,8 +5,7 @@ from __future__ import annotations
 from pecli.models import changes
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS
-from pecli.models.stack import SCALED, Rule, Stack
+from pecli.models.stack import BETAS, SCALED, Rule, Stack
 
 _PATH = "convert"
 

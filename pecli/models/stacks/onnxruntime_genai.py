@@ -7,8 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import EVERY, Rule, Stack, Where
+from pecli.models.stack import BETAS, EVERY, NO_ATTENTION_FACTOR, NO_MSCALE, Rule, Stack, Where
 from pecli.numbers.text import number_text
 
 _PATH = "onnxruntime_genai/models/builders/base.py:665-700, 3291-3398"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pecli.models import changes, usual
-from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models.stack import EVERY, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, SCALED, Rule, Stack
 
 _PATH = "sglang/srt/layers/rotary_embedding"
 _yarn = partial(Rule, scaling="yarn", source=f"{_PATH}/factory.py:310-390, yarn.py:122")

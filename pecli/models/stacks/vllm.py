@@ -7,8 +7,7 @@ from functools import partial
 from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
-from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models.stack import EVERY, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE, SCALED, Rule, Stack
 from pecli.numbers.text import number_text
 
 _PATH = "vllm/model_executor/layers/rotary_embedding"

@@ -1,18 +1,81 @@
-"""Model types that are not rotary: lines of others.txt -> readings."""
+"""Positions other than rotary ones: others.txt and its formulas for patches, and further layers of a model."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from math import prod
 from typing import Any
 
-from pecli.models.families import lines, options_of
-from pecli.models.images import measured
+from pecli.models.families import ModelFamily, lines, options_of
 from pecli.models.keys import LARGEST, Keys, Notes, number, shown
 from pecli.models.reading import LayerReading
 from pecli.numbers.text import number_text
+
+
+def measured(word: str, keys: Keys, notes: Notes) -> str:
+    """Return what a word between braces stands for: NAME, or NAME:SIZE with the class's default.
+
+    Raises
+    ------
+    BadFile
+        For a size that is no whole number, or no list of them.
+    """
+    name, _, size = word.partition(":")
+    return MEASURES[name](keys, notes, int(size) if size else 0)
+
+
+def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) -> list[int]:
+    """Return a size as `count` numbers: one number stands for all."""
+    value = keys.get(name, default)
+    items = value if isinstance(value, list) and len(value) == count else [value] * count
+    found = [number(item) for item in items]
+    whole = [int(one) for one in found if one is not None and one >= 1]
+    if len(whole) != count:
+        raise keys.bad(f"has {name} {shown(value)}: it must be a whole number of at least 1")
+    notes.use(name, "size of what the positions count")
+    return whole
+
+
+def _along(keys: Keys, notes: Notes, image: str, size: int) -> list[int]:
+    """Return how many patches stand along an image, rows and columns."""
+    sizes = zip(_sizes(keys, notes, image, size or 224), _sizes(keys, notes, "patch_size", 16), strict=True)
+    return [max(1, side // patch) for side, patch in sizes]
+
+
+def _tubelets(keys: Keys, notes: Notes) -> int:
+    """Return how many blocks of frames, rows and columns a video has."""
+    frames, height, width = _sizes(keys, notes, "tubelet_size", 16, 3)
+    rows, columns = _sizes(keys, notes, "image_size", 224)
+    return keys.needed("num_frames", 32) // frames * (rows // height) * (columns // width)
+
+
+def _spectrogram(keys: Keys, notes: Notes) -> int:
+    """Return how many overlapping patches a spectrogram has."""
+    patch = keys.needed("patch_size", 16)
+    sides = (("num_mel_bins", 128, "frequency_stride"), ("max_length", 1024, "time_stride"))
+    counts = [(keys.needed(name, size) - patch) // keys.needed(stride, 10) + 1 for name, size, stride in sides]
+    notes.use("patch_size", "number of patches")
+    return prod(counts)
+
+
+def _cross(sides: list[int]) -> str:
+    return "x".join(map(str, sides))
+
+
+MEASURES: dict[str, Callable[[Keys, Notes, int], str]] = {
+    "grid": lambda keys, notes, size: _cross(_along(keys, notes, "image_size", size)),
+    "patches": lambda keys, notes, size: str(prod(_along(keys, notes, "image_size", size))),
+    "pretrained": lambda keys, notes, size: str(prod(_along(keys, notes, "pretrain_image_size", size))),
+    "largest": lambda keys, notes, size: str(prod(_along(keys, notes, "max_img_size", size))),
+    "greatest": lambda keys, notes, size: str(prod(_along(keys, notes, "max_image_size", size))),
+    "window": lambda keys, notes, size: _cross(_sizes(keys, notes, "window_size", size or 7)),
+    "tubelets": lambda keys, notes, size: str(_tubelets(keys, notes)),
+    "spectrogram": lambda keys, notes, size: str(_spectrogram(keys, notes)),
+}
+
 
 ENDLESS = 10**40
 LINES = 4  # of one model type, at most
@@ -213,3 +276,93 @@ def _deberta_distance(keys: Keys, notes: Notes) -> str:
         distance = keys.needed("max_position_embeddings", 512)
         notes.use("max_position_embeddings", "longest distance")
     return str(distance)
+
+
+DEEPEST = 1 << 16
+
+
+def with_extras(
+    layers: dict[str, LayerReading], keys: Keys, family: ModelFamily, notes: Notes
+) -> dict[str, LayerReading]:
+    """Return the layers with what else the keys describe."""
+    if family.option("mrope"):
+        layers = {name: _multimodal(one, name, keys, family) for name, one in layers.items()}
+    without = _without_positions(keys, family)
+    if without:
+        listed = ", ".join(map(str, without[:12])) + (", ..." if len(without) > 12 else "")
+        text = f"layers {listed} have no positions"
+        layers = {name: replace(one, notes=(*one.notes, text)) for name, one in layers.items()}
+    beyond = family.option("beyond")
+    if beyond and keys.get(beyond):
+        notes.use(beyond, "base that grows with every doubling of the model's own length")
+        for name, one in layers.items():  # the base follows the length that is asked for
+            own = number(keys.get(family.option("doubles"))) or one.length  # what Qwen's own code doubles from
+            params = {**one.params, "scaling": "ntk-doubling", "max-position": str(own)}
+            layers[name] = replace(one, params=params)
+    _faults(keys, family, notes)
+    return layers
+
+
+def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -> LayerReading:
+    """Add the table of several position streams, whose sections share these frequencies."""
+    if one.encoding != "rope":
+        return one
+    order, _, default = family.option("mrope").partition(":")
+    holder = keys.data.get("rope_scaling") or keys.data.get("rope_parameters") or {}
+    holder = holder.get(name, holder) if isinstance(holder, dict) else {}
+    given = holder.get("mrope_section", holder.get("xdrope_section"))
+    if given is not None and not (isinstance(given, list) and all(isinstance(s, int) and s >= 0 for s in given)):
+        raise keys.bad(f"has mrope_section {shown(given)}: it must be a list of whole numbers")
+    sections = [int(s) for s in (given or (default.split("+") if default else []))]
+    if not sections:
+        return one
+    pairs = (int(one.params.get("rotary-dim", one.params["dim"])) + 1) // 2
+    chunked = order in ("chunked", "hw-alternating", "streams")
+    if given and chunked and sum(sections) != pairs:
+        rule = f"they must add up to {pairs}, the pairs that rotate"
+        raise keys.bad(f"has mrope_section {shown(given)}, which adds up to {sum(sections)}: {rule}")
+    text = "+".join(map(str, sections))
+    note = f"multimodal: position streams share these frequencies in sections {text} ({order})"
+    note += "; text alone is this table"
+    if sum(sections) != pairs:
+        return replace(one, notes=(*one.notes, f"{note}; these sections do not fit {pairs} pairs"))
+    mrope = {**one.params, "sections": text, "section-order": order}
+    return replace(one, also={**one.also, "mrope": mrope}, notes=(*one.notes, note))
+
+
+def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
+    """Return the layers that rotate nothing."""
+    rule = family.option("nope")
+    if not rule:
+        return []
+    name, _, unless = rule.partition("?")
+    if unless and keys.get(unless) is None:
+        return []
+    depth = keys.integer("num_hidden_layers", family.depth) or 0
+    if depth > DEEPEST:
+        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {DEEPEST}")
+    if name in ("no_rope_layers", "layer_rope_theta"):
+        flags = keys.get(name)
+        if isinstance(flags, list) and flags:
+            return [i for i, flag in enumerate(flags) if not number(flag)]
+        if name == "layer_rope_theta":
+            return [i for i in range(depth) if "muse" in family.name and (depth - 1 - i) % 4 == 0]
+        interval = keys.integer("no_rope_layer_interval", 4) or 4
+        return [i for i in range(depth) if (i + 1) % interval == 0]
+    kinds = keys.get("layer_types")
+    if isinstance(kinds, list):
+        return [i for i, kind in enumerate(kinds) if kind == name]
+    pattern = keys.get("sliding_window_pattern", keys.get("global_attn_every_n_layers", 4))
+    every = pattern if isinstance(pattern, int) and pattern > 0 else len(pattern) if isinstance(pattern, str) else 4
+    return [i for i in range(depth) if (i + 1) % every == 0]
+
+
+def _faults(keys: Keys, family: ModelFamily, notes: Notes) -> None:
+    """Report where a class does not read what its config says."""
+    inner = keys.data.get("attn_config")
+    if family.name == "dbrx" and isinstance(inner, dict):
+        theta = number(inner.get("rope_theta"))
+        if theta is not None and theta != family.theta:
+            notes.ignore("attn_config.rope_theta", "transformers 5.23 does not read it for dbrx")
+            notes.warn(f"attn_config.rope_theta={theta} has no effect: transformers 5.23 does not read it for dbrx")
+            notes.fault(f"transformers ignores attn_config.rope_theta={theta} of dbrx and uses {family.theta}")
