@@ -11,11 +11,11 @@ import numpy as np
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, PecliError
-from pecli.models.departures import StackReading, read_as, said
-from pecli.models.keys import load_config
+from pecli.models.config import load_config
 from pecli.models.reader import read_for
 from pecli.models.reading import VERSION, ConfigReading, LayerReading
 from pecli.models.stack import TRANSFORMERS, Remedy
+from pecli.models.stack_differences import StackReading, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
 from pecli.process import notice
@@ -162,7 +162,7 @@ def _row(reading: StackReading, own: Recipe | None, length: int) -> StackRow:
         reading.stack, reading.version, reading.run, keys=tuple(rule.key for rule in rules),
         departures=tuple(rule.text for rule in rules), sources=tuple(rule.source for rule in rules),
         remedies=tuple(remedy for rule in rules for remedy in rule.remedies),
-        remarks=tuple(said(rule, reading.stack, reading.version, stack) for rule in reading.remarks),
+        remarks=tuple(rule_text(rule, reading.stack, reading.version, stack) for rule in reading.remarks),
     )  # fmt: skip
     if reading.params is None:
         return replace(row, trouble=f"{rules[-1].text}: {rules[-1].error}", known=rules[-1].error != "not known")

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pecli.models.keys import LARGEST, Keys, Notes, number, shown
+from pecli.models.config import LARGEST, Keys, Notes, number, shown
 from pecli.numbers.text import number_text
 
 DATA = Path(__file__).parent

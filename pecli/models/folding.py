@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
+from pecli.models.config import Keys, Notes, number, shown
 from pecli.models.families import ModelFamily, head_of, load_json, pairs_of
-from pecli.models.keys import Keys, Notes, number, shown
 
 Parameters = dict[str, Any]
 WITH_ORIGINAL = tuple(name for name, kind in ROPE_TYPES.items() if kind.original_beside)
@@ -70,7 +70,7 @@ def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
     if family.forced:
         if name in keys:
             agrees = number(keys.get(name)) == family.partial
-            notes.ignore(name, f"{family.name} fixes it at {family.partial}", told=agrees)
+            notes.ignore(name, f"{family.name} fixes it at {family.partial}", explained=agrees)
         return family.partial
     width = family.option("width-key")
     if width and name not in keys and number(keys.get(width)) is not None and inner is None:
@@ -87,7 +87,7 @@ def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
 
 def _outvoted(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
     """Say that a key beside the dictionary has no effect, as the dictionary has one of its own."""
-    notes.ignore(name, f"{key} has a {what} of its own, which wins", told=True)
+    notes.ignore(name, f"{key} has a {what} of its own, which wins", explained=True)
     if keys.get(name) != inner:
         notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a {what} of its own, {shown(inner)}")
 
@@ -140,7 +140,7 @@ def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, 
         )
         notes.warn(f"{key}.{kind}.truncate has no effect: transformers reads it beside the kinds of layers")
     agrees = inner["truncate"] == params.get("truncate", True)
-    notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers", told=agrees)
+    notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers", explained=agrees)
 
 
 REQUIRED = {
@@ -358,7 +358,7 @@ def _refuse_kinds(keys: Keys, family: ModelFamily, notes: Notes, nested: list[st
         raise keys.bad(f"has {key} by kind of layer ({', '.join(nested)}), but {family.name} takes one set for all")
     for name in nested:
         reason = f"{family.name} takes one set of parameters and knows no kinds of layers"
-        notes.ignore(f"{key}.{name}", reason, told=True)
+        notes.ignore(f"{key}.{name}", reason, explained=True)
     names = ", ".join(nested)
     notes.warn(f"{key} by kind of layer ({names}) has no effect: {family.name} takes one set for all layers")
     notes.fault(f"transformers builds {family.name} with its defaults where {key} is given by kind of layer ({names})")
@@ -455,7 +455,7 @@ def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
                 'layer already has a "rope_type"; the table is unscaled'
             )
             notes.warn(f"rope_scaling has no effect: {family.name} reads rope_type, and the file says type")
-            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type", told=True)
+            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type", explained=True)
         for kind in (FULL, SLIDING) if reach == "both" else (FULL,):
             if not isinstance(params.get(kind), dict):
                 raise keys.bad(f"has a rope_scaling, but rope_parameters has no {kind} that it could extend")

@@ -9,8 +9,8 @@ from decimal import Decimal
 from math import prod
 from typing import Any
 
+from pecli.models.config import LARGEST, Keys, Notes, number, shown
 from pecli.models.families import ModelFamily, lines, options_of
-from pecli.models.keys import LARGEST, Keys, Notes, number, shown
 from pecli.models.reading import LayerReading
 from pecli.numbers.text import number_text
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
-from pecli.models.departures import as_stack, renamed, split
+from pecli.models.config import Keys, Notes, as_stored, load_config, nearly, shown
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
-from pecli.models.keys import Keys, Notes, as_stored, load_config, nearly, shown
 from pecli.models.non_rotary import holds, other_layers, with_extras
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
+from pecli.models.stack_differences import as_stack, renamed, split
 from pecli.models.stacks import STACKS, stack_of
 from pecli.process import notice
 
@@ -249,11 +249,11 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
             notes.use(name, "read for the table")
             continue
         agrees = name in WIDTHS and str(value) in widths
-        told = agrees or name in (*NOT_OF_THE_TABLE, "position_embedding_type")
+        explained = agrees or name in (*NOT_OF_THE_TABLE, "position_embedding_type")
         reason = f"{model_type or 'this model type'} does not read it"
         if name in TYPED:
             reason = f"{reason} with this rope type"
-        notes.ignore(name, reason, told=told)
+        notes.ignore(name, reason, explained=explained)
     kinds = keys.data.get("layer_types")
     if kinds is not None and not isinstance(kinds, list):
         notes.ignore("layer_types", f"{shown(kinds)} is no list of kinds of layers")

@@ -10,10 +10,10 @@ from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
 from pecli.encodings.rotary.rope.types import RopeType
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import PecliError, UnknownName
+from pecli.models.config import LARGEST, Keys, Notes, Number, nearly, number, shown
 from pecli.models.families import Head, ModelFamily, head_of, rotating
 from pecli.models.folding import FOLDS, Folded, Parameters, fold
-from pecli.models.keys import LARGEST, Keys, Notes, Number, nearly, number, shown
-from pecli.models.reading import LayerReading, Written
+from pecli.models.reading import LayerReading, RawConfig
 from pecli.numbers.text import join_list, number_text
 
 
@@ -176,7 +176,7 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
     _check_head(rope, head)
     if share == 1 and params.get("partial_rotary_factor", 1) not in (1, None):
         reason = f"{family.name} turns the whole head unscaled"
-        rope.notes.ignore(f"{rope.where}.partial_rotary_factor", reason, told=True)
+        rope.notes.ignore(f"{rope.where}.partial_rotary_factor", reason, explained=True)
         rope.notes.warn(
             f"partial_rotary_factor has no effect: {family.name} turns the whole head with rope type default"
         )
@@ -193,7 +193,7 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
     return LayerReading(
         "rope", recipe, family.layout, "half" if straight else family.pairs, length,
         notes=tuple(_remarks(rope, d)), scores=_scores(rope, head.width), double=bool(family.option("double")),
-        written=Written(params, rope.written, keys.data, style, family.name, layer, head.width, length),
+        written=RawConfig(params, rope.written, keys.data, style, family.name, layer, head.width, length),
     )  # fmt: skip
 
 
@@ -294,7 +294,7 @@ def _unread(rope: Rope, of_others: set[str]) -> None:
         elif (meant := nearly(name, missing)) is not None:
             rope.notes.misspell(rope.keys.where, place, meant, rope.params.get(meant))
         elif value is not None:
-            rope.notes.ignore(place, f"rope type {rope.kind} does not read it", told=True)
+            rope.notes.ignore(place, f"rope type {rope.kind} does not read it", explained=True)
             without.append(name)
     if without:
         names, have, them = ", ".join(without), *(("have", "them") if len(without) > 1 else ("has", "it"))

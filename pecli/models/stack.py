@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from pecli.errors import UnknownName
-from pecli.models.reading import Params, Written
+from pecli.models.reading import Params, RawConfig
 
 ORIGINAL = "original_max_position_embeddings"
 HOLDERS = ("rope_scaling", "rope_parameters")
@@ -92,8 +92,8 @@ INNER_ORIGINAL = Remedy(f"write {ORIGINAL} inside the rope parameters", _origina
 OLD_STYLE = Remedy("write rope_theta and rope_scaling, the keys of transformers 4, for rope_parameters", _old_style)
 
 
-Change = Callable[[Params, Written], Params]
-Where = Callable[[Written], bool]
+Change = Callable[[Params, RawConfig], Params]
+Where = Callable[[RawConfig], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class Rule:
     until: str = ""
     checked: str = ""
 
-    def concerns(self, params: Params, written: Written, version: str) -> bool:
+    def concerns(self, params: Params, written: RawConfig, version: str) -> bool:
         """Whether it says anything of such a recipe, in this version."""
         scalings = (self.scaling,) if isinstance(self.scaling, str) else self.scaling
         if scalings and params.get("scaling", "none") not in scalings:

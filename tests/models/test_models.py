@@ -11,8 +11,8 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, PecliError, UnknownName
+from pecli.models.config import as_stored
 from pecli.models.families import known_types, lines, rotary_family
-from pecli.models.keys import as_stored
 from pecli.models.reader import read_config, read_data
 from tests.support.golden_cases import cases
 

@@ -109,7 +109,7 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
         table = take_table_keys(name, own)
         return name, own, table | {key: own.pop(key) for key in OF_CONFIG if key in own}
     if kind is Kind.CONFIG:
-        from pecli.models.keys import load_config
+        from pecli.models.config import load_config
         from pecli.models.reader import read_data
 
         return next(iter(read_data(load_config(word), word).layers.values())).encoding, {}, {"config": word}

@@ -109,7 +109,7 @@ def _undocumented(layer: LayerReading, stack: Stack) -> Rule | None:
     return None if known else Rule(key=key, text=text, source="no public source shows it", error="not known")
 
 
-def said(rule: Rule, name: str, version: str, stack: Stack) -> str:
+def rule_text(rule: Rule, name: str, version: str, stack: Stack) -> str:
     """Return a rule as a sentence: whose, what, since when, where that was read."""
     places = [rule.source]
     if rule.since or rule.until:
@@ -137,9 +137,9 @@ def as_stack(reading: ConfigReading, word: str) -> ConfigReading:
     layers = {}
     for kind, layer in reading.layers.items():
         other = read_as(layer, name, version)
-        notes = tuple(said(rule, name, version, stack) for rule in (*other.differences, *other.remarks))
+        notes = tuple(rule_text(rule, name, version, stack) for rule in (*other.differences, *other.remarks))
         if other.params is None:
-            last = said(other.differences[-1], name, version, stack)
+            last = rule_text(other.differences[-1], name, version, stack)
             raise BadFile(reading.path, f"has no table in {name}: {last}")
         also = {word: {**_beyond(more, layer.params), **other.params} for word, more in layer.also.items()}
         layers[kind] = replace(layer, params=other.params, also=also, notes=(*layer.notes, *notes))

@@ -163,24 +163,24 @@ class Notes:
     ignored: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    explained: set[str] = field(default_factory=set)
     misspelled: list[str] = field(default_factory=list)
 
     def use(self, name: str, meaning: str) -> None:
         """Record a key that was read."""
         self.used.setdefault(name, meaning)
 
-    def ignore(self, name: str, reason: str, told: bool = False) -> None:
-        """Record a key that is present and has no effect; `told` if nobody need be warned of it besides."""
+    def ignore(self, name: str, reason: str, explained: bool = False) -> None:
+        """Record a key that is present and has no effect; `explained` if nobody need be warned of it besides."""
         self.ignored.setdefault(name, reason)
-        if told:
-            self.told.add(name)
+        if explained:
+            self.explained.add(name)
 
     def warn_of_ignored(self, where: str) -> None:
         """Warn of every key without effect that no warning names yet."""
         for name, reason in self.ignored.items():
             named = re.compile(re.escape(f"{where}{name}") + r"\b(?!\.)|" + re.escape(name) + r"\b(?!\.)")
-            if name not in self.used and name not in self.told and not any(map(named.match, self.warnings)):
+            if name not in self.used and name not in self.explained and not any(map(named.match, self.warnings)):
                 self.warn(f"{where}{name} has no effect: {reason}")
 
     def warn(self, text: str) -> None:
@@ -195,7 +195,7 @@ class Notes:
         if value is not None:
             taken = f"{'base ' * (meant == 'rope_theta')}{number_text(value)} is the default"
         text = f"{where}{name} is not read; did you mean {meant}? {taken}"
-        self.ignore(name, f"did you mean {meant}?", told=True)
+        self.ignore(name, f"did you mean {meant}?", explained=True)
         self.misspelled.append(text)
         self.warn(text)
 
