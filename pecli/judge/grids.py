@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import Floats, Named
+from pecli.declare.measured import Axes, Floats, Named
 from pecli.declare.plan import Coordinate, Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
@@ -18,7 +18,7 @@ from pecli.encodings.recipe import Recipe, join_recipe
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import CLOSE, Score, Shown, Way, best_way, float32_series
 from pecli.judge.arithmetic import score as score_of
-from pecli.judge.axes import Grid, columns_of, grids_of, views
+from pecli.judge.axes import AxisView, Grid, columns_of, grids_of, readings_of, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
 
@@ -139,20 +139,10 @@ def identify_grid(table: Tabular) -> Identification | None:
     """Return what a table over several axes is; None where it is none."""
     with np.errstate(all="ignore"):
         grid = None
-        seen = []
-        for view in views(table):
-            seen.append(view)
-            for found in grids_of(view):
-                if not found.signals:  # rows are all different
-                    continue
-                grid = grid or found
-                names = names_of(found)
-                said = _verdict(names) if names else None
-                if said is not None:
-                    return said
-        for view in seen:
-            columns = columns_of(view)
-            names = names_of(columns) if columns is not None else []
+        seen = list(views(table))
+        for found in (*(g for view in seen for g in grids_of(view)), *filter(None, map(columns_of, seen))):
+            grid = grid or (found if found.reading is not None else None)
+            names = names_of(found)
             said = _verdict(names) if names else None
             if said is not None:
                 return said
@@ -208,7 +198,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     plan, view = pairs.plan, grid.view
     if plan.rows != view.total or plan.width != (view.planes[0].width if grid.axes.absolute else grid.axes.count):
         return None
-    rows = telling_rows(grid)
+    rows = telling_rows(pairs, view.rows)
     at = pairs.coordinates(view.rows[rows])
     cos, sin = _actual(grid, pairs, rows)
     exact = coordinate_values(plan.axes, "exact", turning=False)
@@ -354,13 +344,29 @@ def _of_rows(values: Sequence[Floats], at: NDArray[np.int64], axis: NDArray[np.i
     return found
 
 
-def telling_rows(grid: Grid) -> NDArray[np.int64]:
-    """Return the rows of a view, by index, at which levels of an axis first appear."""
-    usable = np.flatnonzero(grid.usable)
-    if len(usable) > MAX_TELLING and grid.axes.layout == "columns":
-        return np.linspace(0, len(usable) - 1, MAX_TELLING).astype(np.int64)
-    first = [np.unique(labels, return_index=True)[1] for labels in grid.labels.T]
-    return usable[np.unique(np.concatenate(first))]
+def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
+    """Yield the readings of a view that may hold the pairs of a plan: all of them, or the first ones."""
+    if (pairs.cos != pairs.sin).any():
+        columns = columns_of(view)
+        if columns is not None and columns.axes.width == pairs.plan.width:
+            yield columns
+        return
+    found = [r for r in readings_of(view) if r.sin is not None and not r.layout.startswith("blocks")]
+    whole = [reading for reading in found if reading.pairs == pairs.plan.width]
+    for reading in whole or [reading for reading in found if reading.pairs < pairs.plan.width]:
+        none = np.empty(0, np.int64)
+        yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
+                                       np.empty((0, 0)), view.total))  # fmt: skip
+
+
+def telling_rows(pairs: PlannedPairs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows, by index, at which a coordinate of an axis first appears, and the first and last ones."""
+    plan = pairs.plan
+    inside = np.flatnonzero((rows >= plan.prefix) & (rows < (plan.rows or 0) - plan.suffix))
+    at = pairs.coordinates(rows[inside])
+    first = [np.unique(places, return_index=True)[1] for places in at.T]
+    found = inside[np.unique(np.concatenate(first))]
+    return found[np.unique(np.linspace(0, len(found) - 1, MAX_TELLING).astype(np.int64))]
 
 
 def _actual(grid: Grid, pairs: PlannedPairs, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -368,6 +374,7 @@ def _actual(grid: Grid, pairs: PlannedPairs, rows: NDArray[np.int64]) -> tuple[F
     if grid.axes.absolute:
         values = grid.view.values[0][rows]
         return values[:, pairs.cos], values[:, pairs.sin]
+    assert grid.reading is not None
     assert grid.reading.sin is not None
     return grid.reading.cos[np.ix_(rows, pairs.cos)], grid.reading.sin[np.ix_(rows, pairs.sin)]
 
@@ -492,6 +499,7 @@ def _places_of(grid: Grid, part: str, columns: NDArray[np.int64], blocks: Sequen
     if grid.axes.absolute:
         yield names[0], blocks[0][:, columns], columns
         return
+    assert grid.reading is not None
     for column in grid.reading.cos_at if part == "cos" else grid.reading.sin_at:
         where = np.arange(blocks[column.plane].shape[1])[column.index][columns]
         yield names[column.plane], blocks[column.plane][:, where], where
