@@ -340,6 +340,7 @@ def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]
         if len(by_pattern) > 4 * MAX_AXES:
             return []
     groups = sorted(by_pattern.values(), key=len)
+    keys = {id(group): group[:MAX_KEYS] for group in groups}
     most = max(map(len, groups), default=0)
     left = np.flatnonzero((size > 0) & (size <= MIN_CLEAR * EPSILON[dtype])).tolist()
     for group in list(groups):
@@ -348,7 +349,7 @@ def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]
         for other in others:
             pattern = changed[:, other[0]]
             if (spoiled and np.count_nonzero(own != pattern) <= MAX_SPOILED) or (
-                not (own & ~pattern).any() and _evenly(cos, sin, group, _levels(cos, sin, other))
+                not (own & ~pattern).any() and _evenly(cos, sin, group, _levels(cos, sin, other, keys[id(other)]))
             ):  # a spoiled value, or a fast pair that is back where it began
                 other += group
                 groups.remove(group)
@@ -367,7 +368,7 @@ def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]
             slow.append(k)
             groups.append(slow)
             patterns.append(changed[:, k])
-    return [_levels(cos, sin, group) for group in groups] if len(groups) <= MAX_AXES else []
+    return [_levels(cos, sin, g, keys.get(id(g), g)) for g in groups] if len(groups) <= MAX_AXES else []
 
 
 def _evenly(cos: Floats, sin: Floats, columns: list[int], group: Group) -> bool:
@@ -381,12 +382,16 @@ def _evenly(cos: Floats, sin: Floats, columns: list[int], group: Group) -> bool:
     return bool(len(turns) > 1 and (np.abs(turns - turns[0]) < EVEN).all())
 
 
-def _levels(cos: Floats, sin: Floats, columns: list[int]) -> Group:
-    """Return the level of each row and the first row of each level, in order of appearance."""
-    key = np.zeros(len(cos))
-    for k in columns[:MAX_KEYS]:  # equal rows have equal sums
-        key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
-    _, first, level = np.unique(key, return_index=True, return_inverse=True)
+def _levels(cos: Floats, sin: Floats, columns: list[int], keys: list[int]) -> Group:
+    """Return the level of each row by some pairs, and the first row of each level, in order of appearance."""
+    found = []
+    for some in (keys, keys[::2], keys[1::2]) if len(keys) > MIN_PAIRS else (keys,):
+        key = np.zeros(len(cos))
+        for k in some[:MAX_KEYS]:  # equal rows have equal sums
+            key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
+        found.append(np.unique(key, return_index=True, return_inverse=True)[1:])
+    fewest = min(found, key=lambda one: len(one[0]))  # a spoiled value makes one more
+    first, level = fewest if len(found[0][0]) - len(fewest[0]) <= MAX_SPOILED else found[0]
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))

@@ -20,7 +20,7 @@ from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lattice import Lattice
-from pecli.judge.axes import MERGES, AxisView, Grid, grids_of, measured_axis, views
+from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
 from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
@@ -72,14 +72,15 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
                 said = _same(grid, expected)
                 if said is not None:
                     return said
+            found += [said for grid in grids_of(view) if (said := _by_recipe(grid, expected))]
+            if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
+                continue
             for said, z in _arranged(view, planned, pairs):
                 own = _by_pairs(z, view, pairs, expected)
                 if own == said == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [[*said, *own]] if own is not None else []
-            if not any(len(said) == 1 for said in found):
-                found += [said for grid in grids_of(view) if (said := _by_recipe(grid, expected))]
-    return min(found, key=lambda said: (said[0].kind == "encoding", len(said), "axis" in said[0].text), default=None)
+    return min(found, key=lambda said: (said[0].kind == "encoding", len(said)), default=None)
 
 
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:
@@ -168,7 +169,7 @@ def _outer(key: str, have: int, want: int) -> Finding:
 SENTENCES = {
     "axes": "axes widths {have} where {want} were expected",
     "axis-order": "height and width are exchanged (axis-order {have} where {want} was expected)",
-    "pairs": "the pairs of height and width {have} where {want} was expected",
+    "pairs": "pairs of height and width {have} where {want} were expected",
     "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",
     "first": "coordinates{of} start at {have} where {want} was expected",
@@ -186,7 +187,7 @@ SENTENCES = {
 }
 """What a parameter that differs means; others are said by their name."""
 VALUES = {
-    "pairs": {"alternate": "alternate", "blocks": "stand in blocks"},
+    "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
     "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
     "normalize": {"true": "normalised (normalize true where false was expected)",
                   "false": "not normalised (normalize false where true was expected)"},
@@ -286,8 +287,9 @@ def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) 
         line = body[:, held] * np.exp(-1j * np.multiply.outer(index[inside], (pairs.frequencies * pairs.turning)[held]))
         if (at[:, pairs.axis[held]] != index[inside][:, None]).any() and _near(line - 1, view.dtype, len(index)):
             return [*said, _as_line(len(line), names, expected)]
-        follows = {a: _followed(body[:, (pairs.axis == a) & held], at, a, view.dtype)
-                   for a in np.unique(pairs.axis[held]).tolist()}  # fmt: skip
+        w, groups = pairs.frequencies * pairs.turning, {a: (pairs.axis == a) & held for a in set(pairs.axis.tolist())}
+        follows = {a: _followed(body[:, own], at, a, w[own], pairs, view.dtype)
+                   for a, own in groups.items() if own.any()}  # fmt: skip
         if None in follows.values():
             continue
         found = [*said, *_exchanged({a: b for a, b in follows.items() if b is not None}, at, names)]
@@ -331,26 +333,12 @@ def _row_orders(plan: Waves, view: AxisView) -> Iterator[tuple[list[Finding], In
         return
     place = np.clip(index, 0, count - 1)
     wanted = np.stack([axis.index(place) for axis in plan.axes], axis=1)
-    for merge in (0, 1, *MERGES):
-        if merge and any(side % merge for side in sides[-2:]):
-            continue
-        if merge:
-            lattice = Lattice(sides, merge)
-            there = [lattice.index(a)(place) for a in range(len(sides))]
-            text = f"rows are in {VALUES['merge'].get(str(merge), f'blocks of {merge} x {merge}')} where another order"
-            said = Finding("order", f"{text} was expected")
-        else:  # the last two sides, as a transposed image has them
-            lattice = Lattice((*sides[:-2], sides[-1], sides[-2]))
-            last = len(sides) - 1
-            there = [lattice.index({last: last - 1, last - 1: last}.get(a, a))(place) for a in range(len(sides))]
-            said = COLUMN_MAJOR
-        places = np.stack(there, axis=1)
-        if (places != wanted).any():
-            plain = np.ravel_multi_index(tuple(places.T), sides)
-            whole = np.ravel_multi_index(tuple(wanted.T), sides)
-            back = np.full(count, -1)
-            back[whole] = place
-            yield [said], np.where(inside, back[plain], -1)
+    last = len(sides) - 1  # a transposed image exchanges the last two sides
+    lattice = Lattice((*sides[:-2], sides[-1], sides[-2]))
+    there = [lattice.index({last: last - 1, last - 1: last}.get(a, a))(place) for a in range(len(sides))]
+    back = np.full(count, -1)
+    back[np.ravel_multi_index(tuple(wanted.T), sides)] = place
+    yield [COLUMN_MAJOR], np.where(inside, back[np.ravel_multi_index(there, sides)], -1)
 
 
 def _near(gap: Complex, dtype: str, reach: float) -> bool:
@@ -367,16 +355,27 @@ def _as_line(rows: int, names: Sequence[str], expected: Table) -> Finding:
     return Finding("grid", text)
 
 
-def _followed(z: Complex, at: Integers, own: int, dtype: str) -> int | None:
+def _followed(z: Complex, at: Integers, own: int, w: Floats, pairs: PlannedPairs, dtype: str) -> int | None:
     """Return the axis whose places alone tell the values of pairs, -1 where they do not move, None of none."""
     moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
     if _near(z - z[:1], dtype, 0):
         return -1 if own in moving else own
+    found = []
     for a in [own, *(a for a in moving if a != own)]:
         _, first, level = np.unique(at[:, a], return_index=True, return_inverse=True)
         if _near(z - z[first][level.reshape(-1)], dtype, 0):
-            return a
-    return None
+            shown = np.multiply.outer(_places(pairs, a)[at[first, a]], w)
+            if _near(z[first] - np.exp(1j * shown), dtype, float(np.abs(shown).max())):
+                return a
+            found.append(a)
+    return found[0] if found else None
+
+
+def _places(pairs: PlannedPairs, a: int) -> Floats:
+    """Return the coordinates of an axis."""
+    axis = pairs.plan.axes[a]
+    count = np.array(axis.multiples if isinstance(axis.multiples, tuple) else list(axis.multiples), np.float64)
+    return count * float(axis.unit)
 
 
 def _exchanged(follows: Mapping[int, int], at: Integers, names: Sequence[str]) -> list[Finding]:
@@ -411,9 +410,7 @@ def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs:
     view : AxisView
     expected : Table
     """
-    axis = pairs.plan.axes[b]
-    count = np.array(axis.multiples if isinstance(axis.multiples, tuple) else list(axis.multiples), float)
-    c, w = (count * float(axis.unit))[places], (pairs.frequencies * pairs.turning)[own]
+    c, w = _places(pairs, b)[places], (pairs.frequencies * pairs.turning)[own]
     found: list[Finding] = []
     size = float(np.median(np.abs(z) / pairs.magnitude[own]))
     if abs(size - 1) > 0.01:
