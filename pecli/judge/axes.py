@@ -40,6 +40,9 @@ MIN_PAIRS = 3
 """Pairs of an axis beside which a lone pair that hardly differs is taken for a spoiled one."""
 MAX_SPOILED = 4
 """Rows in which a spoiled pair may change otherwise: two spoiled values."""
+SAME_LEVELS = (0.995, 0.8)
+"""Share of the rows in which a slow pair must be the same on each level of its axis; the second where another of the
+axis is too slow for its roundings to tell all levels apart, as in bfloat16."""
 EVEN = 0.05
 """Difference of unit vectors that turn alike; bfloat16 leaves 0.02."""
 LINE_PAIRS = 24
@@ -340,6 +343,7 @@ def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]
         if len(by_pattern) > 4 * MAX_AXES:
             return []
     groups = sorted(by_pattern.values(), key=len)
+    none = np.empty(0, np.int64)
     keys = {id(group): group[:MAX_KEYS] for group in groups}
     most = max(map(len, groups), default=0)
     left = np.flatnonzero((size > 0) & (size <= MIN_CLEAR * EPSILON[dtype])).tolist()
@@ -354,20 +358,20 @@ def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]
                 other += group
                 groups.remove(group)
                 break
-    patterns = [changed[:, group[0]] for group in groups]
-    slow: list[int] = []  # an axis of slow pairs alone
+    found = [_levels(cos, sin, group, keys[id(group)]) for group in groups]
     for k in sorted(left, key=lambda k: -int(changed[:, k].sum())):
-        same = [g for g, pattern in enumerate(patterns) if np.array_equal(pattern, changed[:, k])]
-        within = same[:1] or [g for g, pattern in enumerate(patterns) if not (changed[:, k] & ~pattern).any()]
-        if len(within) == 1:
-            groups[within[0]].append(k)
-        elif not within and slow:
-            slow.append(k)
-            patterns[-1] = patterns[-1] | changed[:, k]
-        elif not within:
-            slow.append(k)
-            groups.append(slow)
-            patterns.append(changed[:, k])
+        same = np.array([
+            ((cos[:, k] == cos[g.first, k][g.level]) & (sin[:, k] == sin[g.first, k][g.level])).mean() for g in found
+        ])  # fmt: skip
+        fits = next((at for share in SAME_LEVELS if len(at := np.flatnonzero(same >= share))), none)
+        if len(fits) > 1:  # the same in every row that tells axes apart, unless it changes as one axis does
+            fits = np.array([g for g in fits if np.array_equal(changed[:, k], changed[:, groups[g][0]])])[:1]
+        elif not len(fits):
+            groups.append([k])
+            found.append(_levels(cos, sin, [k], [k]))
+            continue
+        for g in fits.tolist():
+            groups[g].append(k)
     return [_levels(cos, sin, g, keys.get(id(g), g)) for g in groups] if len(groups) <= MAX_AXES else []
 
 
@@ -414,7 +418,8 @@ def measured_axis(cos: Floats, sin: Floats, dtype: str, columns: Integers) -> tu
     if len(near) != len(cos) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
         near = np.arange(len(cos), dtype=float) - signal.reference
     loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(cos))))
-    pairs = Pairs(steps, signal.errors, np.zeros(len(columns), bool), signal.magnitude, loose, False, False, "split",
+    smallest = 2.0**-24 if dtype == "float16" else 0.0  # below it sines of slow pairs have no relative precision
+    pairs = Pairs(steps, signal.errors + 2 * smallest / len(cos), np.zeros(len(columns), bool), signal.magnitude, loose, False, False, "split",
                   2 * len(columns))  # fmt: skip
     return GridAxis(len(cos), columns, pairs, _first_place(signal, backward), backward), near - near[0]
 

@@ -21,7 +21,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lattice import Lattice
 from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
-from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of, planned_grids
+from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
 from pecli.numbers.shortest import digits, shortest
@@ -86,15 +86,18 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:
     """Return the layout and the rounding that explain all differences; None where there are others."""
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
-    tally = None if name is None else compare_all(name)
-    if name is None or tally is None or tally.odd:
+    if name is None:
+        return None
+    name, tally = compared(name)
+    if tally.odd:
         return None
     said = [] if grid.reading is None else _layout(grid.reading.layout, expected.request.layout)
-    if tally.equal == tally.count:
-        return said
+    way, dtype = name.score.way, grid.view.dtype
+    if way.name == "exact" and tally.equal == tally.count and dtype != expected.arrays[0].dtype:
+        return [*said, Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
     units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.worst < 1e3 else f"{tally.residual:.1g}"
-    way = "rounding" if name.score.way.name == "exact" else f"rounding of {name.score.way.words()}"
-    return [*said, Finding("rounding", f"{way} alone, at most {units}: harmless")]
+    words = "rounding" if way.name == "exact" else f"rounding of {way.words()}"
+    return [*said, Finding("rounding", f"{words} alone, at most {units}: harmless")]
 
 
 def _layout(have: str, want: str | None) -> list[Finding]:
@@ -284,10 +287,11 @@ def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) 
         if not inside.any():
             continue
         at, body = pairs.coordinates(index[inside] + plan.prefix), z[inside]
-        line = body[:, held] * np.exp(-1j * np.multiply.outer(index[inside], (pairs.frequencies * pairs.turning)[held]))
-        if (at[:, pairs.axis[held]] != index[inside][:, None]).any() and _near(line - 1, view.dtype, len(index)):
+        w = pairs.frequencies * pairs.turning
+        line = np.multiply.outer(index[inside], w[held])
+        if (at[:, pairs.axis[held]] != index[inside][:, None]).any() and _near(body[:, held], line, view.dtype):
             return [*said, _as_line(len(line), names, expected)]
-        w, groups = pairs.frequencies * pairs.turning, {a: (pairs.axis == a) & held for a in set(pairs.axis.tolist())}
+        groups = {a: (pairs.axis == a) & held for a in set(pairs.axis.tolist())}
         follows = {a: _followed(body[:, own], at, a, w[own], pairs, view.dtype)
                    for a, own in groups.items() if own.any()}  # fmt: skip
         if None in follows.values():
@@ -341,9 +345,13 @@ def _row_orders(plan: Waves, view: AxisView) -> Iterator[tuple[list[Finding], In
     yield [COLUMN_MAJOR], np.where(inside, back[np.ravel_multi_index(there, sides)], -1)
 
 
-def _near(gap: Complex, dtype: str, reach: float) -> bool:
-    """Whether nearly all values differ by no more than rounding of a type leaves at angles up to a size."""
-    return bool((np.abs(gap) <= MAX_GAP * EPSILON[dtype] + 2.0**-20 * reach).mean() >= MIN_SHARE_EXPLAINED)
+def _near(z: Complex, angles: Floats, dtype: str) -> bool:
+    """Whether nearly all values are those of angles, but for rounding of a type and of float32 angles."""
+    shown = np.exp(1j * angles)
+    spare = 2.0**-20 * np.abs(angles) + 2.0**-40
+    close = np.abs(z.real - shown.real) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.real) + spare
+    close &= np.abs(z.imag - shown.imag) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.imag) + spare
+    return bool(close.mean() >= MIN_SHARE_EXPLAINED)
 
 
 def _as_line(rows: int, names: Sequence[str], expected: Table) -> Finding:
@@ -358,14 +366,13 @@ def _as_line(rows: int, names: Sequence[str], expected: Table) -> Finding:
 def _followed(z: Complex, at: Integers, own: int, w: Floats, pairs: PlannedPairs, dtype: str) -> int | None:
     """Return the axis whose places alone tell the values of pairs, -1 where they do not move, None of none."""
     moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
-    if _near(z - z[:1], dtype, 0):
+    if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
         return -1 if own in moving else own
     found = []
     for a in [own, *(a for a in moving if a != own)]:
         _, first, level = np.unique(at[:, a], return_index=True, return_inverse=True)
-        if _near(z - z[first][level.reshape(-1)], dtype, 0):
-            shown = np.multiply.outer(_places(pairs, a)[at[first, a]], w)
-            if _near(z[first] - np.exp(1j * shown), dtype, float(np.abs(shown).max())):
+        if (z == z[first][level.reshape(-1)]).mean() >= MIN_SHARE_EXPLAINED:
+            if _near(z[first], np.multiply.outer(_places(pairs, a)[at[first, a]], w), dtype):
                 return a
             found.append(a)
     return found[0] if found else None
@@ -416,17 +423,16 @@ def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs:
     if abs(size - 1) > 0.01:
         found.append(Finding("magnitude", f"every value is multiplied by {size:.6g}"))
     z = z / (pairs.magnitude[own] * (size if found else 1.0))
-    shown = np.exp(1j * np.multiply.outer(c, w))
-    reach = float(np.abs(c).max() * np.abs(w).max())
+    angles = np.multiply.outer(c, w)
     for text, undo in UNDO.items():
-        if _near(undo(z) - shown, view.dtype, reach):
+        if _near(undo(z), angles, view.dtype):
             return [*found, Finding("turned", text)] if text else found
     if len(c) < 2:
         return None
     slow = np.abs(c).max() * np.abs(w) < 1.0
     slow = slow if slow.any() else np.abs(w) <= np.abs(w).min() * 1.01
     for text, undo in UNDO.items():
-        if (np.abs(undo(z) - shown)[:, slow] < 0.3).mean() > 0.9:
+        if (np.abs(undo(z) - np.exp(1j * angles))[:, slow] < 0.3).mean() > 0.9:
             z = undo(z)
             found += [Finding("turned", text)] if text else []
             break
@@ -445,7 +451,7 @@ def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs:
         if digits(near) <= MAX_DIGITS:
             found.append(Finding("first", f"coordinates start at {number_text(near)} where {c[0]:g} was expected"))
             c = c + float(near) - c[0]
-    fits = _near(z - np.exp(1j * np.multiply.outer(c, values)), view.dtype, float(np.abs(c).max() * values.max()))
+    fits = _near(z, np.multiply.outer(c, values), view.dtype)
     return found if found and fits else None
 
 

@@ -383,12 +383,16 @@ def float32_frequencies(recipe: Recipe, pairs: PlannedPairs) -> dict[str, Floats
     """Return the frequencies as float32 code computes them, by how it does, where each axis has a geometric series."""
     given: Any = recipe.values.get("base") or recipe.values.get("temperature")
     bases = given if isinstance(given, tuple) else (given,)
+    factors = recipe.values.get("ntk") or (1,)
     found: dict[str, list[Floats]] = {}
     for number in np.unique(pairs.axis):
         own = pairs.axis == number
         base = bases[int(number) if len(bases) > 1 else 0]
         if base is None or float(base) <= 0 or float(base) == 1:
             return {}
+        factor, width = float(factors[int(number) if len(factors) > 1 else 0]), 2 * np.count_nonzero(own)
+        if factor != 1 and width > 2:
+            base = float(base) * factor ** (width / (width - 2))
         exponents = _exponents(pairs.frequencies[own], float(base), len(pairs.axis))
         if exponents is None:
             return {}
@@ -420,14 +424,11 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return what is said of the best name that explains the table's values."""
     fits = []
     for name in names[:3]:
-        for computed in (name, *_in_float32(name)):
-            tally = compare_all(computed)
-            fits.append((tally.odd, name.fitted, computed, tally))
-            if not tally.odd or tally.odd > (1 - MIN_SHARE_LIKELY) * tally.count:
-                break
-        if not fits[-1][0]:
+        fits.append((*compared(name), name.fitted))
+        if not fits[-1][1].odd:
             break
-    odd, _, name, tally = min(fits, key=lambda fit: fit[:2])
+    name, tally, _ = min(fits, key=lambda fit: (fit[1].odd, fit[2]))
+    odd = tally.odd
     if odd > (1 - MIN_SHARE_LIKELY) * tally.count:
         return None
     sure = (not odd and name.fitted <= PLAIN) or (odd <= MAX_ODD and name.fitted <= PLAIN / 2)
@@ -438,6 +439,16 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     notes = (*filter(None, [name.grid.view.note]), *tally.places)
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           way.words(), notes, others, tally.count, arrays)  # fmt: skip
+
+
+def compared(name: GridName) -> tuple[GridName, Tally]:
+    """Return a name with the arithmetic that gives most values, and what all of them say of it."""
+    fits = []
+    for computed in (name, *_in_float32(name)):
+        fits.append((computed, compare_all(computed)))
+        if not fits[-1][1].odd or fits[-1][1].odd > (1 - MIN_SHARE_LIKELY) * fits[-1][1].count:
+            break
+    return min(fits, key=lambda fit: fit[1].odd)
 
 
 def _in_float32(name: GridName) -> Iterator[GridName]:

@@ -13,11 +13,13 @@ from pecli.declare.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain
 from pecli.numbers.shortest import digits, shortest
 from pecli.numbers.text import number_text
 
-MORE_BASES = ("256", "2000", *PUBLISHED_BASES)
+MORE_BASES = (*PUBLISHED_BASES, "256", "2000")
 EQUAL_AXES = 1.0
 """Digits that two sides of one width count: rope2d says the same."""
 MAX_SCALE_DIGITS = 4
-NTK = (1, 2, 3, 4)
+MAX_BASE_DIGITS = 6
+"""Digits of a base that somebody chose; a stretched one, such as Cosmos', has more and is said by its factor."""
+NTK = (2, 3, 4)
 """Factors by which a base is stretched, as Cosmos does."""
 
 
@@ -99,25 +101,19 @@ def _axis(axis: GridAxis, width: int, size: int) -> Part | None:
     exponents = (axis.columns - axis.columns[0]) / width
     first = axis.pairs.steps[0]
     slack = axis.pairs.slack(axis.pairs.steps)[0]
-    scales = [Decimal(1)]
+    scale = Decimal(1)
     if not first - slack <= 1 <= first + slack and np.isfinite(slack):
-        scales = [shortest(first - slack, first + slack)]
-    for scale in scales:
-        if digits(scale) > MAX_SCALE_DIGITS or scale <= 0:
-            continue
-        for base in axis.pairs.bases(exponents, float(scale)):
-            if not axis.pairs.fits(np.exp(-exponents * math.log(float(base))), float(scale)):
-                continue
-            cost = plain_digits(base, MORE_BASES) + (0 if scale == 1 else digits(scale) + 1.0)
-            given = {"scale": number_text(scale)}
-            if digits(base) > 4 and width > 1 and format(base.normalize(), "f") not in PUBLISHED_BASES:
-                for factor in NTK[1:]:
-                    grown = 10000.0 * factor ** (2 * width / (2 * width - 2))
-                    if axis.pairs.fits(np.exp(-exponents * math.log(grown)), float(scale)):
-                        base, cost, given = Decimal(10000), 2.0, {**given, "ntk": str(factor)}
-                        break
-            place = _first(axis, size)
-            return None if place is None else Part(number_text(base), cost, **given, **place)
+        scale = shortest(first - slack, first + slack)
+    place = _first(axis, size)
+    if digits(scale) > MAX_SCALE_DIGITS or scale <= 0 or place is None:
+        return None
+    options = [(Decimal(text), 1) for text in MORE_BASES] + [(Decimal(10000), factor) for factor in NTK]
+    for base, ntk in [*options, *((base, 1) for base in axis.pairs.bases(exponents, float(scale)))]:
+        grown = float(base) * ntk ** (width / max(1, width - 1))
+        if digits(base) <= MAX_BASE_DIGITS and axis.pairs.fits(np.exp(-exponents * math.log(grown)), float(scale)):
+            cost = 2.0 if ntk > 1 else plain_digits(base, MORE_BASES)
+            cost += 0 if scale == 1 else digits(scale) + 1.0
+            return Part(number_text(base), cost, ntk=str(ntk), scale=number_text(scale), **place)
     return None
 
 
