@@ -418,9 +418,11 @@ def measured_axis(cos: Floats, sin: Floats, dtype: str, columns: Integers) -> tu
     if len(near) != len(cos) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
         near = np.arange(len(cos), dtype=float) - signal.reference
     loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(cos))))
-    smallest = 2.0**-24 if dtype == "float16" else 0.0  # below it sines of slow pairs have no relative precision
-    pairs = Pairs(steps, signal.errors + 2 * smallest / len(cos), np.zeros(len(columns), bool), signal.magnitude, loose, False, False, "split",
-                  2 * len(columns))  # fmt: skip
+    errors = signal.errors
+    if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
+        errors = errors + 2.0**-23 / len(cos)
+    still = np.zeros(len(columns), bool)
+    pairs = Pairs(steps, errors, still, signal.magnitude, loose, width=2 * len(columns))
     return GridAxis(len(cos), columns, pairs, _first_place(signal, backward), backward), near - near[0]
 
 
@@ -429,9 +431,11 @@ def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
     z = cos + 1j * sin
     turns = np.angle(z[1:] * np.conj(z[:-1]))
     usual = np.median(turns, axis=0)
-    clear = np.abs(usual) > 8 * EPSILON[dtype]
-    off = np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + 4 * EPSILON[dtype]
-    jumps = np.flatnonzero(off[:, clear].mean(axis=1) > 0.5) + 1 if clear.any() else np.empty(0, np.int64)
+    noise = 2 * EPSILON[dtype] * np.minimum(np.abs(cos), np.abs(sin)) + 2.0**-40  # the smaller part is rounded finer
+    noise = noise[1:] + noise[:-1]
+    clear = np.abs(usual) > 2 * noise
+    off = clear & (np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + noise)
+    jumps = np.flatnonzero(2 * off.sum(axis=1) > clear.sum(axis=1)) + 1
     edges = [0, *jumps.tolist(), len(z)]
     start, stop = max(pairwise(edges), key=lambda run: run[1] - run[0])
     signals = []

@@ -72,7 +72,8 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
                 said = _same(grid, expected)
                 if said is not None:
                     return said
-            found += [said for grid in grids_of(view) if (said := _by_recipe(grid, expected))]
+            features = [grid for grid in planned if grid.reading is None] if pairs.rises else []
+            found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, expected))]
             if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
                 continue
             for said, z in _arranged(view, planned, pairs):
@@ -348,7 +349,7 @@ def _row_orders(plan: Waves, view: AxisView) -> Iterator[tuple[list[Finding], In
 def _near(z: Complex, angles: Floats, dtype: str) -> bool:
     """Whether nearly all values are those of angles, but for rounding of a type and of float32 angles."""
     shown = np.exp(1j * angles)
-    spare = 2.0**-20 * np.abs(angles) + 2.0**-40
+    spare = 2.0**-20 * np.abs(angles) + (2.0**-24 if dtype == "float16" else 2.0**-40)
     close = np.abs(z.real - shown.real) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.real) + spare
     close &= np.abs(z.imag - shown.imag) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.imag) + spare
     return bool(close.mean() >= MIN_SHARE_EXPLAINED)

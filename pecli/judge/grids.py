@@ -86,6 +86,11 @@ class PlannedPairs:
         number = table.astype(np.int64)
         return cls(plan, table[:, 0], table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
 
+    @property
+    def rises(self) -> bool:
+        """Whether frequencies rise from band to band, as those of features of coordinates from -1 to 1 do."""
+        return bool(self.plan.ramps) or bool((np.diff(self.frequencies[self.axis == self.axis[0]]) > 0).any())
+
     def coordinates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return which coordinate of its axis each row has, (n, axes)."""
         return np.stack([axis.index(rows - self.plan.prefix) for axis in self.plan.axes], axis=1)
@@ -383,7 +388,7 @@ def float32_frequencies(recipe: Recipe, pairs: PlannedPairs) -> dict[str, Floats
     """Return the frequencies as float32 code computes them, by how it does, where each axis has a geometric series."""
     given: Any = recipe.values.get("base") or recipe.values.get("temperature")
     bases = given if isinstance(given, tuple) else (given,)
-    factors = recipe.values.get("ntk") or (1,)
+    factors: Any = recipe.values.get("ntk") or (1,)
     found: dict[str, list[Floats]] = {}
     for number in np.unique(pairs.axis):
         own = pairs.axis == number
