@@ -26,10 +26,12 @@ MIN_VALUES = 4
 """Different values of some column that features need; all of 0 and 1 fit any."""
 
 
-def two_sides(axes: Axes) -> Iterator[tuple[int, ...]]:
-    """Yield the two sides of a grid; of a line both as one row and as one column."""
-    if len(axes.sides) == 2:
+def two_sides(axes: Axes, *, frames: bool = False) -> Iterator[tuple[int, ...]]:
+    """Yield the sides of a grid, of frames too; of a line both as one row and as one column."""
+    if len(axes.sides) == 2 or (frames and len(axes.sides) == 3):
         yield axes.sides
+    if frames and len(axes.sides) == 2 and len(axes.axes) == 1:
+        yield (*axes.sides, 1)
     if len(axes.sides) == 1:
         yield 1, axes.sides[0]
         yield axes.sides[0], 1
