@@ -423,7 +423,8 @@ def measured_axis(cos: Floats, sin: Floats, dtype: str, columns: Integers) -> tu
         errors = errors + 2.0**-23 / len(cos)
     still = np.zeros(len(columns), bool)
     pairs = Pairs(steps, errors, still, signal.magnitude, loose, width=2 * len(columns))
-    return GridAxis(len(cos), columns, pairs, _first_place(signal, backward), backward), near - near[0]
+    size = int(np.ptp(near)) + 1  # some levels of a long table are not read
+    return GridAxis(size, columns, pairs, _first_place(signal, backward), backward), near - near[0]
 
 
 def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
