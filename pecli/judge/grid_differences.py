@@ -248,17 +248,13 @@ def _arranged(view: AxisView, planned: Sequence[Grid], pairs: PlannedPairs) -> I
         values, m = view.values[0], len(pairs.cos)
         arrangements = [("", pairs.sin, pairs.cos)]
         if 2 * m == values.shape[1]:
-            k, block = np.arange(m), np.unique(pairs.axis, return_index=True)[1]
-            start = np.sort(block)[np.searchsorted(np.sort(block), k, side="right") - 1]
-            size = np.diff([*np.sort(block), m])[np.searchsorted(np.sort(block), k, side="right") - 1]
+            k, edges = np.arange(m), [*np.flatnonzero(np.diff(pairs.axis, prepend=-1)).tolist(), m]
+            start, size = np.repeat(edges[:-1], np.diff(edges)), np.repeat(np.diff(edges), np.diff(edges))
             arrangements += [
-                ("sines and cosines are interleaved column by column where blocks of each were expected", 2 * k,
-                 2 * k + 1),
-                ("the sines of all axes stand before the cosines where another order of columns was expected", k,
-                 m + k),
-                ("sines stand in blocks before cosines where interleaved columns were expected", k + start,
-                 k + start + size),
-            ]  # fmt: skip
+                ("sines and cosines are interleaved column by column, not in blocks (column order)", 2 * k, 2 * k + 1),
+                ("the sines of all axes stand before the cosines where another order was expected", k, m + k),
+                ("sines and cosines stand in blocks, not interleaved", k + start, k + start + size),
+            ]
         good = usable_rows([values])
         for text, sin, cos in arrangements:
             if text and np.array_equal(sin, pairs.sin) and np.array_equal(cos, pairs.cos):
@@ -269,11 +265,15 @@ def _arranged(view: AxisView, planned: Sequence[Grid], pairs: PlannedPairs) -> I
                 yield [Finding("layout", text)] if text else [], z
 
 
+def _names(plan: Waves) -> tuple[str, ...]:
+    return NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
+
+
 def _lost(pairs: PlannedPairs, columns: Integers, count: int) -> list[Finding]:
     """Return that pairs are missing, of which axes if all of theirs are."""
     if count == len(columns):
         return []
-    names = NAMES.get(len(pairs.plan.axes), tuple(f"axis {k}" for k in range(len(pairs.plan.axes))))
+    names = _names(pairs.plan)
     lost = sorted(set(pairs.axis[columns[count:]].tolist()) - set(pairs.axis[columns[:count]].tolist()))
     those = f": those of the {' and '.join(names[a] for a in lost)}" if lost else ""
     return [Finding("columns", f"{len(columns) - count} of {len(columns)} pairs are missing{those}")]
@@ -282,7 +282,7 @@ def _lost(pairs: PlannedPairs, columns: Integers, count: int) -> list[Finding]:
 def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
     """Return how pairs differ from the expected ones; None where these changes do not give the values."""
     plan, held = pairs.plan, ~np.isnan(z).all(axis=0)
-    names = NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
+    names = _names(plan)
     for said, index in _row_orders(plan, view):
         inside = index >= 0
         if not inside.any():

@@ -242,24 +242,18 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
 
 def neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
     """Return a way with each frequency the number of its type, near the simulated one, that gives most values."""
-    kind = way.frequency_type
-    kind = "float32" if kind == "float64" else kind
-    step = unit(way.frequencies, kind)
-    good = np.full(len(way.frequencies), -1.0)
-    chosen = way.frequencies.copy()
+    assert shown.cos is not None
+    assert shown.sin is not None
+    values = np.concatenate([shown.cos, shown.sin])
+    kind = "float32" if way.frequency_type == "float64" else way.frequency_type
+    step, good, chosen = unit(way.frequencies, kind), np.full(len(way.frequencies), -1.0), way.frequencies
     for k in sorted(range(-NEIGHBOURS, NEIGHBOURS + 1), key=abs):
         other = replace(way, frequencies=way.frequencies + k * step)
-        made = other.compute(shown.positions, magnitude, shown.dtype)
-        share = np.zeros(len(good))
-        parts = 0
-        for real, values in zip(made, (shown.cos, shown.sin), strict=True):
-            if values is not None:
-                gap = np.abs(real - values)
-                share += (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
-                parts += 1
-        better = share / max(1, parts) > good + 1e-9
-        good = np.where(better, share / max(1, parts), good)
-        chosen = np.where(better, other.frequencies, chosen)
+        made = np.concatenate(other.compute(shown.positions, magnitude, shown.dtype))
+        gap = np.abs(made - values)
+        share = (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
+        better = share > good + 1e-9
+        good, chosen = np.where(better, share, good), np.where(better, other.frequencies, chosen)
     return score_of(replace(way, frequencies=chosen), shown, magnitude)
 
 
@@ -389,28 +383,19 @@ def float32_frequencies(recipe: Recipe, pairs: PlannedPairs) -> dict[str, Floats
     given: Any = recipe.values.get("base") or recipe.values.get("temperature")
     bases = given if isinstance(given, tuple) else (given,)
     factors: Any = recipe.values.get("ntk") or (1,)
-    found: dict[str, list[Floats]] = {}
-    for number in np.unique(pairs.axis):
+    found: dict[str, Floats] = {}
+    for number in np.unique(pairs.axis).tolist():
         own = pairs.axis == number
-        base = bases[int(number) if len(bases) > 1 else 0]
+        base = bases[number if len(bases) > 1 else 0]
         if base is None or float(base) <= 0 or float(base) == 1:
             return {}
-        factor, width = float(factors[int(number) if len(factors) > 1 else 0]), 2 * np.count_nonzero(own)
+        factor, width = float(factors[number if len(factors) > 1 else 0]), 2 * int(np.count_nonzero(own))
         if factor != 1 and width > 2:
             base = float(base) * factor ** (width / (width - 2))
         exponents = _exponents(pairs.frequencies[own], float(base), len(pairs.axis))
-        if exponents is None:
-            return {}
-        for said, w in float32_series(float(base), exponents):
-            found.setdefault(said, []).append(w)
-    merged = {}
-    for said, parts in found.items():
-        if len(parts) == len(np.unique(pairs.axis)):
-            whole = np.empty(len(pairs.axis))
-            for number, w in zip(np.unique(pairs.axis), parts, strict=True):
-                whole[pairs.axis == number] = w
-            merged[said] = whole
-    return merged
+        for said, w in float32_series(float(base), exponents) if exponents is not None else ():
+            found.setdefault(said, np.full(len(pairs.axis), np.nan))[own] = w
+    return {said: w for said, w in found.items() if not np.isnan(w).any()}
 
 
 def _exponents(frequencies: Floats, base: float, most: int) -> Floats | None:
