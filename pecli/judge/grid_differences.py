@@ -124,11 +124,12 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     if name.encoding != own:
         return [Finding("encoding", f"{name.recipe} where {own} was expected")]
     have, want = dict(_recipe(own, name.keys).keys()), expected.source.keys()
-    differ = [key for key in have if have[key] != want.get(key)]
+    have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
+    differ = [key for key in have if key in want and have[key] != want[key]]
     for key in differ if len(differ) > 1 else ():  # what makes no difference is not said
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
         if other is not None and not compare_all(other).odd:
-            have = dict(_recipe(own, other.keys).keys())
+            have[key] = want[key]
     layout = _layout(grid.reading.layout, expected.request.layout) if grid.reading is not None else []
     return [*_parameters(have, want), *layout]
 
