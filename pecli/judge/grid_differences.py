@@ -93,12 +93,14 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
     if tally.odd:
         return None
     said = [] if grid.reading is None else _layout(grid.reading.layout, expected.request.layout)
+    if said:
+        return said
     way, dtype = name.score.way, grid.view.dtype
     if way.name == "exact" and tally.equal == tally.count and dtype != expected.arrays[0].dtype:
-        return [*said, Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
+        return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
     units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.worst < 1e3 else f"{tally.residual:.1g}"
     words = "rounding" if way.name == "exact" else f"rounding of {way.words()}"
-    return [*said, Finding("rounding", f"{words} alone, at most {units}: harmless")]
+    return [Finding("rounding", f"{words} alone, at most {units}: harmless")]
 
 
 def _layout(have: str, want: str | None) -> list[Finding]:
