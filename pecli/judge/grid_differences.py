@@ -33,6 +33,8 @@ Complex = NDArray[np.complex128]
 
 MIN_SHARE_EXPLAINED = 0.998
 """Share of the values that a description must give back to be said; spoiled values may be left."""
+MIN_SHARE_SAMPLED = 0.95
+"""The same for the sampled rows of a recipe, a few of which spoiled values may hold; others are not compared whole."""
 MAX_DIGITS = 4
 """Digits of a base, a scale or a coordinate that a finding says as a number that somebody chose."""
 MAX_GAP = 6
@@ -117,9 +119,8 @@ def _layout(have: str, want: str | None) -> list[Finding]:
 def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
-    names = [
-        name for name in names_of(grid) if compare_all(name).odd <= (1 - MIN_SHARE_EXPLAINED) * grid.view.values[0].size
-    ]
+    odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
+    names = [name for name in names_of(grid) if name.score.close > MIN_SHARE_SAMPLED and compare_all(name).odd <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
@@ -428,18 +429,18 @@ def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs:
         found.append(Finding("magnitude", f"every value is multiplied by {size:.6g}"))
     z = z / (pairs.magnitude[own] * (size if found else 1.0))
     angles = np.multiply.outer(c, w)
-    for text, undo in UNDO.items():
-        if _near(undo(z), angles, view.dtype):
-            return [*found, Finding("turned", text)] if text else found
-    if len(c) < 2:
-        return None
     slow = np.abs(c).max() * np.abs(w) < 1.0
     slow = slow if slow.any() else np.abs(w) <= np.abs(w).min() * 1.01
-    for text, undo in UNDO.items():
-        if (np.abs(undo(z) - np.exp(1j * angles))[:, slow] < 0.3).mean() > 0.9:
-            z = undo(z)
-            found += [Finding("turned", text)] if text else []
-            break
+    shown = np.exp(1j * angles)[:, slow]
+    share = {text: float((np.abs(undo(z[:, slow]) - shown) < 0.3).mean()) for text, undo in UNDO.items()}
+    text = max(share, key=lambda text: share[text])
+    if text and share[text] > 0.9:
+        z = UNDO[text](z)
+        found.append(Finding("turned", text))
+    if _near(z, angles, view.dtype):
+        return found
+    if len(c) < 2:
+        return None
     measured, _ = measured_axis(z.real, z.imag, view.dtype, np.arange(len(own)))
     step, origin, sign = float(np.median(np.diff(c))), measured.origin, 1
     steps = measured.pairs.steps
