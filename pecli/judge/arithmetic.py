@@ -32,7 +32,7 @@ MIN_GLANCE = 0.3
 """Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
 LOW_TYPES = ("bfloat16", "float16")
 FLOAT64_UNITS = 3.0
-"""Rounding errors of a double-precision angle beside that of its logarithm: power, product, reduction."""
+"""Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
 
 
 @dataclass(frozen=True)
@@ -233,12 +233,14 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
                 )
 
 
-def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude: bool, running: bool) -> Iterator[Way]:
+def ways(
+    exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats, *, magnitude: bool, running: bool
+) -> Iterator[Way]:
     """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
     yield Way("exact", exact)
     if dtype == "float64":
         yield Way("float64", exact)
-    singles = dict(singles) or {"rounded": rounded(exact, "float32")}
+    singles = {**singles, "rounded": rounded(exact, "float32")}
     for method, frequencies in singles.items():
         yield Way("float32", frequencies, "float32", "float32", method)
     first = next(iter(singles.values()))
@@ -247,10 +249,11 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
     if running:
         yield Way("float32", exact, "float32", "float32", "running product", running=True)
     for low in LOW_TYPES:
-        yield Way(low, exact, low)
+        coarse = not np.array_equal(rounded(positions, low), positions)
+        yield from [Way(low, exact, low)] if coarse else ()
         yield Way(low, rounded(exact, low))
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
-            if low in (f, p, a):
+            if low in (f, a) or (p == low and coarse):
                 yield Way(low, rounded(first, f), p, a, "rounded")
     if dtype in LOW_TYPES:
         if magnitude:
@@ -275,7 +278,7 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
         if in_double(way, shown.dtype):
             angles = np.abs(way.angles_at(shown.positions))
             logs = np.abs(np.log(np.maximum(np.abs(way.frequencies), 1e-300)))
-            bound = 2.0**-53 * (2 + angles * (FLOAT64_UNITS + logs)) * np.maximum(1.0, np.max(magnitude))
+            bound = 2.0**-53 * (2 + angles * FLOAT64_UNITS * (1 + logs)) * np.maximum(1.0, np.max(magnitude))
         spare: tuple[Floats | float, ...] | None = None
         for part, (real, values) in enumerate(shown.pairs(way, magnitude)):
             gap = np.abs(real - values)
@@ -320,7 +323,7 @@ def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, magnitu
     glance = some.few(40) if len(some.positions) > 80 else some
     magnified = bool(np.any(np.asarray(magnitude) != 1))
     best: Score | None = None
-    candidates = list(ways(exact, singles, shown.dtype, magnitude=magnified, running=running))
+    candidates = list(ways(exact, singles, shown.dtype, shown.positions, magnitude=magnified, running=running))
     looked = []
     for way in candidates:
         quick = score(way, glance, magnitude)

@@ -128,10 +128,11 @@ def _differences(actual: Tabular, expected: Table, found: Comparison) -> list[Fi
             first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
             return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
     for group in groups:
-        said = _by_values(group, want) or (_one_array(group, want) if len(group) == 2 else None)
+        said = _angles(group, want, found) if len(group) == 2 else None
+        said = said or _by_values(group, want) or (_one_array(group, want) if len(group) == 2 else None)
         if said:
             return said
-    return None
+    return next((said for group in groups if (said := _by_frequencies(group, want))), None)
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -150,6 +151,15 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
     if total.explained < MIN_EXPLAINED:
         return None
     return list(_findings(Description(name, best.lines, best.kind), total, want, found))
+
+
+def _angles(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
+    """Return that both arrays hold the angles themselves, and what else differs of them."""
+    said = [_of_group((plane,), want, found) for plane in group if np.abs(plane.read(0, min(plane.rows, 64))).max() > 2]
+    if len(said) < 2 or said[0] is None or said[0] != said[1]:
+        return None
+    names = " and ".join(f"'{plane.name}'" for plane in group)
+    return [Finding("angles", f"{names} hold the angles: no cosine and no sine was taken"), *said[0]]
 
 
 def _one_array(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
@@ -211,6 +221,38 @@ def _by_values(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None
     return None
 
 
+def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return what the frequencies are where every pair is a wave and most turn otherwise than expected."""
+    w = want.named.frequencies * abs(float(want.step))
+    for measured in measured_readings(group):
+        signal, pairs = measured.signal, measured.pairs
+        if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
+            continue
+        turns = signal.phases + signal.steps * (signal.rows - signal.reference)[:, None]
+        near = np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP
+        if near.mean() < MIN_SAMPLE or (pairs.at(WAVE_GAP).gaps(w) <= pairs.at(WAVE_GAP).slack(w)).mean() > 0.5:
+            continue
+        return [Finding("frequency", _series_words(pairs.steps, w))]
+    return None
+
+
+def _series_words(steps: Floats, w: Floats) -> str:
+    """Say measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
+    clear = steps[: np.count_nonzero(steps > 2.0**-12)]
+    ratios = clear[1:] / clear[:-1]
+    own = f"{w.max():.4g} to {w.min():.4g}"
+    if np.ptp(steps) <= 1e-3 * steps.max():
+        return f"every pair has the frequency {np.median(steps):.4g} where {own} were expected"
+    ratio = float(np.median(ratios)) if len(ratios) > 1 else np.nan
+    if np.allclose(ratios, ratio, rtol=1e-3):
+        base = f", as base {ratio ** -len(w):.4g}" if ratio < 1 else ""
+        return (f"the frequencies are another series: each is {ratio:.4g} of the one before{base}, "
+                f"where {w[1] / w[0]:.4g} was expected")  # fmt: skip
+    return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
+
+
+WAVE_GAP = 0.02
+"""Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
 VALUE_GAP = 2e-3
 """Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
 MIN_VALUE_ROWS = 4
@@ -289,6 +331,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     """Yield the expected parameters, then what they are mistaken for, as far as the measured frequencies allow."""
     pairs = measured.pairs
     if len(want.named.frequencies) != pairs.count:
+        yield from _fewer_pairs(measured, want)
         return
     base = _structured(want, pairs)
     yield base, [], "same"
@@ -308,6 +351,19 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     mixed = _some_pairs(pairs, base)
     if mixed is not None:
         yield mixed[0], [mixed[1]], "frequency"
+
+
+def _fewer_pairs(measured: Measured, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
+    """Yield the expected pairs without the first or the last ones."""
+    w, count = want.named.frequencies, measured.pairs.count
+    for first in (0, len(w) - count) if 0 < count < len(w) else ():
+        some = w[first : first + count]
+        if measured.pairs.at(LEVELS["float32"]).fits(some, float(want.step)):
+            gone = np.setdiff1d(np.arange(len(w)), np.arange(first, first + count))
+            said = f"{count} pairs where {len(w)} were expected: {numbered('pair', gone)} "
+            said += "is missing" if len(gone) == 1 else "are missing"
+            named = replace(_structured(want, measured.pairs), frequencies=some, by_engine=False)
+            yield named, [said], "pairs"
 
 
 def _some_pairs(pairs: Pairs, base: Named) -> tuple[Named, str] | None:
@@ -446,7 +502,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     if way.name in ("bfloat16", "float16"):
         yield Finding("arithmetic", _low_arithmetic(name, total, differs=differs))
     elif not differs and found.arrays and not rest:
-        yield _narrowed(name, want, total) or harmless(name, total, found)
+        yield _narrowed(name, want, total, found.total.max_abs) or harmless(name, total, found)
     elif way.name == "float32" and differs:
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
     if rest and not differs and way.name not in ("bfloat16", "float16"):
@@ -455,12 +511,13 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {places(total, measured.planes)}")
 
 
-def _narrowed(name: WaveName, want: Expected, total: Tally) -> Finding | None:
+def _narrowed(name: WaveName, want: Expected, total: Tally, largest: float) -> Finding | None:
     """Say that values were rounded to a narrower type than was expected."""
     have, own = name.measured.dtype, want.table.request.dtype
     if have not in LOW_TYPES or own in LOW_TYPES:
         return None
-    return Finding("type", f"values were rounded to {have} where {own} was expected: at most {total.residual:.2g} off")
+    most = max(total.residual, largest)
+    return Finding("type", f"values were rounded to {have} where {own} was expected: at most {most:.2g} off")
 
 
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
@@ -591,12 +648,17 @@ def _signs(name: WaveName, want: Expected) -> list[Finding]:
     """Say that sines and cosines are exchanged, or have the other sign."""
     measured = name.measured
     found = []
-    if measured.reading.is_alone or measured.reading.is_angles:
+    if measured.reading.is_angles:
+        return found
+    if measured.reading.is_alone:
         part = "sin" if name.phase.startswith("sin") else "cos"
         if name.phase.endswith("negated"):
             found.append(Finding("sign", f"every {'sine' if part == 'sin' else 'cosine'} has the other sign"))
         array = measured.planes[0].array.name
-        if array in ("cos", "sin") and array != part:
+        if len(want.table.arrays) == 1 and want.named.table.get("layout") != "angles":
+            held, gone = ("sines", "cosines") if part == "sin" else ("cosines", "sines")
+            found.append(Finding("exchanged", f"every column holds {held}: the {gone} are missing"))
+        elif array in ("cos", "sin") and array != part:
             found.append(
                 Finding("exchanged", f"the array '{array}' holds the {'sines' if part == 'sin' else 'cosines'}")
             )
@@ -623,9 +685,10 @@ def _magnitude(name: WaveName, want: Expected) -> list[Finding]:
     if own != 1 and abs(have / own**2 - 1) <= 1e-3:
         return [Finding("magnitude", f"the magnitude is applied twice (attention factor {own:.6g})")]
     if own == 1:
-        return [
-            Finding("magnitude", f"every value is multiplied by {have:.6g} (an attention factor that was not expected)")
-        ]
+        rotary = " (an attention factor that was not expected)" if want.recipe.encoding.family == "rotary" else ""
+        width = want.table.plan.width
+        root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else ""
+        return [Finding("magnitude", f"every value is multiplied by {have:.6g}{root or rotary}")]
     return [Finding("magnitude", f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)")]
 
 

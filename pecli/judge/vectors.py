@@ -19,6 +19,9 @@ from pecli.judge.waves import LEVELS, exactly
 
 MAX_ULP = 4
 """Units in the last place by which a library's frequencies differ from simulated ones: a scaling takes some steps."""
+MIN_SURE_PAIRS = 8
+MAX_SURE_COST = 3.5
+"""Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n."""
 MIN_PAIRS = 3
 """Frequencies that a rule is read from; two numbers follow many."""
 
@@ -43,7 +46,7 @@ def identify_vector(table: Tabular) -> Identification | None:
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     best: tuple[float, float, str, str] | None = None
-    pairs = Pairs(values, EPSILON[dtype] * values, values == 0)
+    pairs = Pairs(values, EPSILON[dtype] * values, values == 0, magnitude=np.nan)
     for error in LEVELS.values():
         for encoding in CATALOGUE.values():
             if not encoding.declares("identify_waves"):
@@ -60,10 +63,11 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
             break
     if best is None:
         return None
-    _, worst, recipe, kind = best
+    cost, worst, recipe, kind = best
+    confidence = "sure" if len(values) >= MIN_SURE_PAIRS and cost <= MAX_SURE_COST else "likely"
     close = f"each within {worst:g} ulp of {kind} arithmetic's" if worst else "all are equal to the exact ones"
     notes = ("the frequencies of its pairs (inv_freq), not a table", close)
-    return Identification(recipe, "sure", None, None, kind, notes, (), len(values), (array,))
+    return Identification(recipe, confidence, None, None, kind, notes, (), len(values), (array,))
 
 
 def _arithmetic(values: Floats, encoding: str, named: Named, dtype: str) -> tuple[str, float]:

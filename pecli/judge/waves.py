@@ -192,6 +192,7 @@ def _plain(name: WaveName) -> bool:
 
 def _names(measured: Measured) -> list[WaveName]:
     found: list[WaveName] = []
+    seen = set()
     if not np.isfinite(measured.pairs.steps).all() or not np.isfinite(measured.pairs.magnitude):
         return found
     rules = [e for e in CATALOGUE.values() if e.declares("identify_waves")]
@@ -202,11 +203,10 @@ def _names(measured: Measured) -> list[WaveName]:
         for encoding in rules:
             tried = 0
             for named in encoding.hook("identify_waves")(pairs):
-                if any(
-                    n.encoding == encoding.name and n.named.keys == named.keys and n.named.step == named.step
-                    for n in found
-                ):
+                key = encoding.name, tuple(named.keys.items()), named.step
+                if key in seen:
                     continue
+                seen.add(key)
                 name = fitted(measured, encoding.name, named)
                 tried += name is not None
                 if name is not None:
@@ -307,22 +307,20 @@ def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None
     The slowest pair tells it but for its whole turns, of which the first ones are tried, and the one `near` a guess.
     """
     at = int(np.flatnonzero(signal.rows == signal.reference)[0])
-    phases = np.angle(signal.unit[at : at + 1] * np.exp(-1j * angle))
-    one = replace(signal, unit=np.exp(1j * phases), rows=signal.rows[at : at + 1])
+    phases = np.angle(signal.unit[at] * np.exp(-1j * angle))
     known = (w > 0) & np.isfinite(signal.noise)
     if not known.any():
         return 0.0 if near is None else near
     slowest = int(np.flatnonzero(known)[np.argmin(w[known])])
-    first, turn = phases[0][slowest] / w[slowest], 2 * np.pi / w[slowest]
+    first, turn = phases[slowest] / w[slowest], 2 * np.pi / w[slowest]
     turns = [] if near is None else [round((near - first) / turn)]
-    for count in (*turns, *(k * sign for k in range(MAX_TURNS) for sign in (1, -1))):
-        (place,) = positions_in_steps(one, w, np.zeros(len(w)), np.array([first + count * turn]))
-        rest = np.abs(wrapped(phases[0] - w * place))
-        allowed = 0.05 + 6 * signal.noise + np.abs(w * place) * 2.0**-8
-        agree = (rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)
-        if agree.mean() > 0.8:
-            return float(place)
-    return None
+    turns += [k * sign for k in range(MAX_TURNS) for sign in (1, -1)][1:]
+    one = replace(signal, unit=np.exp(1j * phases)[None].repeat(len(turns), 0), rows=np.zeros(len(turns), np.int64))
+    places = positions_in_steps(one, w, np.zeros(len(w)), first + turn * np.array(turns, float))[:, None]
+    rest = np.abs(wrapped(phases - w * places))
+    allowed = 0.05 + 6 * signal.noise + np.abs(w * places) * 2.0**-8
+    agree = ((rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)).mean(axis=1) > 0.8
+    return float(places[agree.argmax(), 0]) if agree.any() else None
 
 
 def _number(start: float, signal: Signal, w: Floats) -> Fraction | None:

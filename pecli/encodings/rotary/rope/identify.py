@@ -66,9 +66,11 @@ def _named(pairs: Pairs) -> Iterator[Named]:
     tail = _unrotated(pairs)
     if tail is None:
         return
+    fitted = False
     for base in pairs.bases(exponents):
         named = _series(pairs, base, exponents, tail)
         if named is not None:
+            fitted = True
             yield named
             yield from _ntk(pairs, base, exponents, tail)
             if not tail:
@@ -77,7 +79,8 @@ def _named(pairs: Pairs) -> Iterator[Named]:
     if not tail and m >= 4 and np.isfinite(pairs.errors).all():
         yield from _odd_width(pairs)
         yield from _ramps(pairs, exponents)
-        yield from _list(pairs, exponents)
+        if not fitted:
+            yield from _list(pairs, exponents)
 
 
 def _odd_width(pairs: Pairs) -> Iterator[Named]:
@@ -169,7 +172,7 @@ def _ntk(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]) -
             continue
         loose = (pairs.slack(pairs.steps)[-1] / max(pairs.steps[-1], 1e-300)) + 1e-9
         factor = shortest(ratio * (1 - 2 * loose), ratio * (1 + 2 * loose))
-        if digits(factor) > 3:
+        if factor <= 1 or digits(factor) > 3:
             continue
         grown = float(text) * float(factor) ** (d / (d - 2))
         frequencies = np.exp(-exponents * math.log(grown))
@@ -202,26 +205,8 @@ def _dynamic(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
 
 def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
     """Yield a series whose first frequency is no 1: positions a row, or a linear factor."""
-    use = np.flatnonzero(pairs.usable)
-    if not len(use):
-        return
-    size = pairs.slack(pairs.steps)
-    if len(use) == 1:
-        first, loose = pairs.steps[use[0]], size[use[0]] / pairs.steps[use[0]]
-        scales = [(first, loose)] if use[0] == 0 else []
-    else:
-        logs, weights = np.log(pairs.steps[use]), pairs.steps[use] / size[use]
-        slope, start = np.polyfit(exponents[use], logs, 1, w=weights)
-        fit = start + slope * exponents[use]
-        loose = float(np.abs(logs - fit).max() + (size[use] / pairs.steps[use]).max())
-        scales = [(math.exp(start), loose)]
-        if use[0] == 0:
-            scales.insert(0, (pairs.steps[0], size[0] / pairs.steps[0]))
     seen = set()
-    for scale, loose in scales:
-        low, high = scale * (1 - loose), scale * (1 + loose)
-        if low <= 1 <= high or low <= 0:
-            continue
+    for low, high in pairs.scales(exponents):
         options: list[tuple[Fraction, Decimal | None]] = []
         inverse = shortest(1 / high, 1 / low)
         if inverse > 1 and digits(inverse) <= MAX_FACTOR_DIGITS:
@@ -229,7 +214,7 @@ def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[
         number = shortest(low, high)
         if digits(number) <= MAX_FACTOR_DIGITS and number > 0:
             options.append((Fraction(number), None))
-        whole = round(scale)
+        whole = round((low + high) / 2)
         if whole > 1 and low <= whole <= high:
             options.append((Fraction(whole), None))
         for step, factor in options:
@@ -373,7 +358,7 @@ def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cos
     f = float(keys["factor"])
     own = 0.1 * math.log(f) + 1 if f > 1 else 1.0
     near = 2 * pairs.magnitude_error
-    if abs(pairs.magnitude / own - 1) <= near:
+    if np.isnan(pairs.magnitude) or abs(pairs.magnitude / own - 1) <= near:
         yield Named({**keys, "scaling": "yarn"}, frequencies, Fraction(1), cost, magnitude=own)
     elif abs(pairs.magnitude - 1) <= near:
         yield Named({**keys, "scaling": "ntk-by-parts"}, frequencies, Fraction(1), cost + 0.5)
