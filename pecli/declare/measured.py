@@ -156,7 +156,7 @@ class Pairs:
             found.append((math.exp(start), float(rest.max() + loose.max())))
         for scale, off in found:
             low, high = scale * (1 - off), scale * (1 + off)
-            if 0 < low and not low <= 1 <= high:
+            if low > 0 and not low <= 1 <= high:
                 yield low, high
 
 
