@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -248,10 +248,15 @@ def fitted(
     return best
 
 
+def bound(encoding: str, keys: Mapping[str, str]) -> Recipe:
+    """Return the recipe of an encoding with these keys."""
+    return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
+
+
 def exactly(encoding: str, named: Named) -> Named | None:
     """Return a name with the frequencies and the magnitude that its recipe declares, to double precision."""
     try:
-        plan = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()}).plan
+        plan = bound(encoding, named.keys).plan
     except PecliError:
         return None
     if not isinstance(plan, Waves) or (len(plan.bands) != 1 and len({band.axis for band in plan.bands}) > 1):
@@ -346,6 +351,21 @@ def magnitude_of(measured: Measured, named: Named) -> float:
     return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
 
 
+def singles_of(encoding: str, named: Named) -> dict[str, Floats]:
+    """Return the frequencies as float32 code computes them, by the ways of libraries."""
+    singles = {}
+    if named.by_engine and CATALOGUE[encoding].declares("emulate"):
+        recipe = bound(encoding, named.keys)
+        with contextlib.suppress(PecliError, KeyError):
+            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
+            singles["framework's float32 steps"] = steps.frequencies.astype(np.float64)
+    if named.series is not None:
+        base, exponents, factor = named.series
+        for said, w in float32_series(base, exponents, factor):
+            singles[said] = np.where(named.frequencies == 0, 0.0, w)
+    return singles
+
+
 def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Floats, angle: float) -> Score:
     """Return the arithmetic that gives most of the sampled values of a named table."""
     reading, signal = measured.reading, measured.signal
@@ -362,17 +382,7 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
         cos, sin = values, reading.sin[index]  # the values are i^quarter times what is named
         cos, sin = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
         shown = Shown(positions, cos, sin, measured.dtype)
-    singles = {}
-    if named.series is not None:
-        base, exponents, factor = named.series
-        singles = {
-            said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)
-        }
-    if named.by_engine and CATALOGUE[encoding].declares("emulate"):
-        recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
-        with contextlib.suppress(PecliError, KeyError):
-            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
-            singles = {"framework's float32 steps": steps.frequencies.astype(np.float64)} | singles
+    singles = singles_of(encoding, named)
     size = magnitude_of(measured, named)
     return best_way(named.frequencies, singles, shown, size, running=named.series is not None)
 

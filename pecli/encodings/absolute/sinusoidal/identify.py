@@ -109,9 +109,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
     said = "2i runs over every column: the exponent of column j is 2j/d where the pair's was expected"
     yield Change("exponent", said, waves=partial(_by_column, 2))
-    said = (
-        "exponent j/d of column j where 2i/d of pair i was expected: sine and cosine of a pair turn unlike each other"
-    )
+    said = "the exponent of column j is j/d where that of its pair, 2i/d, was expected"
     yield Change("exponent", said, waves=partial(_by_column, 1))
     yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)
 
