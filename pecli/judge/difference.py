@@ -158,7 +158,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                 first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
                 return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
         for group in groups:
-            said = _both_alike(group, want) if len(group) == 2 else _by_values(group[0], want)
+            said = _each_alone(group, want) if len(group) == 2 else _by_values(group[0], want)
             if said:
                 return said
         return next((said for group in groups if (said := _by_frequencies(group, want))), None)
@@ -182,25 +182,43 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
     return list(_findings(replace(best, name=name), total, want, found))
 
 
-def _both_alike(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return that two arrays hold the same: the angles, or cosines or sines only."""
-    phases = []
-    for plane in group:
-        for measured in lone_readings((plane,)):
-            named = _structured(want, measured.pairs)
-            if measured.pairs.count == len(named.frequencies):
-                name = fitted(measured, want.encoding, named, exact=False)
-                if name is not None and name.score.close == 1.0:
-                    phases.append("angles" if measured.reading.is_angles else name.phase)
-                    break
-    if len(phases) < 2 or phases[0] != phases[1]:
-        return None
-    if phases[0] == "angles":
-        names = " and ".join(f"'{plane.name}'" for plane in group)
-        return [Finding("angles", f"{names} hold the angles: no cosine and no sine was taken")]
-    sines = phases[0].startswith("sin")
-    held, own = ("sines", "cosines") if sines else ("cosines", "sines")
-    return [Finding("exchanged", f"'{group[0 if sines else 1].name}' holds the {held} where the {own} were expected")]
+def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return that two arrays hold the same, angles or one component, or what was done to one of them alone."""
+    names = [_alone(plane, want) for plane in group]
+    kinds = ["angles" if n and n.measured.reading.is_angles else n.phase if n else "" for n in names]
+    if kinds == ["angles", "angles"]:
+        arrays = " and ".join(f"'{plane.name}'" for plane in group)
+        return [Finding("angles", f"{arrays} hold the angles: no cosine and no sine was taken")]
+    for index, (part, own, other) in enumerate((("cos", "cosines", "sines"), ("sin", "sines", "cosines"))):
+        name, plane = names[index], group[1 - index]
+        if name is None or kinds[index] != part or (name.start, name.step) != (want.start, want.step):
+            continue
+        if kinds[1 - index] == part:
+            return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
+        made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
+        mine = Array2(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
+        said = located([mine], [replace(mine, shape=(want.rows, plane.width), read=made)])
+        return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
+    return None
+
+
+def _alone(plane: Plane, want: Expected) -> WaveName | None:
+    """Return the expected parameters as one array has them, if they give all of it."""
+    for measured in lone_readings((plane,)):
+        if measured.pairs.count == len(want.named.frequencies):
+            name = fitted(measured, want.encoding, _structured(want, measured.pairs), exact=False)
+            if name is not None and name.score.close == 1.0:
+                return name
+    return None
+
+
+def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, stop: int) -> Floats:
+    """Return rows of cosines, or of sines, in the columns where a reading found one component."""
+    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
+    out = np.zeros((stop - start, width))
+    for place in name.measured.reading.cos_at:
+        out[:, place.index] = name.score.way.compute(positions, magnitude, name.measured.dtype)[part]
+    return out
 
 
 def _by_values(plane: Plane, want: Expected) -> list[Finding] | None:
