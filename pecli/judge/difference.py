@@ -276,7 +276,7 @@ def _series_words(steps: Floats, w: Floats) -> str:
     if np.ptp(steps) <= 1e-3 * steps.max():
         return f"every pair has the frequency {np.median(steps):.4g} where {own} were expected"
     ratio = float(np.median(ratios)) if len(ratios) > 1 else np.nan
-    if np.allclose(ratios, ratio, rtol=1e-3):
+    if len(ratios) > 1 and np.allclose(ratios, ratio, rtol=1e-3):
         base = f", as base {ratio ** -len(w):.4g}" if ratio < 1 else ""
         said = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
         return f"{said}, where {w[1] / w[0]:.4g} was expected"

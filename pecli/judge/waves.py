@@ -145,7 +145,7 @@ def measured_readings(planes: tuple[Plane, ...], stated: Floats | None = None) -
         if reading.sin is None:
             continue
         signal = measure(reading, rows, dtype)
-        if signal is None:
+        if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
             continue
         for swapped in (False, True) if len(signal.rows) == 1 else (signal.backward,):
             oriented = reading.swapped() if swapped else reading

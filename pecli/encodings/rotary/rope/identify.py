@@ -159,7 +159,7 @@ def _grown(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
         cost = 1.0 + plain_digits(Decimal(text), PUBLISHED_BASES) + plain_digits(factor, PUBLISHED_FACTORS)
         if length is not None:
             keys |= {"scaling": "dynamic", "max-position": str(length), "seq-len": str(pairs.rows)}
-            cost += 1.0
+            cost += 2.0
         yield Named(keys, frequencies, Fraction(1), cost, (grown, exponents, 1.0))
 
 
