@@ -82,10 +82,11 @@ class Way:
 
     def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
-        if self.name == "exact":
-            return rounded(values * magnitude, dtype)
-        if self.name == "float64" or dtype == "float64":
-            return rounded(values * magnitude, dtype)
+        plain = isinstance(magnitude, float) and magnitude == 1
+        if self.name in ("exact", "float64") or dtype == "float64":
+            return rounded(values if plain else values * magnitude, dtype)
+        if plain and not self.cast:
+            return rounded(values, "float32") if dtype == "float32" else rounded(rounded(values, "float32"), dtype)
         single, factor = rounded(values, "float32"), rounded(np.asarray(magnitude, float), "float32")
         if self.late:
             return rounded(rounded(single, dtype) * rounded(factor, dtype), dtype)
@@ -226,11 +227,9 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
             quotient = ((f32(-np.log(base)) * count.astype(f32)).astype(f32) / f32(half)).astype(f32)
             logs = np.exp(quotient.astype(np.float64)).astype(f32)
             yield "exponential of a float32 quotient", (logs / f32(factor)).astype(np.float64)
-            for argument in ((f32(np.log(base)) * -single).astype(f32), (-single * f32(np.log(base))).astype(f32)):
-                yield (
-                    "exponential of a float32 product",
-                    (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64),
-                )
+            argument = (f32(np.log(base)) * -single).astype(f32)
+            logs = np.exp(argument.astype(np.float64)).astype(f32)
+            yield "exponential of a float32 product", (logs / f32(factor)).astype(np.float64)
 
 
 def ways(

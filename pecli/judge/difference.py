@@ -459,6 +459,9 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         most = max(total.residual, largest)
         said = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
         yield Finding("type", said)
+    elif name.measured.reading.is_angles and largest > MAX_HARMLESS * total.residual:  # cosines were expected
+        how = f"{name.score.way.name} rounding, at most {total.residual:.2g}"
+        yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
         kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.score.way.name]
         few = 0 < ulps <= MAX_ULP_NAMED
