@@ -219,10 +219,10 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     """Return the identification of a name whose values were compared."""
     measured, way = name.measured, name.score.way
     notes = list(structure_notes(name))
-    determined = name.cost <= MAX_FITTED
+    determined = name.cost <= MAX_FITTED and magnitude_of(measured, name.named) == name.named.magnitude
     rows, pairs = measured.planes[0].rows, measured.pairs.count
     if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
-        determined = name.cost <= 1.0 and not measured.reading.is_angles
+        determined &= name.cost <= 1.0 and not measured.reading.is_angles
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))

@@ -34,7 +34,9 @@ def gives(recipe, unknown):
     finite = np.isfinite(theirs)
     if not np.array_equal(np.isfinite(made), finite):
         return False
-    return np.abs(made - theirs)[finite].max(initial=0) <= unit * max(1.0, np.abs(theirs[finite]).max(initial=0))
+    return np.abs(made[finite] - theirs[finite]).max(initial=0) <= unit * max(
+        1.0, np.abs(theirs[finite]).max(initial=0)
+    )
 
 
 @pytest.mark.parametrize("unknown", A_FIFTH, ids=lambda unknown: unknown.text)

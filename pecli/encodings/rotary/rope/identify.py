@@ -256,6 +256,8 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple
         keys |= {} if high == 4 else {"high-freq-factor": f"{high:g}"}
         shares = np.clip((length * rotations - low) / (high - low), 0, 1)
         yield keys, shares, 2.0 * (high != 4)
+        if high == 32:
+            yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
 
 
 def _by_index(
