@@ -31,6 +31,7 @@ if _is_module or "".join(_arguments[:1]).endswith("/pecli"):  # python -m pecli,
 
     become_command()
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pecli.numbers import reader
@@ -47,6 +48,17 @@ def _open_numbers(path: str) -> reader.NumberFile:
 
 
 reader.hand_in(_open_numbers)  # here, since this runs before any module of the package
+
+
+class _Package(ModuleType):
+    """The package itself, whose functions ``apply``, ``extrapolate`` and ``inspect`` are not hidden by subpackages."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in ("apply", "extrapolate", "inspect") or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from pecli import api
-from pecli.application.rotated import head_width
+from pecli.apply.rotation import head_width
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe

@@ -10,11 +10,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.apply import apply
-from pecli.application.pairing import OF_LAYOUT, HeadPairs, members
-from pecli.application.rotated import pairing_of
-from pecli.application.tensors import tensor_of
-from pecli.application.wishes import Wish
+from pecli.apply.apply import apply
+from pecli.apply.cosines import OF_LAYOUT, HeadPairs, members
+from pecli.apply.options import ApplyOptions
+from pecli.apply.rotation import pairing_of
+from pecli.apply.tensors import tensor_of
 from pecli.declare.board import Item, SmallTable, Step, joined, short, three
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Waves
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 PAIRS = 8  # that fit a board
 
 
-def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish) -> Example:
+def work_through_vector(source: NamedSource, vector: Sequence[float], options: ApplyOptions) -> Example:
     """Return what a source does to one vector at a few positions, number by number.
 
     Parameters
@@ -43,7 +43,7 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
         A recipe of a rotary or an absolute encoding.
     vector : sequence of float
         As wide as the table.
-    wish : Wish
+    options : ApplyOptions
         Positions (at most 8, by default 1), scale of the input, and pairs (by default neighbours, as in the paper).
 
     Raises
@@ -54,30 +54,33 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], wish: Wish
     recipe = source.recipe
     if recipe is None or recipe.encoding.family not in (Family.ROTARY, Family.ABSOLUTE):
         raise BadRecipe("--steps works out rotations and rows that are added: give the recipe of one")
-    where = (
-        wish.positions if isinstance(wish.positions, Positions) else Positions.listed([wish.first if wish.start else 1])
-    )
+    where = options.positions
+    if not isinstance(where, Positions):
+        where = Positions.listed([options.first if options.start else 1])
     if where.count > MOST:
         raise BadParameter("positions", f"({where.count} positions)", f"are too many for a board: give at most {MOST}")
     rotary = recipe.encoding.family is Family.ROTARY
-    if rotary and wish.pairs is None:
+    if rotary and options.pairs is None:
         usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")
-        wish = replace(wish, pairs=usual if source.model_pairing is None else str(pairing_of(source, None)[0]))
+        options = replace(options, pairs=usual if source.model_pairing is None else str(pairing_of(source, None)[0]))
     rows = np.tile(np.array(vector, np.float64), (where.count, 1))
-    made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(wish, positions=where, start=None))
+    made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(options, positions=where, start=None))
     found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
-    return Example.of(recipe, "applied", (_turned if rotary else _added)(recipe, list(where), vector, found, wish))
+    steps = (_turned if rotary else _added)(recipe, list(where), vector, found, options)
+    return Example.of(recipe, "applied", steps)
 
 
-def _turned(recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, wish: Wish) -> Iterator[Step]:
+def _turned(
+    recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, options: ApplyOptions
+) -> Iterator[Step]:
     table = table_at(recipe, at)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     which = "cosine and sine of position times frequency"
-    pairing = HeadPairs.parse(wish.pairs or "half")
-    if wish.way != "forward":
+    pairing = HeadPairs.parse(options.pairs or "half")
+    if options.way != "forward":
         sin, pairing, which = -sin, pairing.back(), f"{which}, the sine with the other sign"
     squares = cos**2 + sin**2
-    if wish.way == "inverse" and np.abs(squares - 1).max() > 1e-6:
+    if options.way == "inverse" and np.abs(squares - 1).max() > 1e-6:
         cos, sin, which = cos / squares, sin / squares, f"{which}, both over the square of the magnitude"
     width = 2 * cos.shape[1]
     x, y = (part[0].tolist() for part in members(np.array([vector]), width, pairing.taken))
@@ -109,9 +112,11 @@ def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> lis
     return [SmallTable(["position", "pair", "w", "cos", "sin"], rows)]
 
 
-def _added(recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, wish: Wish) -> Iterator[Step]:
+def _added(
+    recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, options: ApplyOptions
+) -> Iterator[Step]:
     pe = table_at(recipe, at).read("pe")
-    size = sqrt(len(vector)) if wish.scale == "sqrt" else float(wish.scale or 1)
+    size = sqrt(len(vector)) if options.scale == "sqrt" else float(options.scale or 1)
     yield Step("the rows of these positions", [by_position(at, pe)])
     scaled = [size * v for v in vector]
     if size != 1:

@@ -119,7 +119,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:
-    from pecli.application.faults import explained
+    from pecli.apply.faults import explained
     from pecli.judge.compare import compare
 
     total = sum(array.bytes for table in (a, b) for array in table.arrays)

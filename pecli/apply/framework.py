@@ -1,8 +1,7 @@
-"""What a framework's arithmetic gives: every product and sum rounded to a type, and how far that is from the truth.
+"""Arithmetic of a framework: every product and sum rounded to a type, and its error against the exact value.
 
-Rotation, as the modules have it: q cos + rotate_half(q) sin, cos and sin computed in float32 (the arithmetic that
-``generate --arithmetic float32`` gives) and rounded to the type.  Addition: the scaled input, then the sum, with rows
-rounded to the type.
+A rotation is computed as q cos + rotate_half(q) sin, with cos and sin computed in float32 (as ``generate --arithmetic
+float32`` does) and rounded to the type; an addition as the scaled input, then the sum, with rows rounded to the type.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.pairing import HeadPairs, members
-from pecli.application.products import Floats
-from pecli.application.tensors import Tensor
+from pecli.apply.cosines import HeadPairs, members
+from pecli.apply.exact import Floats
+from pecli.apply.tensors import Tensor
 from pecli.comparison.ulps import last_place, pair_norms
 from pecli.declare.tabular import Tabular
 from pecli.numbers.rounding import narrow, widen
@@ -78,18 +77,18 @@ class FrameworkRows(Tabular):
             narrow(values, None, self.dtype, target)
 
 
-def turning_steps(
+def rotation_steps(
     tensor: Tensor,
     table: Tabular,
     pairing: HeadPairs,
     rows: Integers | None,
     arithmetic: str,
     factor: str | None = None,
-    divided: bool = False,
+    divides: bool = False,
 ) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
-    """Return how a framework turns a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
+    """Return how a framework rotations a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
 
-    Where a factor multiplies queries or divides keys, cos and sin are multiplied by it, or by its reciprocal.
+    If a factor multiplies queries or divides keys, cos and sin are multiplied by it, or by its reciprocal.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def turning_steps(
         The type of every step.
     factor : str, optional
         The array of the table, (n, pairs) or (n, 1), that scales.
-    divided : bool
+    divides : bool
         Whether by its reciprocal.
     """
     width = 2 * table.array("cos").shape[1]
@@ -118,7 +117,7 @@ def turning_steps(
         held = table.read_rows(names, low, int(where.max()) + 1)
         cos, sin, *scale = (widen(held[name], table.array(name).dtype)[where - low] for name in names)
         for size in scale:
-            times = rounded(1 / size, arithmetic) if divided else size
+            times = rounded(1 / size, arithmetic) if divides else size
             cos, sin = rounded(cos * times, arithmetic), rounded(sin * times, arithmetic)
         given = rounded(tensor.read(start, stop), arithmetic)
         out = given.copy()

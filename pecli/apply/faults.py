@@ -1,13 +1,13 @@
-"""Faults of rotated queries and keys in a file beside a golden one, and of weights of the other pairing."""
+"""Faults of rotated queries and keys against a golden file, and of weights of the other pairing."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pecli.application.pairing import PAIRINGS, HeadPairs
-from pecli.application.products import Floats
-from pecli.application.tensors import BY_RANK
-from pecli.application.weights import HeadRows, PermutedRows
+from pecli.apply.checkpoints import HeadRows, PermutedRows
+from pecli.apply.cosines import PAIRINGS, HeadPairs
+from pecli.apply.exact import Floats
+from pecli.apply.tensors import BY_RANK
 from pecli.comparison.compare import compare_tables
 from pecli.comparison.results import Comparison, Finding
 from pecli.declare.tabular import Tabular

@@ -1,4 +1,4 @@
-"""What is asked of an application, and what it gives."""
+"""Options and result of an application; which rows of the table the inputs need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.application.tensors import Tensor
+from pecli.apply.tensors import Tensor
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions
@@ -22,7 +22,7 @@ LEAST_SCALE = Decimal("1e-30")
 
 
 @dataclass(frozen=True)
-class Wish:
+class ApplyOptions:
     """What is asked of an application.
 
     Attributes
@@ -76,7 +76,7 @@ class Wish:
 
 
 @dataclass(frozen=True, repr=False)
-class Application:
+class ApplyResult:
     """The outputs, and how they were made.
 
     Attributes
@@ -89,7 +89,7 @@ class Application:
         Of scores and weights: how far from the real numbers what was read so far may be.
     worst : callable, optional
         Of a framework's arithmetic: its largest error so far, in units in the last place.
-    beside : Tabular, optional
+    companion : Tabular, optional
         Of a rotation: positions, and their cosines and sines.
     """
 
@@ -97,7 +97,7 @@ class Application:
     notes: tuple[str, ...] = field(default=())
     bound: Callable[[], float] | None = None
     worst: Callable[[], float] | None = None
-    beside: Tabular | None = None
+    companion: Tabular | None = None
 
     def keys(self) -> tuple[str, ...]:
         """Return the names of the outputs; with them it is a mapping of names to arrays."""
@@ -109,7 +109,7 @@ class Application:
 
     def __repr__(self) -> str:
         outputs = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.outputs.arrays)
-        return "\n  ".join([f"<Application: {outputs}>", *self.notes])
+        return "\n  ".join([f"<ApplyResult: {outputs}>", *self.notes])
 
 
 def longest(tensors: Sequence[Tensor]) -> int:
@@ -117,31 +117,31 @@ def longest(tensors: Sequence[Tensor]) -> int:
     return max(tensor.side("s") for tensor in tensors)
 
 
-def places(source: NamedSource, tensors: Sequence[Tensor], wish: Wish) -> tuple[dict[str, Any], Any]:
+def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[dict[str, Any], Any]:
     """Return the options of the source's table, and which of its rows each position of each batch has."""
     length = longest(tensors)
-    if wish.positions is None:
+    if options.positions is None:
         given = source.given
-        if wish.start is None and given.keys() & {"len", "positions"}:
+        if options.start is None and given.keys() & {"len", "positions"}:
             return {}, None
-        return {"length": length, **({} if wish.start is None else {"start": wish.start})}, None
-    if wish.start is not None:
-        raise BadParameter("start", wish.start, "cannot stand with positions")
-    if isinstance(wish.positions, Positions):
-        if wish.positions.count != length:
+        return {"length": length, **({} if options.start is None else {"start": options.start})}, None
+    if options.start is not None:
+        raise BadParameter("start", options.start, "cannot stand with positions")
+    if isinstance(options.positions, Positions):
+        if options.positions.count != length:
             raise BadParameter(
-                "positions", f"({wish.positions.count} positions)", f"must be {length}, one for each row"
+                "positions", f"({options.positions.count} positions)", f"must be {length}, one for each row"
             )
-        return {"positions": wish.positions}, None
-    batches, count = wish.positions.shape
+        return {"positions": options.positions}, None
+    batches, count = options.positions.shape
     if count != length or any(tensor.side("b") != batches for tensor in tensors):
         sides = f"{batches} x {count}"
         raise BadParameter("positions", f"({sides})", f"must have a row for each batch and {length} columns")
-    distinct, rows = np.unique(wish.positions, return_inverse=True)
+    distinct, rows = np.unique(options.positions, return_inverse=True)
     return {"positions": Positions.listed(distinct.tolist())}, rows.reshape(batches, count)
 
 
-def stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArray[np.int64] | None:
+def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions) -> NDArray[np.int64] | None:
     """Return which rows of a file the positions of each batch have: those that it says, or else of that number.
 
     Raises
@@ -150,13 +150,13 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArra
         If it lacks one of them.
     """
     length, count = longest(tensors), table.arrays[0].rows
-    if isinstance(wish.positions, np.ndarray):
-        wanted = wish.positions
-    elif wish.positions is not None:
-        wanted = wish.positions.numbers(0, length)[None]
+    if isinstance(options.positions, np.ndarray):
+        wanted = options.positions
+    elif options.positions is not None:
+        wanted = options.positions.numbers(0, length)[None]
     else:
-        wanted = Positions.arange(length, parse_integer("start", wish.start or "0")).numbers(0, length)[None]
-    known = None if wish.positions is None and wish.start is None else table.position(0, count)
+        wanted = Positions.arange(length, parse_integer("start", options.start or "0")).numbers(0, length)[None]
+    known = None if options.positions is None and options.start is None else table.position(0, count)
     if known is None:
         if wanted.dtype.kind == "f":
             raise BadParameter("positions", "(fractional)", "must be whole: the file's rows have no other numbers")
@@ -164,7 +164,7 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], wish: Wish) -> NDArra
         if outside.size:
             rule = f"lies past the table, which has rows 0 to {count - 1}: give a longer one, or other positions"
             raise BadParameter("position", int(outside[-1]), rule)
-        return None if wish.positions is None and wish.start is None else np.asarray(wanted, np.int64)
+        return None if options.positions is None and options.start is None else np.asarray(wanted, np.int64)
     order = np.argsort(known, kind="stable")
     place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
     if (known[place] != wanted).any():
@@ -190,7 +190,7 @@ def roles_note(tensors: Sequence[Tensor]) -> str:
     return "; ".join(f"{tensor.name} holds {'keys' if tensor in keys else 'queries'}" for tensor in tensors)
 
 
-def the_one(tensors: Sequence[Tensor], what: str) -> Tensor:
+def only_tensor(tensors: Sequence[Tensor], what: str) -> Tensor:
     """Return the only input.
 
     Raises
