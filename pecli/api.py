@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pecli.apply.options import ApplyResult
     from pecli.comparison.results import Comparison
     from pecli.drawing.pictures import Picture
-    from pecli.extrapolation.extrapolation import Extrapolation
+    from pecli.extrapolate.report import Extrapolation
     from pecli.inspection.statistics import Inspection
     from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
@@ -184,7 +184,7 @@ def extrapolate(
     >>> extrapolate("rope:dim=4,base=100", train=8, test=16).verdict
     'unseen'
     """
-    from pecli.extrapolation.subjects import report, subject_of
+    from pecli.extrapolate.report import report, subject_of
 
     number = None if factor is None else parse_number("factor", str(factor))
     return report(

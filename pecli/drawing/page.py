@@ -17,7 +17,7 @@ from pecli.drawing.views import in_turn, is_bias, matrix, reading_of, side_by_si
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
-from pecli.extrapolation.scalings import scaled_recipe, scalings_of
+from pecli.extrapolate.scalings import scaled_recipe, scalings_of
 from pecli.inspection.samples import Floats, Sample, take
 from pecli.tables.table import Table
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from pecli.declare.words import REACHES
 from pecli.drawing.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, some_of
 from pecli.drawing.choice import check_words, chosen
-from pecli.extrapolation.coverage import Coverage
-from pecli.extrapolation.extrapolation import Extrapolation
-from pecli.extrapolation.reach import BiasReach
-from pecli.extrapolation.waves import Curve, WaveReach
-
-if TYPE_CHECKING:
-    from pecli.extrapolation.trial.probe import Probe
+from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
+from pecli.extrapolate.reach import BiasReach
+from pecli.extrapolate.report import Extrapolation
 
 DISTANCE = "distance (positions)"
 Made = Sequence[tuple[str, WaveReach]]  # each by its name
@@ -108,23 +103,3 @@ def _by_pair(title: str, up: Axis, made: Made, figure: Callable[[Coverage], floa
     pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
     lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
     return LineChart(title, pair, up, lines)
-
-
-def charts_of_probe(probe: Probe, bin_size: int = 4) -> list[Chart]:
-    """Return the loss by position, mean over the seeds and over `bin_size` values."""
-    settings = probe.settings
-    series = []
-    for trial in probe.trials:
-        mean = [sum(values) / len(values) for values in zip(*trial.losses, strict=True)]
-        series.append(_binned(trial.name, probe.positions, mean, bin_size))
-    series.append(_binned("the best possible", probe.positions, probe.floor, bin_size))
-    mark = Mark(settings.train, f"trained to {settings.train}")
-    title = f"Loss by position of small models on a toy language ({len(settings.seeds)} seeds)"
-    where, loss = Axis("position (tokens)", low=0.0, high=settings.test), Axis("loss (nats)", low=0.0)
-    return [LineChart(title, where, loss, series, (mark,))]
-
-
-def _binned(name: str, positions: Sequence[int], values: Sequence[float], size: int) -> Trace:
-    starts = range(0, len(values) - size + 1, size)
-    x = [sum(positions[i : i + size]) / size for i in starts]
-    return Trace(name, x, [sum(values[i : i + size]) / size for i in starts])

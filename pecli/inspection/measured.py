@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.encoding import Encoding, Family
+from pecli.declare.encoding import Encoding
 from pecli.declare.plan import Bias, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.inspection.facts import formula_value
@@ -84,17 +84,6 @@ def figures(recipe: Recipe) -> dict[str, str]:
         if waves and not any(band.turns for band in plan.bands):
             found["wavelengths"] = between(min(waves), max(waves), 4)
     return found
-
-
-def repeats(recipe: Recipe) -> bool:
-    """Whether two of the first rows are the same, of a recipe that is not its encoding's example."""
-    if recipe.encoding.family not in (Family.ABSOLUTE, Family.ROTARY) or recipe == Recipe.parse(
-        recipe.encoding.example
-    ):
-        return False
-    table = _small(recipe)
-    values = matrix(table) if _size(table) <= MOST_VALUES else np.zeros((1, 1))
-    return len(values) > 1 and not nearest_rows(values)[0]
 
 
 def _small(recipe: Recipe) -> Table:

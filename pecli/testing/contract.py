@@ -11,7 +11,7 @@ from pecli.declare.encoding import REGISTRY, Encoding
 from pecli.encodings import find
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.extrapolation.extrapolation import extrapolate
+from pecli.extrapolate.report import extrapolate
 from pecli.inspection.measured import example_table
 from pecli.lessons.lesson import work_through
 from pecli.numbers.types import DTYPES

@@ -10,7 +10,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.arithmetic import emulate
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, SCALINGS, TAKEN
 from pecli.errors import BadParameter
-from pecli.extrapolation.scalings import scaled_recipe, unscaled
+from pecli.extrapolate.scalings import scaled_recipe, unscaled
 from pecli.judge.identify import identify
 from pecli.models.reader import read_config
 from tests.support.mistakes import changed, mistakes

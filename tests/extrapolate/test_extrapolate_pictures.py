@@ -9,7 +9,7 @@ from pecli import PecliError, Recipe
 from pecli.drawing.charts import Axis, BarChart, BarLayer, LineChart, Mark, Trace, scale_of, tick_text
 from pecli.drawing.pictures import check_picture, draw, picture_bytes
 from pecli.drawing.reach import charts_of
-from pecli.extrapolation.extrapolation import extrapolate
+from pecli.extrapolate.report import extrapolate
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINES = LineChart(

@@ -1,23 +1,29 @@
-"""What an encoding does beyond the length it was trained on: measured, and judged by rules that are printed."""
+"""Report on an encoding beyond the length it was trained on: measured, and judged by rules that are printed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from decimal import Decimal
 
 from pecli.declare.encoding import Family
 from pecli.declare.html import html_table
 from pecli.declare.plan import Bias, Plan, Relative, Values, Waves
 from pecli.declare.reach import Reach
-from pecli.encodings.recipe import Recipe
-from pecli.errors import BadParameter, PecliError
-from pecli.extrapolation.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
-from pecli.extrapolation.scalings import RULES as TREATMENTS
-from pecli.extrapolation.scalings import Scaled, compare_scalings, scalings_of, unscaled
-from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
+from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
+from pecli.extrapolate.resize import trained_rows
+from pecli.extrapolate.scalings import RULES as TREATMENTS
+from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scalings_of, unscaled
 from pecli.numbers.printing import at_least, between, figure, percent
+from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
+from pecli.sources.kinds import Kind, kind_of
+from pecli.sources.sources import NamedSource, read_source
+from pecli.tables.request import take_table_keys
 
 RULES = {
     "inside": "all phases, values and biases of the new positions lie where training showed some, and all rows that "
@@ -242,8 +248,10 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
     if declared.new == "rows":
         finding = f"rows {made.train} to {made.test - 1} exist and keep their initial values"
         return replace(made, verdict="untrained", finding=finding, remedy=f"train them; {declared.remedy}")
-    if declared.new in ("nothing", "content"):
-        return replace(made, verdict="nothing" if declared.new == "nothing" else "inside", finding=declared.why)
+    if declared.new == "nothing":
+        return replace(made, verdict="nothing", finding="it has no values to run out of")
+    if declared.new == "content":
+        return replace(made, verdict="inside", finding="values come from the content, at any length")
     assert isinstance(plan, Values)
     try:
         reach = value_reach(plan, made.train, made.test)
@@ -269,3 +277,149 @@ def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
     remedy = "--extend linear, cubic, nearest, tile or hierarchical makes a longer table"
     longer = "trained rows, resized or repeated"
     return Extrapolation(source, "", "", "absolute", rows, test, longer, "ends", finding, remedy)
+
+
+THRESHOLD = 0.01
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A source, read but without lengths.
+
+    Attributes
+    ----------
+    source : NamedSource
+    table : Tabular or None
+        What a file holds.
+    stored : Recipe or None
+        What a file says that it is.
+    keys : dict of str
+        The table's own keys, of the text or of what the file says.
+    """
+
+    source: NamedSource
+    table: Tabular | None = None
+    stored: Recipe | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """The encoding; None for a table that does not say what it is."""
+        return self.source.recipe or self.stored
+
+    @property
+    def text(self) -> str:
+        """What the user called it."""
+        return self.source.text
+
+
+def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
+    """Read a source; a config whose layers differ counts as one source for each kind of layer."""
+    if kind_of(text) is not Kind.CONFIG:
+        if layer_type is not None:
+            raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
+        return [subject_of(read_source(text))]
+    from pecli.models.reader import read_config  # for configs alone: it is much to load
+    from pecli.sources.configs import of_layer
+
+    reading = read_config(text)
+    try:
+        layers = {"": reading.select(layer_type)}
+    except BadFile:
+        if layer_type is not None:
+            raise
+        layers = dict(reading.layers)
+    found = []
+    for name, layer in layers.items():
+        keys = {} if layer.length is None else {"len": str(layer.length)}
+        label = f"{text} ({name})" if name else text
+        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), keys=keys))
+    return found
+
+
+def subject_of(source: NamedSource) -> Subject:
+    """Return what a source is; a file that holds its recipe counts as that recipe."""
+    if source.recipe is not None:
+        return Subject(source, keys=source.given)
+    table = source.open()
+    if table.recipe is None:
+        return Subject(source, table)
+    name, keys = split_recipe(table.recipe)
+    own = take_table_keys(name, keys)
+    return Subject(source, table, Recipe.bind(name, **keys), own)
+
+
+def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[int, int]:
+    """Return the training length, given or stated by the source, and the test length."""
+    if subject.recipe is None:
+        assert subject.table is not None
+        rows = len(trained_rows(subject.table)[0])
+        check_rows(train, rows)
+        train = rows
+    elif train is None:
+        train = _trained_length(subject, subject.recipe)
+    if train is None:
+        raise BadParameter("train-len", None, f"must be given: {subject.text} does not say how long it was trained")
+    if test is None:
+        raise BadParameter("test-len", None, "must be given: how many positions are wanted")
+    check_lengths(train, test)
+    return train, test
+
+
+def _trained_length(subject: Subject, recipe: Recipe) -> int | None:
+    """Return the training length that a source itself states; rows of other positions than 0, 1, .. state none."""
+    for name in ("max_len", "original_max", "max_position"):
+        value = recipe.values.get(name)
+        if isinstance(value, int):
+            return value
+    if subject.keys.keys() & {"start", "step", "positions"}:
+        return None
+    if "len" in subject.keys:
+        return parse_integer("len", subject.keys["len"])
+    if subject.table is None:
+        return None
+    array = subject.table.arrays[0]
+    return array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
+
+
+def check_rows(train: int | None, rows: int) -> None:
+    """Raise BadParameter if a training length is given that is not the table's rows."""
+    if train not in (None, rows):
+        raise BadParameter("train-len", train, f"must be {rows}, the rows of the table, or be left out")
+
+
+def report(
+    subject: Subject, train: int | None, test: int | None, *, scaling: str | None = None,
+    factor: Decimal | None = None, threshold: float | None = None, tuned: bool = False,
+) -> Extrapolation:  # fmt: skip
+    """Return what happens to a source between two lengths; see :func:`pecli.extrapolate.report.extrapolate`.
+
+    Parameters
+    ----------
+    subject : Subject
+    train, test : int, optional
+        Lengths; the source may state the first.
+    scaling : str, optional
+        A context extension to measure, or "all".
+    factor, threshold, tuned
+        As there.
+
+    Raises
+    ------
+    BadParameter
+        For a length that nothing states, and for a scaling of trained rows.
+    """
+    train, test = lengths_of(subject, train, test)
+    if threshold is not None and not 0 < threshold < 1:
+        raise BadParameter("threshold", threshold, "must be above 0 and below 1")
+    if factor is not None and scaling is None:
+        raise BadParameter("factor", factor, "needs a scaling: all, or a list of scalings")
+    if subject.recipe is None:
+        if scaling is not None:
+            raise BadParameter("scaling", scaling, "is for recipes: trained rows have no frequencies to scale")
+        return stored_rows(subject.text, train, test)
+    names = chosen(scaling, subject.recipe) if scaling else ()
+    return extrapolate(
+        subject.text, subject.recipe, train, test, scalings=names, factor=factor,
+        strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Context extensions of one encoding side by side: the same model and lengths, another scaling each."""
+"""Context extensions of one encoding compared: the same model and lengths, one scaling each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pecli.declare.rescaling import Rescaling, Slowed
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadParameter, PecliError, UnknownName
-from pecli.extrapolation.waves import WaveReach, base_of, wave_reach
+from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.printing import percent
 from pecli.records import dataclass
@@ -118,19 +118,6 @@ def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: D
         If the scaling needs more than lengths, as longrope's lists.
     """
     return _made(recipe, scaling, train, test, factor)[0]
-
-
-def scaled_recipes(recipe: Recipe, names: Sequence[str], train: int, test: int, factor: Decimal | None) -> list[Recipe]:
-    """Return those scalings of a recipe that change it and that lengths alone make."""
-    found = []
-    for name in names:
-        try:
-            made, times = _made(recipe, name, train, test, factor)
-        except BadParameter:
-            continue
-        if times is not None:
-            found.append(made)
-    return found
 
 
 def _made(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None) -> tuple[Recipe, Decimal | None]:

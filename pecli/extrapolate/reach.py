@@ -1,24 +1,23 @@
-"""What biases, relative vectors and plain values do beyond the training length."""
+"""Biases, relative vectors and plain values beyond the training length."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.errors import BadParameter
-from pecli.extrapolation.waves import Curve, sample
+from pecli.extrapolate.coverage import Curve, sample
 from pecli.numbers.points import Points
 from pecli.records import dataclass
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
-    Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 ALL = 1 << 16
 """Up to so many distances all are looked at; beyond that a sample, with the ends of a window found by bisection."""
