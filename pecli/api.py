@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pecli.comparison.results import Comparison
     from pecli.drawing.pictures import Picture
     from pecli.extrapolate.report import Extrapolation
-    from pecli.inspection.statistics import Inspection
+    from pecli.inspect.statistics import Inspection
     from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
 
@@ -151,7 +151,7 @@ def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     >>> inspect("alibi:heads=2,len=3").slopes
     [0.0625, 0.00390625]
     """
-    from pecli.inspection.statistics import inspect_table
+    from pecli.inspect.statistics import inspect_table
 
     source = source_of(subject)
     return inspect_table(shown(source.text), _open(source), sha256=sha256)

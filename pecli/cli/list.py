@@ -65,7 +65,7 @@ def command(options: ListOptions) -> int:
             say(full_text(one, everything=options.all))
         return 0
     refuse("is about one of them: name it, as in pecli list rope", options, "why", "all", "code")
-    from pecli.inspection.choosing import tree, where
+    from pecli.teach.choosing import tree, where
 
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
     if options.choose:

@@ -8,6 +8,7 @@ from pecli.records import dataclass
 
 New = Literal["phases", "biases", "vectors", "values", "rows", "grid", "content", "nothing"]
 
+
 @dataclass(frozen=True)
 class Reach:
     """What positions past the trained length bring, as an encoding's declaration says it.

@@ -9,12 +9,16 @@ import numpy as np
 from pecli.declare.plan import Bias
 from pecli.drawing.charts import Axis, Chart, Heat, LineChart, Span, Trace, some_of
 from pecli.drawing.views import CELLS, shrunk
-from pecli.inspection.profiles import profile_of
-from pecli.inspection.samples import Floats, Sample, take
+from pecli.inspect.pairs import Floats, Sample, take
 from pecli.numbers.floats import floats
 from pecli.tables.table import Table
 
 HEADS = 8
+MAX_HEADS = {2: 1 << 14, 3: 256}
+"""Sides of arrays of two and of three axes that are drawn by distance: rows, and heads."""
+MAX_KEYS = 1 << 14
+MASKED = -3e4
+"""Logits at or below it are a mask's numbers."""
 
 
 def bias(sample: Sample, name: str) -> list[Chart]:
@@ -71,22 +75,53 @@ def _bias_map(values: Floats, name: str, part: str, does: str) -> Heat:
 def slopes(sample: Sample, name: str) -> list[Chart]:
     """Return slopes by head where there are any, and the bias of each head by distance."""
     found: list[Chart] = []
-    profile = profile_of(take(sample.table, unstack=False))
     plan = sample.table.plan if isinstance(sample.table, Table) else None
     by_head = [float(slope) for slope in plan.slopes()] if isinstance(plan, Bias) and plan.slopes else []
-    if profile is not None and profile.by == "slopes" and len(sample.table.arrays[0].shape) == 1:
-        by_head = profile.values[:, 0].tolist()
+    whole = take(sample.table, unstack=False)
+    if len(sample.table.arrays[0].shape) == 1:
+        by_head = whole.planes[0].values.reshape(-1).tolist()
     if len(by_head) > 1:
         heads = [float(h) for h in range(len(by_head))]
         across = Axis("head", low=0.0, high=heads[-1], whole=True)
         up = Axis("penalty for each position of distance", log=True, halves=True)
         found.append(LineChart(f"Slopes of {name}", across, up, [Trace("slope", heads, by_head)], dots=True))
-    if profile is None or profile.by != "distance":
+    values = by_distance(whole)
+    if values is None:
         return found
-    count = profile.heads
-    shown = some_of(count, HEADS)
-    keep = np.abs(profile.distances) <= CELLS // 2
-    distances = [float(d) for d in profile.distances[keep]]
-    series = [Trace(f"head {h}", distances, profile.values[h, keep].tolist()) for h in shown]
-    across = Axis("distance: key minus query (positions)", low=min(distances), high=max(distances))
+    half = values.shape[1] // 2
+    distances = np.arange(-half, half + 1)
+    keep = np.abs(distances) <= CELLS // 2
+    x = [float(d) for d in distances[keep]]
+    series = [Trace(f"head {h}", x, values[h, keep].tolist()) for h in some_of(len(values), HEADS)]
+    across = Axis("distance: key minus query (positions)", low=x[0], high=x[-1])
     return [*found, LineChart(f"Bias of {name} by distance", across, Axis(_does(sample)), series)]
+
+
+def by_distance(sample: Sample) -> Floats | None:
+    """Return a bias by distance -(n-1)..n-1, (heads, 2n-1), NaN where masked; None where another thing decides it.
+
+    The queries, the last of the keys, are the first, the last and some between; they must agree.
+    """
+    view = sample.views[0]
+    shape = [side for side in view.shape if side != 1]
+    if len(shape) not in (2, 3) or shape[-2] > shape[-1] or shape[-1] > MAX_KEYS or shape[0] > MAX_HEADS[len(shape)]:
+        return None
+    heads, queries, keys = (1, *shape) if len(shape) == 2 else shape
+    if len(shape) == 2 and (queries != keys or keys < 3):
+        return None
+    per_head = view.rows // heads
+    values = np.full((heads, 2 * keys - 1), np.nan)
+    fixed = True
+    for head in range(heads):
+        known: Floats | None = None
+        for query in sorted({0, 1, queries // 2, queries - 2, queries - 1} & set(range(queries))):
+            at = head * per_head + (query if per_head == queries else 0)
+            rows = floats(view.read(at, at + 1), view.dtype).astype(np.float64).reshape(-1, keys)
+            row = np.where(rows[query % len(rows)] <= MASKED, np.nan, rows[query % len(rows)])
+            part = values[head, queries - 1 - query :][:keys]
+            if not np.array_equal(*(v[~np.isnan(row) & ~np.isnan(part)] for v in (row, part))):
+                return None
+            part[:] = np.where(np.isnan(row), part, row)
+            fixed &= known is None or np.array_equal(row, known, equal_nan=True)
+            known = row
+    return None if fixed and queries > 1 and np.ptp(values[~np.isnan(values)]) > 0 else values

@@ -13,12 +13,12 @@ import numpy as np
 
 from pecli.declare.tabular import Tabular
 from pecli.drawing.biases import head_values
-from pecli.drawing.views import in_turn, is_bias, matrix, reading_of, side_by_side
+from pecli.drawing.views import in_turn, is_bias, matrix, side_by_side
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.scalings import scaled_recipe, scalings_of
-from pecli.inspection.samples import Floats, Sample, take
+from pecli.inspect.pairs import Floats, Sample, reading_of, take
 from pecli.tables.table import Table
 
 ROWS, COLUMNS = 128, 64  # that a page shows of a table; more columns are left out evenly

@@ -14,9 +14,9 @@ from pecli.drawing.biases import bias, slopes
 from pecli.drawing.charts import Chart, Heat, Span
 from pecli.drawing.choice import check_words, chosen
 from pecli.drawing.turning import rotation, turned, waves
-from pecli.drawing.views import CELLS, frame, in_turn, is_bias, matrix, shrunk, side_by_side, sine_first
+from pecli.drawing.views import CELLS, frame, in_turn, is_bias, matrix, shrunk, side_by_side
 from pecli.errors import BadParameter
-from pecli.inspection.samples import Sample, take
+from pecli.inspect.pairs import Sample, take
 
 OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "turned")
 OF_BIAS = ("bias", "slopes")
@@ -70,7 +70,7 @@ def _spans(sample: Sample, columns: int) -> list[Span]:
     reading = in_turn(sample)
     if reading is None:
         return [Span(0.0, columns - 1.0, columns)]
-    names = ("sines", "cosines") if sine_first(reading) else ("cosines", "sines")
+    names = ("sines", "cosines") if reading.sine_first else ("cosines", "sines")
     half = columns // 2
     return [Span(first, first + 2.0 * (half - 1), half, names[k]) for k, first in enumerate((0.0, 1.0))]
 
@@ -83,7 +83,7 @@ def _columns(sample: Sample) -> str:
     reading = in_turn(sample)
     if reading is None:
         return "column"
-    sines, cosines = ("sines", "cosines") if sine_first(reading) else ("cosines", "sines")
+    sines, cosines = ("sines", "cosines") if reading.sine_first else ("cosines", "sines")
     return f"columns 0, 2, 4 .. ({sines}), then columns 1, 3, 5 .. ({cosines})"
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.drawing.charts import Arc, Arrow, Axis, Chart, Circles, LineChart, Trace, some_of
-from pecli.drawing.views import column_parts, frame, reading_of, side_by_side
+from pecli.drawing.views import column_parts, frame, side_by_side
 from pecli.errors import BadParameter
-from pecli.inspection.phase_lines import phase_lines
-from pecli.inspection.samples import Floats, Sample
+from pecli.inspect.pairs import Floats, Sample, reading_of
 
 WAVES = 5  # columns that are drawn
 WAVE_ROWS = 64
@@ -68,7 +67,7 @@ def _usual(sample: Sample, columns: int) -> list[int]:
     apart = reading is not None and reading.family == "absolute"
     m = columns // 2 if apart else columns
     pairs = sorted({0, m // 16, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, WAVES))))
-    return [2 * i for i in pairs] if apart and reading is not None and reading.layout == "interleaved" else pairs
+    return [2 * i for i in pairs] if apart and reading is not None and reading.interleaved else pairs
 
 
 def _pairs(sample: Sample) -> tuple[Floats, Floats, float] | None:
@@ -76,8 +75,7 @@ def _pairs(sample: Sample) -> tuple[Floats, Floats, float] | None:
     reading = reading_of(sample)
     if reading is None:
         return None
-    lines = phase_lines(reading.rhythm, 0.01)
-    cos, sin = (reading.second, reading.first) if lines and lines[0].swapped else (reading.first, reading.second)
+    cos, sin = (reading.second, reading.first) if reading.sine_first else (reading.first, reading.second)
     return cos, sin, reading.magnitude
 
 

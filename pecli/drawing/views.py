@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pecli.errors import BadRecipe
-from pecli.inspection.readings import PairReading, readings, squeezed
-from pecli.inspection.samples import Floats, Sample
+from pecli.inspect.pairs import Floats, PairReading, Sample, reading_of, squeezed
 
 PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values
 CELLS = 256  # along each side of a map; more are averaged
@@ -53,22 +52,11 @@ def side_by_side(sample: Sample) -> list[tuple[str, Floats]]:
     return [(PARTS.get(name, name), v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
 
 
-def reading_of(sample: Sample) -> PairReading | None:
-    """Return the pairs of a table from its first row on; None where it has none."""
-    found = next(iter(readings(sample)), None)
-    return found if found is not None and found.rows.start == 0 else None
-
-
 def in_turn(sample: Sample) -> PairReading | None:
     """Return the reading of a table whose columns are sine and cosine in turn; None of any other."""
     found = reading_of(sample)
-    in_turn = found is not None and found.family == "absolute" and found.layout == "interleaved" and not found.tail
+    in_turn = found is not None and found.family == "absolute" and found.interleaved and not found.tail
     return found if in_turn else None
-
-
-def sine_first(reading: PairReading) -> bool:
-    """Whether the first part of the pairs is the sine: it is small where pairs have hardly turned."""
-    return bool(np.abs(reading.first[0]).mean() < np.abs(reading.second[0]).mean())
 
 
 def shrunk(values: Floats, rows: int = CELLS, columns: int = CELLS) -> Floats:
@@ -88,7 +76,7 @@ def column_parts(sample: Sample, columns: int) -> list[str]:
     reading = reading_of(sample)
     if reading is None or reading.family != "absolute" or reading.tail:
         return [""] * columns
-    names = (" (sin)", " (cos)") if sine_first(reading) else (" (cos)", " (sin)")
-    if reading.layout == "interleaved":
+    names = (" (sin)", " (cos)") if reading.sine_first else (" (cos)", " (sin)")
+    if reading.interleaved:
         return [names[c % 2] for c in range(columns)]
     return [names[c >= columns // 2] for c in range(columns)]

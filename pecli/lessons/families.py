@@ -19,7 +19,7 @@ from pecli.encodings.shared import wave_lessons
 from pecli.encodings.shared.lessons import COLUMNS, Exercise
 from pecli.encodings.shared.wave_lessons import PAIRS
 from pecli.errors import BadRecipe
-from pecli.inspection.facts import formula_value
+from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.tables.table import Table

@@ -12,7 +12,7 @@ from pecli.encodings import find
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.report import extrapolate
-from pecli.inspection.measured import example_table
+from pecli.inspect.facts import example_table
 from pecli.lessons.lesson import work_through
 from pecli.numbers.types import DTYPES
 from pecli.tables.table import Table

@@ -12,7 +12,7 @@ from pecli import CATALOGUE
 from pecli.cli.run import run
 from pecli.encodings.shared.reasons import reasons
 from pecli.errors import BadParameter, UnknownName
-from pecli.inspection.choosing import tree, where
+from pecli.teach.choosing import tree, where
 
 ENCODINGS = list(CATALOGUE.values())
 ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(reasons(e))]

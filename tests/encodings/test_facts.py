@@ -6,8 +6,7 @@ import pytest
 
 from pecli import CATALOGUE, Recipe, Table
 from pecli.errors import PecliError
-from pecli.inspection.facts import formula_value, sheet
-from pecli.inspection.measured import example_table, figures
+from pecli.inspect.facts import example_table, figures, formula_value, sheet
 from tests.support.measured_facts import measured
 
 ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
@@ -74,10 +73,6 @@ def test_a_shift_that_cannot_be_fitted_is_not_measured():
 
 def test_one_row_has_no_neighbours():
     assert "distance of neighbours" not in figures(Recipe.parse("sincos2d:dim=16,grid=1x1"))
-
-
-
-
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -23,7 +23,7 @@ from pecli.formats import open_table, write_table
 from pecli.formats.common.ahead import HELD, LONGEST, Ahead
 from pecli.formats.common.fetched import Fetched
 from pecli.formats.common.remote import put
-from pecli.inspection.verification import verify, verify_folder
+from pecli.inspect.verification import verify, verify_folder
 from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
 ROPE = "rope:dim=64,len=3000"

@@ -6,7 +6,7 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, UnknownName
-from pecli.inspection.stacks import advise, compare_stacks
+from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data
 from pecli.models.stack_differences import as_stack, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of

@@ -104,7 +104,7 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
 
 def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
     """Print the table for a person, or as JSON its rounded head and tail."""
-    from pecli.inspection.preview import preview
+    from pecli.inspect.statistics import preview
 
     if options.dry_run:
         return describe(table, label, options)

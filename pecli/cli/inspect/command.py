@@ -102,7 +102,7 @@ def _check(options: InspectOptions) -> None:
 def _explain(options: InspectOptions) -> int:
     """Say what a config says of its positions."""
     from pecli.cli.inspect.config_view import brief, explanation
-    from pecli.inspection.config_report import report
+    from pecli.inspect.configs import report
     from pecli.models.reader import read_config
 
     stack = options.stack or STACKS[0]
@@ -118,7 +118,7 @@ def _explain(options: InspectOptions) -> int:
 def _checkpoint(options: InspectOptions) -> int:
     """Say what a checkpoint's folder holds of positions."""
     from pecli.cli.inspect.config_view import checkpoint_view
-    from pecli.inspection.checkpoint import inspect_checkpoint
+    from pecli.inspect.checkpoints import inspect_checkpoint
 
     rule = "is for tables, and this is a checkpoint's folder: name a file in it"
     refuse(rule, options, *QUESTIONS, "frequencies", "rows", "columns", "layer_type")
@@ -186,8 +186,7 @@ def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
 def _look(source: NamedSource, options: InspectOptions) -> int:
     """Report statistics, and what else was asked for."""
     from pecli.cli.inspect.view import as_dict, brief_view, full_view
-    from pecli.inspection.preview import preview
-    from pecli.inspection.statistics import inspect_table
+    from pecli.inspect.statistics import inspect_table, preview
 
     table = table_of(source, options)
     total = sum(array.bytes for array in table.arrays)
@@ -202,7 +201,7 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
         take_type(table, "float32")
         more["identity"] = identify(table, _given_positions(source, options))
     if options.properties:
-        from pecli.inspection.properties import measure_properties
+        from pecli.inspect.properties import measure_properties
 
         more["properties"] = measure_properties(table)
     charts = _charts(table, options)

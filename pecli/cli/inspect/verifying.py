@@ -38,7 +38,7 @@ def verify_sources(options: InspectOptions) -> int:
 
 
 def _file(text: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item]]:
-    from pecli.inspection.verification import verify
+    from pecli.inspect.verification import verify
     from pecli.sources.sources import read_source
 
     source = read_source(text, **options.choice)
@@ -52,11 +52,11 @@ def _file(text: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item
 
 
 def _folder(path: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item]]:
-    from pecli.inspection.verification import verify_folder
+    from pecli.inspect.verification import verify_folder
 
     found = verify_folder(path, options.recipe)
     if options.manifest is not None and found.good:
-        from pecli.inspection.manifest import write_manifest
+        from pecli.inspect.verification import write_manifest
 
         write_manifest(found, options.manifest)
     facts = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}

@@ -1,4 +1,6 @@
-"""How far rows of a table are apart, and how well a matrix takes each to one further down.
+"""Distances of rows of a table, the matrix that takes each row to a later one, and products of rows.
+
+How far rows of a table are apart, and how well a matrix takes each to one further down.
 
 n rows, d columns; pairs are the two numbers that turn together.
 """
@@ -6,16 +8,16 @@ n rows, d columns; pairs are the two numbers that turn together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import BLOCK_BYTES, Tabular
-from pecli.errors import BadParameter
-from pecli.inspection.readings import PairReading, readings
-from pecli.inspection.samples import RESOLUTION, Floats, planes_of, take
+from pecli.declare.tabular import BLOCK_BYTES, Array, Tabular
+from pecli.errors import BadParameter, UnknownName
+from pecli.inspect.pairs import Floats, PairReading, is_matrix, planes_of, reading_of, take
+from pecli.judge.planes import EPSILON
 from pecli.records import dataclass
 
 FITTED = 2048  # rows that a matrix is fitted to
@@ -182,12 +184,9 @@ def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep
         raise BadParameter(*asked, f"takes more than {shift} rows, and there are {count}")
     values = rows.read(0, count)
     scale = float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
-    reading = next(iter(readings(sample)), None)
-    if reading is not None and (reading.rows.start, reading.rows.stop) == (0, count) and not reading.tail:
-        places = _columns([plane.values.shape[1:] for plane in sample.planes])
-        first, second = (
-            np.concatenate([places[at][index].ravel() for at, index in reading.places[part::2]]) for part in (0, 1)
-        )
+    reading = reading_of(sample)
+    if reading is not None and len(reading.first) == count and not reading.tail:
+        first, second = reading.columns
         turning = values[:, first] + 1j * values[:, second]
         turn = (turning[shift:] * turning[: count - shift].conj()).mean(axis=0)
         return TurningStep(scale, sample.resolution, turn / np.abs(turn), first, second)
@@ -198,10 +197,96 @@ def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep
         raise BadParameter(*asked, f"{rule} {FITTED}, and there are {count}")
     finite = np.where(np.isfinite(values), values, 0.0)
     matrix = np.linalg.lstsq(finite[: count - shift], finite[shift:], rcond=1e-12)[0].T
-    return FittedStep(scale, RESOLUTION.get(sample.dtype, 2.0**-53), matrix)
+    return FittedStep(scale, EPSILON.get(sample.dtype, 2.0**-53), matrix)
 
 
-def _columns(shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.int64]]:
-    """Return, for arrays whose columns stand beside each other, which column each of their values is, (1, ...)."""
-    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
-    return [np.arange(a, b).reshape(1, *shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True)]
+SIMILARITIES = ("dot", "cosine")
+
+
+class Similarity(Tabular):
+    """Products of every row with every other, (n, n) float64, made in blocks of rows.
+
+    Parameters
+    ----------
+    table : Tabular
+        Vectors, one for each position; several arrays stand beside each other.
+    kind : {"dot", "cosine"}
+        Whether the products are divided by both norms; a row of zeros has cosine 0 with every row.
+
+    Notes
+    -----
+    Sums are NumPy's in float64: of d columns within d 2^-53 of the sum of the products' sizes.
+
+    Raises
+    ------
+    UnknownName, BadParameter
+        For another word, or a table that holds no vectors.
+    """
+
+    def __init__(self, table: Tabular, kind: str) -> None:
+        if kind not in SIMILARITIES:
+            raise UnknownName("similarity", kind, SIMILARITIES)
+        self._rows, self._cosine = _vectors(table, "similarity", kind), kind == "cosine"
+        n = self._rows.count
+        self.arrays = (Array(kind, (n, n), "float64", ("query", "key")),)
+        self.recipe, self.metadata = None, {"similarity": kind, **_of(table)}
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        with np.errstate(all="ignore"):  # any bits may stand in a file
+            left = self._read(start, stop)
+            for target in out.values():
+                for first, rows in self._rows.blocks():
+                    right = self._unit(rows)
+                    target[:, first : first + len(rows)] = left @ right.T
+
+    def _read(self, start: int, stop: int) -> Floats:
+        return self._unit(self._rows.read(start, stop))
+
+    def _unit(self, rows: Floats) -> Floats:
+        if not self._cosine:
+            return rows
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms != 0))
+
+
+class ShiftMatrix(Tabular):
+    """The matrix M with PE(p + k) = M PE(p) for every p, (d, d) float64, made in blocks of rows.
+
+    Of pairs that turn it is a rotation of each pair, by the turn that the first rows make on the average; of other
+    tables the one that fits the first rows best.
+
+    Parameters
+    ----------
+    table : Tabular
+        Vectors, one for each position.
+    shift : int
+        k, at least 1.
+    """
+
+    def __init__(self, table: Tabular, shift: int) -> None:
+        rows = _vectors(table, "shift-matrix", shift)
+        self._step = step_of(rows, shift, ("shift-matrix", shift))
+        d, count = rows.columns, min(rows.count, len(rows.sample.planes[0].values))
+        values = rows.read(0, count)
+        with np.errstate(all="ignore"):
+            missed = float(self._step.missed(values[:-shift], values[shift:]).max())
+        self.residual = np.inf if np.isnan(missed) else missed
+        self.measured = f"the first {count:,} of {rows.count:,} rows" if count < rows.count else f"all {count:,} rows"
+        self.arrays = (Array("matrix", (d, d), "float64", ("row", "channel")),)
+        self.recipe, self.metadata = None, {"shift": str(shift), "residual": f"{self.residual:.3g}", **_of(table)}
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for target in out.values():
+            target[...] = self._step.rows(start, stop)
+
+
+def _vectors(table: Tabular, option: str, given: object) -> RowReader:
+    if any(is_matrix(table, array) for array in table.arrays):
+        raise BadParameter(option, given, "is for vectors of positions, and this table relates two positions")
+    return RowReader(table)
+
+
+def _of(table: Tabular) -> dict[str, str]:
+    return {} if table.recipe is None else {"of": table.recipe}

@@ -1,4 +1,6 @@
-"""Whether a table holds what is expected of it, checked over every row: for ``inspect --expect``.
+"""Expectations of a table, checked over every row: for ``inspect --expect``.
+
+Whether a table holds what is expected of it, checked over every row: for ``inspect --expect``.
 
 n rows, d columns; a row is what all arrays hold of one position, or of a bias of one query, whatever the head.
 """
@@ -14,11 +16,9 @@ import numpy as np
 from pecli.declare.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.declare.words import EXPECTATIONS
 from pecli.errors import BadParameter, UnknownName
-from pecli.inspection.bias_properties import is_matrix
-from pecli.inspection.properties import SMOOTH
-from pecli.inspection.property import Property
-from pecli.inspection.rows import RowReader, ShiftStep, step_of
-from pecli.inspection.samples import Floats, planes_of
+from pecli.inspect.pairs import Floats, is_matrix, planes_of
+from pecli.inspect.properties import SMOOTH, Property
+from pecli.inspect.rows import RowReader, ShiftStep, step_of
 from pecli.tables.views import view_of
 
 GROWS = 1.5  # how much larger values may be in the second half of the rows, or of the distances

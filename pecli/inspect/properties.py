@@ -3,24 +3,206 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pecli.declare.encoding import REGISTRY, Family
-from pecli.declare.tabular import Tabular
+from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
-from pecli.inspection.bias_properties import bias_properties, matrices_of
-from pecli.inspection.pair_properties import turning_properties
-from pecli.inspection.property import Property
-from pecli.inspection.readings import PairReading, readings
-from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
-from pecli.inspection.samples import Floats, Sample, take
-from pecli.numbers.printing import between, figure
+from pecli.inspect.pairs import SIDE, Floats, PairReading, Sample, is_matrix, reading_of, take
+from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
+from pecli.numbers.floats import floats
+from pecli.numbers.printing import between, figure, percent
 from pecli.numbers.types import COMPLEX
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
+
+
+@dataclass(frozen=True)
+class Property:
+    """One measured property.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    holds : bool or None
+        Whether it does; None where it is a number without a verdict.
+    text : str
+        The measurement in words.
+    figures : dict
+        The numbers.
+    """
+
+    name: str
+    holds: bool | None
+    text: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
+    """Return what --json prints."""
+    return [{"name": p.name, "holds": p.holds, "text": p.text, **p.figures} for p in found]
+
+
+HEADS = 8
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """The corner of an array of queries and keys, for some heads."""
+
+    array: Array
+    values: Floats
+    heads: int
+    queries: int
+    keys: int
+
+
+def matrices_of(table: Tabular) -> list[Matrices]:
+    """Return what of a table has a query and a key for its last two axes."""
+    return [_corner(table, array) for array in table.arrays if is_matrix(table, array)]
+
+
+def _corner(table: Tabular, array: Array) -> Matrices:
+    """Read the first queries and keys of some heads."""
+    heads = array.shape[0] if len(array.shape) == 3 else 1
+    queries, keys = array.shape[-2:]
+    rows = min(queries, SIDE)
+    chosen = sorted({round(h * (heads - 1) / max(1, min(HEADS, heads) - 1)) for h in range(min(HEADS, heads))})
+    found = []
+    for head in chosen:
+        first = head * queries
+        if array.lead == 2 or heads == 1:
+            raw = table.read_rows([array.name], first, first + rows)[array.name].reshape(rows, keys)
+        else:
+            raw = table.read_rows([array.name], head, head + 1)[array.name].reshape(queries, keys)[:rows]
+        found.append(floats(raw[:, :SIDE], array.dtype).astype(np.float64))
+    return Matrices(array, np.stack(found), heads, queries, keys)
+
+
+def bias_properties(matrices: list[Matrices]) -> list[Property]:
+    """Return what was measured of each array."""
+    found: list[Property] = []
+    for m in matrices:
+        n, q, k = m.values.shape
+        name = m.array.name
+        text = f"{name}: {n} of {m.heads} heads, {q} of {m.queries} queries, {k} of {m.keys} keys"
+        found.append(Property("measured on", None, text, {"array": name, "heads": n, "queries": q, "keys": k}))
+        found += [_range(m), _distance(m)]
+        if q == k and q > 1:
+            found.append(_symmetric(m))
+        if n > 1:
+            found.append(_heads(m))
+    return found
+
+
+def _range(m: Matrices) -> Property:
+    """Return the range, and whether far keys have larger sizes than near ones."""
+    finite = m.values[np.isfinite(m.values)]
+    low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
+    figures = {"minimum": low, "maximum": high, "masked": int(np.isinf(m.values).sum())}
+    rows, columns = (np.arange(side) for side in m.values.shape[1:])
+    distance = np.abs(columns[None, :] - rows[:, None])
+    limit = int(distance.max())
+    sizes = np.where(np.isfinite(m.values), np.abs(m.values), 0.0).max(axis=0)
+    near, far = (float(sizes[where].max(initial=0.0)) for where in (distance <= limit // 2, distance > limit // 2))
+    figures["growth"] = growth = far / near if near else math.inf if far else 1.0
+    reached = f"{figure(growth, 3)} times those within" if near or not far else f"{figure(far)}, and those within are 0"
+    text = f"values from {between(low, high)}; beyond distance {limit // 2} sizes reach {reached}"
+    if figures["masked"]:
+        text += f"; {figures['masked']:,} are infinite (masked)"
+    return Property("bounded", growth < 1.5, text, figures)
+
+
+def _distance(m: Matrices) -> Property:
+    """Return how much values of one distance differ along the diagonals."""
+    later, before = m.values[:, 1:, 1:], m.values[:, :-1, :-1]
+    same = (later == before) | (np.isnan(later) & np.isnan(before))
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.abs(np.where(same, 0.0, later - before))
+    off = float(np.where(np.isnan(steps), np.inf, steps).max(initial=0.0))
+    share = float(same.mean()) if same.size else 1.0
+    most = figure(off, 3)
+    equal = percent(share, 2)
+    text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {equal} are equal"
+    return Property("depends on key - query alone", bool(same.all()), text, {"difference": off, "equal": share})
+
+
+def _symmetric(m: Matrices) -> Property:
+    """Return whether query and key may change places."""
+    turned = m.values.swapaxes(1, 2)
+    same = (m.values == turned) | (np.isnan(m.values) & np.isnan(turned))
+    text = f"{percent(float(same.mean()), 2)} of the values are the same with query and key exchanged"
+    return Property("symmetric", bool(same.all()), text, {"equal": float(same.mean())})
+
+
+def _heads(m: Matrices) -> Property:
+    """Return whether heads differ."""
+    heads = [(head + 0.0).tobytes() for head in m.values]  # minus zero is zero
+    different = sum(heads.count(head) == 1 for head in heads)
+    text = f"{different} of {len(heads)} heads have values of their own"
+    return Property("heads differ", different == len(heads), text, {"different": different, "heads": len(heads)})
+
+
+SEED = 7
+ALIKE = 0.5  # mean product of two oscillations, above which they are not called independent
+MOST_PAIRS = 1024  # of which every two are multiplied
+
+
+def turning_properties(reading: PairReading, *, rotates: bool) -> Iterator[Property]:
+    """Yield what holds of pairs that turn; with `rotates`, what a rotation by them does to vectors."""
+    if rotates:
+        yield from _of_rotation(reading)
+    yield from _orthogonal(reading)
+
+
+def _of_rotation(reading: PairReading) -> Iterator[Property]:
+    size = reading.magnitude
+    spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
+    word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {figure(size)}"
+    text = f"the norm of a vector that is rotated so is {word}, within {spread:.1e}"
+    good = abs(size - 1) < 1e-3 and spread < 0.02
+    yield Property("norm preserved", good, text, {"magnitude": size, "spread": spread})
+    off = score_spread(reading)
+    text = f"scores of one rotated query and key at the same m - n differ by {off:.1e} of their size at most"
+    yield Property("score depends on m - n alone", off < 0.02, text, {"spread": off})
+
+
+def score_spread(reading: PairReading) -> float:
+    """Return how much scores of one distance differ over positions, relative to the size of query and key."""
+    rng = np.random.default_rng(SEED)
+    m = reading.first.shape[1]
+    q, k = (rng.standard_normal(m) + 1j * rng.standard_normal(m) for _ in range(2))
+    keys = reading.first + 1j * reading.second
+    queries, n = keys * (q * np.conj(k)), len(keys)
+    scores = queries.real @ keys.real.T + queries.imag @ keys.imag.T
+    worst = max(float(np.ptp(scores.diagonal(distance))) for distance in range(1 - n, n))
+    return worst / (float(np.linalg.norm(q) * np.linalg.norm(k)) * reading.magnitude**2)
+
+
+def _orthogonal(reading: PairReading) -> Iterator[Property]:
+    """Yield how far the pairs' oscillations are from orthogonal over the rows, where there are two pairs or more."""
+    turning, every = reading.turning, reading.turning.shape[1]
+    if every < 2:
+        return
+    turning = turning[:, np.linspace(0, every - 1, min(every, MOST_PAIRS)).astype(int)]
+    gram = np.abs(turning.conj().T @ turning) / len(turning)
+    gram[np.diag_indices_from(gram)] = 0.0
+    pairs, alike = gram.size - len(gram), gram > ALIKE
+    mean, some = float(gram.sum() / pairs), int(alike.sum()) // 2
+    turns = np.abs(np.angle(turning[1:] * turning[:-1].conj())).sum(axis=0) / (2 * np.pi)
+    slow = figure(float(turns[alike.any(axis=0)].max(initial=0.0)), 3)
+    which = f" of {len(gram):,} of the {every:,}" if len(gram) < every else ""
+    text = f"over {len(turning)} rows the mean product of two pairs' oscillations{which} is {mean:.3f} (0: orthogonal)"
+    text += f"; none of {pairs // 2:,} exceeds {ALIKE}" if not some else ""
+    text += f"; {some:,} of {pairs // 2:,} exceed {ALIKE}, all of pairs that turn {slow} times or less" if some else ""
+    figures = {"mean": mean, "largest": float(gram.max()), "alike": some / (pairs // 2)}
+    yield Property("orthogonal frequencies", None, text, figures)
+
 
 ROWS = 512  # enough for every distance that is reported, and every product of rows fits the memory
 SHIFTS = (1, 2, 4, 8, 16, 32, 64)
@@ -56,8 +238,8 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
         return [scope]
     found = [scope, _bounded(rows, sample.table if only is None else None)]
     found += _rows(finite)
-    reading = next(iter(readings(sample)), None) if only is None else None
-    if reading is not None and (reading.rows.start, reading.rows.stop) != (0, len(values[0])):
+    reading = reading_of(sample) if only is None else None
+    if reading is not None and len(reading.first) != len(values[0]):
         reading = None
     if reading is not None:
         found += turning_properties(reading, rotates=sample.stacked or _rotates(sample.table))

@@ -1,4 +1,4 @@
-"""A checkpoint's folder: which tables of positions its files hold, and whether they are those of its config."""
+"""Folder of a checkpoint: its tables of positions, and whether they are those of its config."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.formats import open_table
 from pecli.formats.common.stored import StoredTable
-from pecli.inspection.config_report import ConfigReport, report
-from pecli.inspection.stacks import compare_stacks
+from pecli.inspect.configs import ConfigReport, compare_stacks, report
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.numbers.floats import floats
