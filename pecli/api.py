@@ -23,11 +23,11 @@ from pecli.sources.sources import NamedSource, config_source, read_source
 if TYPE_CHECKING:
     from pecli.apply.options import ApplyResult
     from pecli.comparison.results import Comparison
-    from pecli.drawing.pictures import Picture
     from pecli.extrapolate.report import Extrapolation
     from pecli.inspect.statistics import Inspection
     from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
+    from pecli.plots.images import Picture
 
 ROWS = 128
 """Of a recipe that says no length, where nothing beside it does."""
@@ -288,8 +288,8 @@ def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
     channels : sequence of int
         Columns that waves are drawn of.
     """
-    from pecli.drawing.pictures import Picture
-    from pecli.drawing.tables import charts_of_table
+    from pecli.plots.images import Picture
+    from pecli.plots.tables import charts_of_table
 
     source = source_of(subject)
     return Picture(charts_of_table(_open(source), shown(source.text), pictures, channels))

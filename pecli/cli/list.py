@@ -187,7 +187,7 @@ def _example(encoding: Encoding, room: int | None) -> list[str]:
     """Return the declared example, worked through as far as there is room."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.encodings.recipe import Recipe
-    from pecli.lessons.lesson import work_through
+    from pecli.teach.examples import work_through
 
     example = work_through(Recipe.parse(encoding.example))
     return text_of(example, formula=False, most=room, width=prose_width()).split("\n")

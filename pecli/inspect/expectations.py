@@ -1,7 +1,5 @@
 """Expectations of a table, checked over every row: for ``inspect --expect``.
 
-Whether a table holds what is expected of it, checked over every row: for ``inspect --expect``.
-
 n rows, d columns; a row is what all arrays hold of one position, or of a bias of one query, whatever the head.
 """
 

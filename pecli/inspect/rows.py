@@ -1,7 +1,5 @@
 """Distances of rows of a table, the matrix that takes each row to a later one, and products of rows.
 
-How far rows of a table are apart, and how well a matrix takes each to one further down.
-
 n rows, d columns; pairs are the two numbers that turn together.
 """
 

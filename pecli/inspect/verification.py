@@ -1,7 +1,5 @@
 """Verification of files against their recipes: every value is recomputed; and the manifest of a verified folder.
 
-Whether files hold what their recipes say: every value is recomputed.
-
 A folder of parts, as ``--shard`` writes them, is verified part by part, and
 for what is missing, what is there twice and what does not belong.
 """

@@ -13,9 +13,9 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.report import extrapolate
 from pecli.inspect.facts import example_table
-from pecli.lessons.lesson import work_through
 from pecli.numbers.types import DTYPES
 from pecli.tables.table import Table
+from pecli.teach.examples import work_through
 
 
 def faults_of(encoding: Any, length: int) -> list[str]:

@@ -11,10 +11,10 @@ import pytest
 
 from pecli import CATALOGUE, Table, write_table
 from pecli.cli.run import run
-from pecli.drawing.charts import Heat, Span
-from pecli.drawing.fields_text import Screen, heat_text
-from pecli.drawing.pictures import draw
-from pecli.drawing.tables import charts_of_table
+from pecli.plots.charts import Heat, Span
+from pecli.plots.images import draw
+from pecli.plots.tables import charts_of_table
+from pecli.plots.terminal import Screen, heat_text
 
 WIDTHS = (40, 60, 80)
 OF_EACH = (

@@ -21,8 +21,8 @@ OTHERWISE = {
     "learned": "a fact",
 }
 ELSEWHERE = {
-    *((room, "complex") for room in ("comparison", "judge", "lessons", "tables")),
-    *((room, "none") for room in ("declare", "drawing", "inspect")),
+    *((room, "complex") for room in ("comparison", "judge", "teach", "tables")),
+    *((room, "none") for room in ("declare", "plots", "inspect")),
     *((room, "linear") for room in ("extrapolate.resize", "cli.extrapolate.options")),
     *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
     *((room, "learned") for room in ("cli", "inspect.facts")),

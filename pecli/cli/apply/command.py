@@ -159,8 +159,8 @@ def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.cli.terminal.output import print_json, prose_width, say
-    from pecli.lessons.applied import work_through_vector
     from pecli.sources.sources import read_source
+    from pecli.teach.vectors import work_through_vector
 
     if options.vector is None:
         raise BadParameter("steps", "true", "needs one vector: give --vector 1,2,-1,1")

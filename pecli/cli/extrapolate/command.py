@@ -13,8 +13,8 @@ def command(options: ExtrapolateOptions) -> int:
     """
     check_together(options)
     if options.plot is not None:
-        from pecli.drawing.choice import check_words
-        from pecli.drawing.pictures import check_picture
+        from pecli.plots.charts import check_words
+        from pecli.plots.images import check_picture
 
         check_picture(options.plot)  # before any work
         check_words(options.pictures, REACHES)

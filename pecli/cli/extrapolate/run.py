@@ -47,7 +47,7 @@ def run(options: ExtrapolateOptions) -> int:
         refuse("is for biases, and these sources have none: leave it out", options, "threshold")
     if options.plot is not None:
         from pecli.cli.terminal.drawing import show_charts
-        from pecli.drawing.reach import charts_of
+        from pecli.plots.reach import charts_of
 
         charts = charts_of(reports, options.pictures)
         if not charts:

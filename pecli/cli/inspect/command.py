@@ -18,8 +18,8 @@ from pecli.numbers.urls import shown
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
-    from pecli.drawing.charts import Chart
     from pecli.numbers.positions import Positions
+    from pecli.plots.charts import Chart
     from pecli.sources.sources import NamedSource
 
 DEFAULT_ROWS = 128
@@ -134,7 +134,7 @@ def _checkpoint(options: InspectOptions) -> int:
 def _steps(source: NamedSource, options: InspectOptions) -> int:
     """Work an example of a recipe."""
     from pecli.cli.inspect.lesson_view import text_of
-    from pecli.lessons.lesson import work_through
+    from pecli.teach.examples import work_through
 
     if source.recipe is None:
         raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
@@ -233,8 +233,8 @@ def _given_positions(source: NamedSource, options: InspectOptions) -> Any:
 
 def _check_drawing(options: InspectOptions) -> None:
     """Raise for words that cannot be drawn, before anything is read."""
-    from pecli.drawing.choice import check_words
-    from pecli.drawing.pictures import check_picture, is_page
+    from pecli.plots.charts import check_words
+    from pecli.plots.images import check_picture, is_page
 
     assert options.plot is not None
     check_picture(options.plot, page=True)
@@ -251,13 +251,13 @@ def _charts(table: Tabular, options: InspectOptions) -> list[Chart] | str:
     """Return the pictures asked for, or the page, before anything is printed."""
     if options.plot is None:
         return []
-    from pecli.drawing.pictures import is_page
+    from pecli.plots.images import is_page
 
     if is_page(options.plot):
-        from pecli.drawing.page import page_of
+        from pecli.plots.page import page_of
 
         return page_of(table, shown(options.source))
-    from pecli.drawing.tables import charts_of_table
+    from pecli.plots.tables import charts_of_table
 
     return charts_of_table(table, shown(options.source), options.pictures, options.columns_drawn)
 

@@ -1,19 +1,24 @@
-"""Worked examples of rotations: angles, matrices, and why a score depends on the distance alone."""
+"""Worked examples: an encoding computed on a board, step by step, from its own exact values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
-from pecli.declare.plan import Waves
+from pecli.declare.encoding import Family
+from pecli.declare.plan import Bias, Conditional, Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import Exercise, Pair
+from pecli.encodings.shared import lessons as shared
+from pecli.encodings.shared import wave_lessons
+from pecli.encodings.shared.lessons import COLUMNS, Exercise, Pair
 from pecli.encodings.shared.wave_lessons import (
     PAIRS,
     coordinates,
@@ -22,16 +27,131 @@ from pecli.encodings.shared.wave_lessons import (
     pairs_of,
     places_step,
 )
-from pecli.lessons.families import rows, table_at
+from pecli.errors import BadParameter, BadRecipe
+from pecli.inspect.facts import formula_value
+from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.tables.table import Table
+
+
+def wave_steps(exercise: Exercise) -> Iterator[Step]:
+    """Work out any other table of sines and cosines: frequencies, coordinates, angles, rows."""
+    plan = exercise.recipe.plan
+    assert isinstance(plan, Waves)
+    at = exercise.at(wave_lessons.far_apart(plan))
+    pairs = wave_lessons.pairs_of(plan, max(2, PAIRS // max(1, len(plan.bands))))
+    yield wave_lessons.frequency_step(plan, pairs, exercise.frequency)
+    on_grid = plan.axes and plan.prefix <= min(at)
+    if on_grid:
+        yield wave_lessons.places_step(plan, at, exercise.coordinate)
+    if on_grid or not plan.axes:
+        what = "coordinate" if plan.axes else "position"
+        yield Step(f"angles, {what} times frequency", [wave_lessons.angle_table(plan, pairs, at)])
+    values = exercise.arrays(at)["pe"]
+    if (on_grid or not plan.axes) and plan.magnitude == 1:
+        last = len(at) - 1
+        name, where = text_of(at[last]), wave_lessons.coordinates(plan, at)[last]
+        yield Step(
+            f"sines and cosines of the angles, at position {name}",
+            wave_lessons.wave_lines(pairs, where, name, values[last].tolist()),
+        )
+    yield Step("one row for each position", [shared.by_position(at, values)])
+
+
+def bias_steps(exercise: Exercise) -> Iterator[Step]:
+    """Show the matrix of the first head of any other bias, whether it depends on the distance alone, and its index."""
+    recipe = exercise.recipe
+    if recipe.rows is not None and exercise.asked is None:
+        at = [Fraction(i) for i in range(recipe.rows)]
+        table = Table.make(recipe, dtype="float64")
+    else:
+        at = exercise.places()
+        table = Table.make(recipe, positions=Positions.listed(at), dtype="float64")
+    plan = table.plan
+    assert isinstance(plan, Bias)
+    for array in sorted(table.arrays, key=lambda array: len(array.shape)):  # an index before what it points to
+        if len(array.shape) == 3:
+            first = table.read(array.name)[0]
+            title = f"{array.name} of head 0, added to the logits"
+            yield Step(title, [shared.matrix_table(at, first), *_distance_line(plan, first, at)])
+        elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
+            yield Step(f"{array.name}, for each query and key", [shared.matrix_table(at, table.read(array.name))])
+    yield from trained_step(table)
+
+
+def _distance_line(plan: Bias, values: NDArray[Any], at: Sequence[Fraction]) -> list[Item]:
+    if plan.window is not None or len(at) < 3 or {b - a for a, b in pairwise(at)} != {at[1] - at[0]}:
+        return []
+    if np.array_equal(values[1:, 1:], values[:-1, :-1]):
+        if plan.by == "distance":
+            return ["equal along every diagonal: it depends on key - query alone"]
+        return ["equal along the diagonals of these rows; in longer tables it depends on the query as well"]
+    return ["not equal along the diagonals: the same distance has other values elsewhere"]
+
+
+def row_steps(exercise: Exercise) -> Iterator[Step]:
+    """Show the first rows of every array: for encodings without an example of their own."""
+    table = small_table(exercise)
+    for array in table.arrays:
+        if not array.axes or not array.bytes:
+            continue
+        shown = min(array.rows, COLUMNS)
+        values = table.read_rows([array.name], 0, shown)[array.name].reshape(shown, -1)
+        axis = array.axes[array.lead - 1]
+        where = table.position(0, min(shown, table.part.count)) if axis == "position" else None
+        names = [str(i) for i in (range(shown) if where is None or len(where) < shown else where.tolist())]
+        across = array.axes[-1] if array.row_shape else "value"
+        sides = " x ".join(map(str, array.shape))
+        rows_word = f"a row for each {' and '.join(array.axes[: array.lead])}" if axis != "row" else "its rows"
+        yield Step(f"{array.name} ({sides}), {rows_word}", [shared.rows_table(f"{axis} \\ {across}", names, values)])
+    yield from trained_step(table)
+
+
+def table_at(recipe: Recipe, at: Sequence[Fraction], length: int | None = None) -> Table:
+    """Return the float64 table of these positions; what depends on a whole table is that of one of `length` rows."""
+    if recipe.open_parameters:
+        last = max(int(max(at)), 0)
+        rows = max(length or 0, last + 1)
+        recipe = recipe.resolve(length=rows, last=rows - 1, whole=True)
+    return Table.make(recipe, positions=Positions.listed(list(at)), dtype="float64")
+
+
+def small_table(exercise: Exercise) -> Table:
+    """Return a small table of any encoding: the positions asked for, all that it has, or a few rows."""
+    recipe = exercise.recipe
+    if exercise.asked is not None:
+        return table_at(recipe, exercise.asked, exercise.length)
+    if recipe.rows is not None:
+        return Table.make(recipe, dtype="float64")
+    if not recipe.open_parameters and isinstance(recipe.plan, Conditional):
+        try:
+            return Table.make(recipe, dtype="float64")  # as many rows as its content has
+        except BadRecipe:
+            return Table.make(recipe, length=exercise.length or shared.LENGTH, dtype="float64")
+    return Table.make(recipe, length=min(exercise.length or shared.LENGTH, COLUMNS), dtype="float64")
+
+
+def trained_step(table: Table) -> Iterator[Step]:
+    """Yield how many values are trained: of the plan's own arrays, or else by the declared formula."""
+    held = [fixed for fixed in table.plan.fixed if fixed.role in ("parameter", "vector")]
+    formula = table.source.encoding.facts.parameters
+    if held:
+        said = ", ".join(f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held)
+        count = sum(prod(fixed.shape) for fixed in held)
+        line = f"{said}: {count:,} numbers"
+    else:
+        count = formula_value(formula, table.source.values) if formula != "0" else 0
+        line = f"{formula} = {count:,} numbers"
+    if count:
+        yield Step("what is trained", [line])
+
 
 QUERY = (1.0, 2.0, -1.0, 1.0)
 KEY = (2.0, 1.0, 1.0, -1.0)
 SHIFTS = (0, 1, 10, 100)
 
 
-def steps(exercise: Exercise) -> Iterator[Step]:
+def rotary_steps(exercise: Exercise) -> Iterator[Step]:
     """Work out rotations of two positions, and that their product depends on the distance alone."""
     recipe = exercise.recipe
     at = exercise.at(_default(recipe))
@@ -39,7 +159,7 @@ def steps(exercise: Exercise) -> Iterator[Step]:
     table = table_at(recipe, [m, n], exercise.length)
     plan = table.plan
     if not isinstance(plan, Waves) or plan.form != "real" or plan.cross is not None or not plan.bands:
-        yield from rows(exercise)
+        yield from row_steps(exercise)
         return
     scaled = _is_scaled(recipe)
     pairs = _spread(plan) if scaled else _shown(plan)
@@ -233,3 +353,71 @@ def _beside(table: Table, names: Sequence[str]) -> Iterator[Step]:
         note = [f"the query is multiplied by {array.name}, the key divided by it"] if array.name == "scale" else []
         grid = SmallTable(head, [[name, *row] for name, row in zip(names, values, strict=True)], None)
         yield Step(f"{array.name}, a number for each pair", [grid, *note])
+
+
+MOST = 8  # positions that fit a board
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example: what it is of, its formula, its steps with their numbers."""
+
+    title: str
+    recipe: str
+    formula: Sequence[str]
+    steps: Sequence[Step]
+
+    @classmethod
+    def of(cls, recipe: Recipe, done: str, steps: Iterable[Step]) -> Example:
+        """Return the example of a recipe, its steps numbered from 1."""
+        numbered = [Step(f"Step {number}: {step.title}", step.items) for number, step in enumerate(steps, 1)]
+        return cls(f"{recipe.encoding.title}, {done}", recipe.short, recipe.encoding.formula, numbered)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what --json prints."""
+        steps = [step.as_dict() for step in self.steps]
+        return {"title": self.title, "recipe": self.recipe, "formula": list(self.formula), "steps": steps}
+
+
+def work_through(recipe: Recipe, positions: Positions | None = None, length: int | None = None) -> Example:
+    """Return a worked example of a recipe.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Its parameters; small ones fit a board best, and of wide tables the first pairs are shown.
+    positions : Positions, optional
+        Which to work out, at most 8; by default a few small ones.
+    length : int, optional
+        Rows of the table, for encodings that depend on it.
+
+    Raises
+    ------
+    BadParameter
+        For more positions than fit, or one that has no value.
+    """
+    if positions is not None and positions.count > MOST:
+        rule = f"are too many for a worked example: give at most {MOST}, such as positions=1+3"
+        raise BadParameter("positions", f"({positions.count} positions)", rule)
+    encoding = recipe.encoding
+    family = of_family(recipe)
+    exercise = Exercise(recipe, None if positions is None else tuple(positions), length, compute, family)
+    lesson = encoding.hook("lesson") if encoding.declares("lesson") else family
+    return Example.of(recipe, "worked through", lesson(exercise))
+
+
+def of_family(recipe: Recipe) -> Callable[[Exercise], Iterable[Step]]:
+    """Return the lesson of a recipe's family, for encodings that have none of their own."""
+    family = recipe.encoding.family
+    if family is Family.ROTARY:
+        return rotary_steps
+    if family is Family.BIAS:
+        return bias_steps
+    plan = None if recipe.open_parameters else recipe.plan
+    return wave_steps if isinstance(plan, Waves) and plan.bands else row_steps
+
+
+def compute(recipe: Recipe, at: Sequence[Fraction] | None, length: int | None = None) -> dict[str, NDArray[Any]]:
+    """Return the float64 arrays of these positions; of a small whole table without any."""
+    table = small_table(Exercise(recipe, None, length, compute)) if at is None else table_at(recipe, at, length)
+    return {array.name: table.read(array.name) for array in table.arrays}

@@ -1,4 +1,4 @@
-"""One vector on the board: turned by a rotary table, or with a row of an absolute one added."""
+"""One vector on the board: rotated by a rotary table, or with a row of an absolute one added."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
-from pecli.lessons.families import table_at
-from pecli.lessons.lesson import MOST, Example
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.rounding import widen
 from pecli.sources.sources import NamedSource
 from pecli.tables.selection import InMemory
+from pecli.teach.examples import MOST, Example, table_at
 
 Floats = NDArray[np.float64]
 

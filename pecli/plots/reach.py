@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from pecli.declare.words import REACHES
-from pecli.drawing.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, some_of
-from pecli.drawing.choice import check_words, chosen
 from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
+from pecli.plots.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
 
 DISTANCE = "distance (positions)"
 Made = Sequence[tuple[str, WaveReach]]  # each by its name

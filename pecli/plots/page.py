@@ -1,4 +1,4 @@
-"""A page to play with, in one file: a slider for the position, hands that turn, scalings to switch."""
+"""A page to play with, in one file: a slider for the position, rotating hands, scalings to switch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from pecli.declare.tabular import Tabular
-from pecli.drawing.biases import head_values
-from pecli.drawing.views import in_turn, is_bias, matrix, side_by_side
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.scalings import scaled_recipe, scalings_of
 from pecli.inspect.pairs import Floats, Sample, reading_of, take
+from pecli.plots.tables import head_values, in_turn, is_bias, matrix, side_by_side
 from pecli.tables.table import Table
 
 ROWS, COLUMNS = 128, 64  # that a page shows of a table; more columns are left out evenly
@@ -44,7 +43,7 @@ def page_of(table: Tabular, name: str) -> str:
     own = _variant(table, "as it is")
     variants = [own, *(other for other in _scaled(table) if other.get("values") != own.get("values"))]
     title = f"pecli: {name}"
-    page = files("pecli.drawing").joinpath("page.html").read_text(encoding="utf-8")
+    page = files("pecli.plots").joinpath("page.html").read_text(encoding="utf-8")
     data = json.dumps({"name": name, "variants": variants}, allow_nan=False).replace("<", "\\u003c")
     parts = {"{{title}}": html.escape(title), "{{data}}": data}  # at once: a name may hold either word
     return re.sub("{{title}}|{{data}}", lambda found: parts[found[0]], page)

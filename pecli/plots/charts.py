@@ -1,11 +1,13 @@
-"""Charts as data: lines, bars, heat maps, arrows on circles; how an axis is divided, and colours."""
+"""Charts as data: lines, bars, heat maps, arrows on circles; scales of axes, and colours."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from pecli.errors import BadParameter, UnknownName
 
 TICKS = 6
 
@@ -280,3 +282,60 @@ def scales(chart: Framed) -> tuple[Scale, Scale]:
     tops = [sum(heights) for heights in zip(*(p.heights for p in chart.parts), strict=True)]
     middles = scale_of(Axis(chart.x.label, low=-0.5, high=max(1, count) - 0.5, whole=True), ())  # a bar's number
     return middles, scale_of(chart.y, [0.0, *tops])
+
+
+def check_words(words: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UnknownName for a word that is no picture."""
+    for word in words:
+        if word not in known:
+            raise UnknownName("picture", word, known)
+
+
+def chosen(makers: Mapping[str, Callable[[], list[Chart]]], words: Sequence[str], name: str) -> list[Chart]:
+    """Return the pictures that these words name, or all that the makers give.
+
+    Raises
+    ------
+    BadParameter
+        For a picture that `name` has not.
+    """
+    made = {word: makers[word]() for word in words or makers if word in makers}
+    for word in words:
+        if not made.get(word):
+            others = [other for other, make in makers.items() if other != word and make()]
+            rule = f"cannot be drawn of {name}, which has no such thing: {' and '.join(others) or 'nothing'} can"
+            raise BadParameter("picture", word, rule)
+    return [chart for word in words or makers for chart in made.get(word, [])]
+
+
+BLUE_TO_RED = (
+    "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7",
+    "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
+)  # fmt: skip
+CUBE_BLUE_TO_RED = (  # of a terminal's 216 colours, of which the nearest to a dark red is a magenta
+    "#00005f", "#000087", "#005faf", "#0087d7", "#5fafd7", "#87afd7", "#afd7ff", "#d7d7ff", "#ffffff",
+    "#ffd7d7", "#ffaf87", "#ff875f", "#ff5f5f", "#d75f5f", "#d70000", "#af0000", "#5f0000",
+)  # fmt: skip
+LIGHT_TO_DARK = ("#fcfdbf", "#fec287", "#fb8761", "#e65163", "#b63679", "#822681", "#51127c", "#1c1044", "#000004")
+HIDDEN = "#bbbbbb"
+SHADES = 255  # of a map; one more colour is left for what is hidden
+
+
+def palette(heat: Heat) -> tuple[str, ...]:
+    """Return the colours of a heat map, low to high."""
+    return BLUE_TO_RED if heat.centred else LIGHT_TO_DARK
+
+
+def shade(share: float, colours: Sequence[str], steps: int = SHADES) -> str:
+    """Return the colour at a share of the way, of `steps` between the palette's; grey for what is no number."""
+    if share != share:
+        return HIDDEN
+    place = round(min(1.0, max(0.0, share)) * (steps - 1)) / (steps - 1) * (len(colours) - 1)
+    i = min(int(place), len(colours) - 2)
+    pairs = zip(rgb(colours[i]), rgb(colours[i + 1]), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * (place - i)):02x}" for a, b in pairs)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Return red, green and blue of a colour."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
