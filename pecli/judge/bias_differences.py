@@ -334,7 +334,10 @@ def _heads(cube: Cube) -> str | None:
         return f"every head has the values of head {first}"
     left = sorted({*range(many)} - {*order})
     if sorted(set(order)) == order and len(left) <= MAX_NAMED:
-        return f"head{'s' * (len(left) > 1)} {numbers(np.array(left))} of {many} {'is' if len(left) == 1 else 'are'} missing"
+        heads = numbers(np.array(left))
+        return f"head {heads} of {many} is missing" if len(left) == 1 else f"heads {heads} of {many} are missing"
+    if count != many:
+        return None
     again = sorted(order) == list(range(many))
     if again and order == sorted(order, reverse=True):
         return "the heads are reversed: the last one comes first"

@@ -193,7 +193,6 @@ TABLES = {
     "binary signed": (2.0 * bits(20, 6, 5) - 1, "binary:dim=6,signed=true,len=20,start=5,dtype=float64"),
     "integer": (np.tile(np.arange(50.0)[:, None] / 49, (1, 4)).astype("f4"), "integer:dim=4,max-len=50,len=50"),
     "integer raw": (np.tile(np.arange(50)[:, None], (1, 4)), "integer:dim=4,raw=true,len=50"),
-    "integer scales": (np.outer(np.arange(50) / 49, (np.arange(8) / 7) ** 2), "integer:dim=8,max-len=50,scales=2,len=50,dtype=float64"),
     "query scale": ((1 + 0.1 * np.log1p((np.arange(100) + 1) // 16))[:, None], "query-scale:length=16,len=100,dtype=float64"),
     "log-n": (np.maximum(1, np.log(np.arange(100) + 1) / np.log(30))[:, None].astype("f4"),
               "query-scale:kind=log-n,length=30,len=100"),
@@ -243,7 +242,7 @@ def test_one_head_of_a_bias_says_of_which_whole_it_may_be(n):
 def test_a_short_index_says_what_it_leaves_open():
     found = told(t5(20, both=False, reach=300))
     assert found.confidence == "likely"
-    assert any("gives the same 39 distances" in note for note in found.notes)
+    assert any("give the same 39 distances" in note for note in found.notes)
     assert told(deberta(64)).confidence == "likely"
     assert told(np.clip(distances(10), -16, 16) + 16).confidence == "likely"
 
