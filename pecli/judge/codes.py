@@ -11,7 +11,6 @@ from pecli.declare.profiles import CodeRows, Floats, units
 from pecli.declare.tabular import Tabular
 from pecli.judge.description import Identification
 from pecli.judge.fit import Lines
-from pecli.numbers.types import GRIDS
 
 MAX_ROWS = 4096
 MAX_VALUES = 1 << 18
@@ -61,8 +60,6 @@ def measured_of(table: Tabular) -> Identification | None:
     if len(distinct) > 2:
         return None
     distinct = distinct + 0.0
-    if not distinct.any() and array.dtype in GRIDS and len(lines.shape) == 2 and lines.shape[0] != lines.shape[1]:
-        return None  # a table without positions
     if len(distinct) == 1:
         value = distinct[0]
         said = "NaN" if np.isnan(value) else f"{value:g}"

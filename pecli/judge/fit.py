@@ -365,24 +365,19 @@ def _values(mine: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
 
 
 def _pattern(mine: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield trained values beside the commonest of the values that have their index, head by head."""
-    rows = index.read(0, index.count).astype(np.int64)
-    flat = rows.reshape(-1)
-    low = flat.min()
-    shown = np.stack([_spread(flat - low, at) for at in (0.0, 0.5, 1.0)])
+    """Yield trained values beside the commonest of the values that have their index, head by head; hidden ones fit."""
+    entries = index.read(0, index.count).astype(np.int64)
+    entries -= entries.min()
+    seen = np.flatnonzero(~np.isneginf(mine.read(0, index.count)))
+    flat = entries.reshape(-1)[seen]
+    order, counts = np.argsort(flat, kind="stable"), np.bincount(flat, minlength=int(entries.max()) + 1)
+    first = np.cumsum(counts) - counts
+    three = [first + (share * np.maximum(counts - 1, 0)).astype(int) for share in (0.0, 0.5, 1.0)]
+    shown = seen[order[np.minimum(three, len(order) - 1)]]
     for start in range(0, mine.count, index.count):
         values = mine.read(start, start + index.count)
         told = np.sort(values.reshape(-1)[shown], axis=0)[1]  # the middle one of three
-        yield start, values, told[rows - low]
-
-
-def _spread(entries: Integers, share: float) -> Integers:
-    """Return for each entry one of the places that have it, a share of the way from its first to its last."""
-    order = np.argsort(entries, kind="stable")
-    counts = np.bincount(entries)
-    first = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    found: Integers = order[np.minimum(first + (share * np.maximum(counts - 1, 0)).astype(int), len(order) - 1)]
-    return found
+        yield start, values, np.where(np.isneginf(values), values, told[entries])
 
 
 def better(found: Fit, best: Fit | None) -> bool:
