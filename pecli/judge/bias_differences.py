@@ -216,7 +216,7 @@ def _extent(found: Fit, expected: Table) -> Iterator[Finding]:
             yield Finding("queries", f"{many} where {theirs.rows} were expected")
 
 
-def _mistakes(held: Sequence[Lines], expected: Table) -> list[Finding]:
+def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
     """Return the encoding's own mistake that gives every value but a few."""
     encoding = expected.source.encoding
     if not encoding.declares("mistakes"):

@@ -27,8 +27,6 @@ MAX_KEYS = 1 << 16
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
 MAX_REORDERED_BYTES = 1 << 25
 """Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
-MIN_DISTANCES = 5
-"""Distances that show a line: fewer lie on one by chance."""
 
 
 def profiles(lines: Lines) -> Iterator[Profile]:
@@ -250,7 +248,7 @@ def distance_of(table: Tabular) -> str | None:
     for lines in readings(table):
         for profile in profiles(lines) if not lines.note and len(lines.shape) > 1 and lines.integral else ():
             values, at = profile.seen
-            if profile.by != "distance" or profile.form != "dense" or profile.heads > 1 or len(at) < MIN_DISTANCES:
+            if not profile.indexes:
                 continue
             for sign, said in ((1, "key minus query"), (-1, "query minus key")):
                 added = float(values[0, 0] - sign * at[0])

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import MIN_SHARE_RULE, Candidate, Profile
+from pecli.declare.profiles import MIN_DISTANCES, MIN_SHARE_RULE, Candidate, Profile
 from pecli.encodings.bias.t5 import bucket_rule
 from pecli.errors import BadParameter
 from pecli.numbers.points import Points
@@ -17,8 +17,6 @@ PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320
 """Buckets and largest distances that models have."""
 COUNTS = (*dict.fromkeys(buckets for buckets, _ in PAIRS), 8, 256)
 REACHES = (*dict.fromkeys(reach for _, reach in PAIRS), 512, 1000, 1024, 2048, 16, 32)
-MIN_DISTANCES = 5
-"""Distances that show more than a line."""
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:
