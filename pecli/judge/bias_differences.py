@@ -76,7 +76,11 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
         return [Finding("identity", f"not {name}: {'; '.join(measured.measured)}")]
     if found := _mistakes(held, expected):
         return found
-    own = [one for one in fits(actual, name) if is_named(one)]
+    own = []
+    for one in filter(is_named, fits(actual, name)):
+        own.append(one)
+        if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
+            break
     best = min(own, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
     described = _described(best, actual, expected, compared) if best is not None else []
     if described and not {one.kind for one in described} & {"slope_values", "heads"}:
@@ -224,7 +228,6 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
     exact = Candidate("", {}, ulp=MAX_ULP)
     kind = next((lines.dtype for lines in held if lines.dtype in GRIDS), expected.request.dtype)
     grain = next((lines.grain for lines in held if lines.dtype in GRIDS), "float64")
-    plain = fit_table(exact, expected.as_type(kind), held, grain)
     for change in encoding.hook("mistakes")(expected.source.keys()):
         table = expected
         if change.waves is not None:
@@ -239,6 +242,7 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
         found = fit_table(exact, table.as_type(kind), held, grain, change.values)
         if found is None or found.explained < MIN_SHARE_LIKELY:
             continue
+        plain = fit_table(exact, expected.as_type(kind), held, grain)
         if plain is None or found.unexplained < plain.unexplained:
             return [Finding(change.kind, change.text), *(Finding("place", place) for place in found.places)]
     return []

@@ -303,7 +303,7 @@ def fit_table(
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
-            if change is None and not _likely(lines, other, unit, candidate):
+            if not _likely(lines, other, unit, candidate, change):
                 return None
             pairs = _values(lines, other)
             if change is not None:
@@ -331,13 +331,15 @@ def fit_table(
                tally.residual, tuple(arrays))  # fmt: skip
 
 
-def _likely(mine: Lines, other: Lines, unit: str, candidate: Candidate) -> bool:
+def _likely(mine: Lines, other: Lines, unit: str, candidate: Candidate, change: Values | None) -> bool:
     """Whether some blocks of lines, spread over the array, fit so well that all values are worth comparing."""
     if mine.count * mine.width <= BLOCK_VALUES:
         return True
     some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * mine.width)), Tally()
     for start in np.unique(np.linspace(0, other.count - some, SAMPLE_LINES).astype(int)).tolist():
-        tally.add(start, mine.read(start, start + some), other.read(start, start + some), unit, candidate)
+        values = other.read(start, start + some)
+        values = values if change is None else change(other.name, values, start)
+        tally.add(start, mine.read(start, start + some), values, unit, candidate)
     return tally.unexplained <= (1 - MIN_SHARE_EXPLAINED) * tally.count
 
 
