@@ -61,7 +61,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 return found
         if is_cube(table):
             found = identify_bias(table)
-            if found is not None and found.recipe is not None:
+            if found is not None and (found.recipe is not None or is_masked(table)):
                 return found
         for rule in (identify_vector, identify_grid, identify_waves, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
@@ -83,16 +83,16 @@ def few_values(table: Tabular) -> bool:
 
 
 def is_cube(table: Tabular) -> bool:
-    """Whether an array has as many queries as keys, or minus infinity, as a bias has."""
-    for array in table.arrays:
-        shape = [side for side in array.shape if side != 1]
-        if len(shape) > 2 and shape[-1] == shape[-2]:
-            return True
-        if array.bytes and not array.dtype.startswith(("int", "uint", "bool", "complex")):
-            plane = planes_of(table, array)[0]
-            if np.isneginf(plane.read(0, min(plane.rows, 2))).any():
-                return True
-    return False
+    """Whether an array has as many queries as keys for each head, or hides pairs, as a bias does."""
+    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
+    return any(len(shape) > 2 and shape[-1] == shape[-2] for shape in shapes) or is_masked(table)
+
+
+def is_masked(table: Tabular) -> bool:
+    """Whether an array holds minus infinity."""
+    floats = [a for a in table.arrays if a.bytes and not a.dtype.startswith(("int", "uint", "bool", "complex"))]
+    planes = [planes_of(table, array)[0] for array in floats]
+    return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
