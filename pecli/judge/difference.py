@@ -24,7 +24,7 @@ from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.identify import refitted
-from pecli.judge.located import Array2, located
+from pecli.judge.located import ComputedRows, located
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows
 from pecli.judge.waves import (
     LEVELS,
@@ -185,8 +185,8 @@ def _one_array(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None
                     out[:, place.index] = both[other]
                 return out
 
-            mine = Array2(other.name, (other.rows, other.width), name.measured.dtype, other.read)
-            theirs = Array2(other.name, (want.rows, other.width), name.measured.dtype, made)
+            mine = ComputedRows(other.name, (other.rows, other.width), name.measured.dtype, other.read)
+            theirs = ComputedRows(other.name, (want.rows, other.width), name.measured.dtype, made)
             return [replace(one, text=one.text if other.name in one.text else f"{other.name}: {one.text}")
                     for one in located([mine], [theirs])]  # fmt: skip
     return None
@@ -478,8 +478,8 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         def made(start: int, stop: int, number: int = number) -> Floats:
             return simulated(own, start, stop)[0][number]
 
-        mine.append(Array2(plane.name, (plane.rows, plane.width), measured.dtype, plane.read))
-        theirs.append(Array2(plane.name, (want.rows, plane.width), measured.dtype, made))
+        mine.append(ComputedRows(plane.name, (plane.rows, plane.width), measured.dtype, plane.read))
+        theirs.append(ComputedRows(plane.name, (want.rows, plane.width), measured.dtype, made))
     said = located(mine, theirs)
     if any(finding.kind != "place" for finding in said):
         yield from said
