@@ -11,17 +11,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
+from pecli.declare.measured import PUBLISHED_BASES
 from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe
+from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import PecliError
 from pecli.judge.compare import compare
+from pecli.judge.identify import identify
 from pecli.judge.located import MAX_SINGLE, ArrayPair, ComputedRows, located, place
 from pecli.judge.orders import span, units_from
 from pecli.judge.planes import effective_dtype, rounded, unit
@@ -46,16 +49,12 @@ BLOCK_VALUES = 1 << 20  # values rotated at once
 MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
 """Relative error of a measured factor, in each type of the outputs."""
-COARSER = {
-    "float64": ("float32",),
-    "float32": ("float32", "float16"),
-    "float16": ("bfloat16",),
-    "bfloat16": ("bfloat16",),
-}
-"""Types that cosines and sines measured from outputs of a type are rounded to, which hide the outputs' own rounding."""
+COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
+"""Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
 UNSAID = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that say nothing of a kernel."""
+PLAIN = ("dim", "base", "rotary-dim")  # keys that are no part of a scaling
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -76,12 +75,17 @@ class RotationSource:
         Name of the encoding and its keys as text.
     rows : (positions, cos, sin), optional
         Where there is no recipe.
+    known : dict
+        What was computed.
     """
 
     recipe: tuple[str, Mapping[str, str]] | None
     rows: tuple[Integers, Floats, Floats] | None = None
+    known: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def table(self, positions: Positions, dtype: str = "float64", **changed: str | None) -> Tabular:
+    def table(
+        self, positions: Positions, dtype: str = "float64", changed: Mapping[str, str | None] | None = None
+    ) -> Tabular:
         """Return the table of whole positions, with some keys of the recipe changed.
 
         Raises
@@ -91,7 +95,7 @@ class RotationSource:
         """
         if self.recipe is not None:
             name, given = self.recipe
-            keys = {key: value for key, value in {**given, **changed}.items() if value is not None}
+            keys = {key: value for key, value in {**given, **(changed or {})}.items() if value is not None}
             take_table_keys(name, keys)
             return Table.make(Recipe.bind(name, **keys), positions=positions, dtype=dtype, layout="split")
         if self.rows is None or changed:
@@ -103,11 +107,14 @@ class RotationSource:
             raise PecliError("positions outside the table")
         return InMemory({"cos": c[at].astype(dtype), "sin": s[at].astype(dtype)})
 
-    def points(self, positions: Integers, **changed: str | None) -> Points:
+    def points(self, positions: Integers, changed: Mapping[str, str | None] | None = None) -> Points:
         """Return cosines and sines (n, pairs) of positions (n,)."""
         distinct, inverse = np.unique(positions, return_inverse=True)
-        table = self.table(Positions.listed(distinct.tolist()), **changed)
-        c, s = (np.asarray(table.read(part))[inverse] for part in ("cos", "sin"))
+        key = distinct.tobytes(), *(changed or {}).items()
+        if key not in self.known:
+            table = self.table(Positions.listed(distinct.tolist()), "float64", changed)
+            self.known[key] = tuple(np.asarray(table.read(part)) for part in ("cos", "sin"))
+        c, s = (part[inverse] for part in self.known[key])
         return c, s
 
 
@@ -167,6 +174,18 @@ class AppliedRotation:
         """Numbers of some vectors, spread over all."""
         count = len(self.at)
         return np.unique(np.linspace(0, count - 1, min(count, MAX_TRIED)).astype(np.int64))
+
+    def turned(
+        self, v: Integers, *, at: Integers | None = None, pairs: tuple[str, str] | None = None, times: int = 1,
+        points: Callable[[Floats, Floats], Points] | None = None, changed: Mapping[str, str | None] | None = None,
+        among: Integers | None = None,
+    ) -> Floats:  # fmt: skip
+        """Return vectors rotated at other positions, in other pairs, several times, by other cosines and sines."""
+        x = self.flat[0][v] if among is None else self.flat[0][v][:, among]
+        c, s = self.source.points((self.at if at is None else at)[v], changed)
+        for _ in range(times):
+            x = rotate(x, (c, s) if points is None else points(c, s), pairs or self.pairs)
+        return x if among is None else x[:, np.argsort(among)]
 
     def allowed(self, vectors: Integers, made: Floats) -> Floats:
         """Return how far each value may be from the exact one: by angles in float32 and some roundings of its pair."""
@@ -307,18 +326,20 @@ def rotate(x: Floats, points: Points, pairs: tuple[str, str]) -> Floats:
 
 def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield what may have been done instead, in words, and the vectors that it makes."""
-    x, points, pairs, width = applied.flat[0], applied.source.points, applied.pairs, applied.rotary
-    (b, h, n), at = applied.index, applied.at
-    yield "not rotated at all: the outputs are the inputs", lambda v: x[v]
-    for times, word in ((2, "twice"), (3, "three times")):
-        yield f"it was rotated {word}", partial(_again, applied, times)
+    pairs, width = applied.pairs, applied.rotary
+    yield "not rotated at all: the outputs are the inputs", lambda v: applied.flat[0][v]
+    yield "it was rotated twice", partial(applied.turned, times=2)
+    yield "it was rotated three times", partial(applied.turned, times=3)
+    for other in PAIRINGS:
+        if other != pairs:
+            yield _paired(other, pairs), partial(applied.turned, pairs=other)
     factor = _factor(applied)
     if factor is not None:
         yield factor[1], lambda v: factor[0] * applied.flat[2][v]
-    for text, change in POINTS.items():
-        yield text, lambda v, change=change: rotate(x[v], change(*points(at[v])), pairs)
+    for text, points in POINTS.items():
+        yield text, partial(applied.turned, points=points)
     for text, positions in _positions(applied):
-        yield text, lambda v, p=positions: rotate(x[v], points(p[v]), pairs)
+        yield text, partial(applied.turned, at=positions)
     half, quarter, k = width // 2, width // 4, np.arange(width)
     cosines = {"half": k % half, "interleaved": k // 2}
     partner = {"half": (k + half) % width, "interleaved": k ^ 1}
@@ -326,26 +347,27 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     own, block = pairs[0], k // half * half
     moved = f"the partner of column i is i + {quarter} (a quarter of the width), where i + {half} was expected"
     quarters = block + (k - block + quarter) % half
-    for text, c, other, negative in (
+    for text, c, other_column, negative in (
         ("the cosines are repeated pair by pair (interleaved) and used with rotate_half, which takes half-split pairs",
          cosines["interleaved"], partner["half"], minus["half"]),
         ("the cosines are doubled by halves and used with neighbouring (interleaved) pairs",
          cosines["half"], partner["interleaved"], minus["interleaved"]),
         ("the minus sign of the first members is missing: x1 cos + x2 sin", cosines[own], partner[own], k < 0),
         ("the second members have a minus sign: x2 cos - x1 sin", cosines[own], partner[own], k >= 0),
+        ("the sine is missing: only x cos was computed", cosines[own], k, None),
         (moved, cosines[own], quarters, k - block < quarter),
         (moved, k % max(1, quarter), quarters, k - block < quarter),
         (moved, cosines[own], (k + quarter) % width, minus["half"]),
         (moved, cosines[own], np.where(k < half, k + quarter, k - quarter), minus["half"]),
     ):  # fmt: skip
-        sign = np.where(negative, -1.0, 1.0)
-        yield text, lambda v, c=c, o=other, s=sign: _mixed(applied, v, c, x[v][:, o] * s)
-    yield "the first members were overwritten before the second ones were computed", partial(_overwritten, applied)
-    yield "the sine is missing: only x cos was computed", lambda v: _mixed(applied, v, cosines[own], 0.0)
+        sign = np.zeros(width) if negative is None else np.where(negative, -1.0, 1.0)
+        yield text, partial(_mixed, applied, c, other_column, sign, False)
     if applied.x.shape[1] % 2 == 0:
-        text = f"the partner of column i is i + {x.shape[1]}, in the next head"
-        yield text, partial(_next_head, applied, cosines["half"])
+        text = f"the partner of column i is i + {applied.x.shape[-1]}, in the next head"
+        yield text, partial(_mixed, applied, cosines["half"], k, np.ones(width), True)
+    yield "the first members were overwritten before the second ones were computed", partial(_overwritten, applied)
     yield from _widths(applied)
+    yield from _bases(applied)
 
 
 POINTS: dict[str, Callable[[Floats, Floats], Points]] = {
@@ -384,58 +406,57 @@ def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
         yield f"positions count {applied.heads} heads, the queries', where it has {heads}", counted
 
 
-def _again(applied: AppliedRotation, times: int, v: Integers) -> Floats:
-    values, points = applied.flat[0][v], applied.source.points(applied.at[v])
-    for _ in range(times):
-        values = rotate(values, points, applied.pairs)
-    return values
-
-
-def _mixed(applied: AppliedRotation, v: Integers, cosines: Integers, partner: Floats | float) -> Floats:
-    """Return x cos + partner sin, by these columns of the cosines."""
+def _mixed(
+    applied: AppliedRotation, cosines: Integers, partner: Integers, sign: Floats, next_head: bool, v: Integers
+) -> Floats:
+    """Return x cos + partner sin, by these columns of the cosines and of the partners, of the other head of two."""
+    odd = applied.index[1][v] % 2
+    other = v + applied.x.shape[2] * (1 - 2 * odd) if next_head else v
     out, width = applied.flat[0][v], applied.rotary
     c, s = applied.source.points(applied.at[v])
-    out[:, :width] = out[:, :width] * c[:, cosines] + partner * s[:, cosines]
+    turn = sign * np.where(odd, 1.0, -1.0)[:, None] if next_head else sign
+    out[:, :width] = out[:, :width] * c[:, cosines] + turn * applied.flat[0][other][:, partner] * s[:, cosines]
     return out
 
 
 def _overwritten(applied: AppliedRotation, v: Integers) -> Floats:
-    x, (c, s) = applied.flat[0][v], applied.source.points(applied.at[v])
-    out, (_, b), (first, second) = x.copy(), *(columns(applied.rotary, one) for one in applied.pairs)
-    out[:, first] = rotate(x, (c, s), applied.pairs)[:, first]
+    x, (c, s), out = applied.flat[0][v], applied.source.points(applied.at[v]), applied.turned(v)
+    (_, b), (first, second) = (columns(applied.rotary, pairing) for pairing in applied.pairs)
     out[:, second] = x[:, b] * c + out[:, first] * s
     return out
 
 
-def _next_head(applied: AppliedRotation, cosines: Integers, v: Integers) -> Floats:
-    odd = applied.index[1][v] % 2
-    other = applied.flat[0][v + applied.x.shape[2] * (1 - 2 * odd)][:, : applied.rotary]
-    return _mixed(applied, v, cosines, np.where(odd, 1.0, -1.0)[:, None] * other)
-
-
 def _widths(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield rotations of other columns than the first ones expected."""
-    x, whole, width, points = applied.flat[0], applied.x.shape[-1], applied.rotary, applied.source.points
+    whole, width = applied.x.shape[-1], applied.rotary
     if whole > width:
-        shift = np.roll(np.arange(whole), width)  # the last columns first
-        back = np.argsort(shift)
-        yield (
-            f"the last {width} columns were rotated, and the first {width} were expected",
-            lambda v: rotate(x[v][:, shift], points(applied.at[v]), applied.pairs)[:, back],
-        )
+        text = f"the last {width} columns were rotated, and the first {width} were expected"
+        yield text, partial(applied.turned, among=np.roll(np.arange(whole), width))
         far = np.concatenate([np.arange(width // 2), np.arange(width // 2) + whole // 2])
-        far = np.concatenate([far, np.setdiff1d(np.arange(whole), far)])
-        near = np.argsort(far)
-        yield (
-            f"the partner of column i is i + {whole // 2}, of the head, where i + {width // 2} was expected",
-            lambda v: rotate(x[v][:, far], points(applied.at[v]), ("half", "half"))[:, near],
-        )
+        text = f"the partner of column i is i + {whole // 2}, of the head, where i + {width // 2} was expected"
+        among = np.concatenate([far, np.setdiff1d(np.arange(whole), far)])
+        yield text, partial(applied.turned, among=among, pairs=("half", "half"))
     for rotary in sorted({whole, whole // 2, whole // 4, width // 2} - {width, 0}):
-        for keys in ({"dim": str(rotary), "rotary-dim": str(rotary)}, {"dim": str(rotary), "rotary-dim": None}):
-            yield (
-                f"{rotary} columns were rotated, and {width} were expected",
-                lambda v, keys=keys: rotate(x[v], points(applied.at[v], **keys), applied.pairs),
-            )
+        text = f"{rotary} columns were rotated, and {width} were expected"
+        yield text, partial(applied.turned, changed={"dim": str(rotary), "rotary-dim": str(rotary)})
+        yield text, partial(applied.turned, changed={"dim": str(rotary), "rotary-dim": None})
+
+
+def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
+    """Yield rotations without the scaling, and with the bases of well-known models: few rows tell no frequency."""
+    if applied.source.recipe is None:
+        return
+    name, given = applied.source.recipe
+    keys = dict(given)
+    take_table_keys(name, keys)
+    full = Recipe.bind(name, **keys).keys()
+    plain: dict[str, str | None] = {key: None for key in keys if key not in PLAIN}
+    changed = [(f"scaling {full['scaling']} is missing", plain)] if full.get("scaling", "none") != "none" else []
+    if "base" in full:
+        changed += [(f"base {base} where {full['base']} was expected", {"base": base}) for base in PUBLISHED_BASES
+                    if float(base) != float(full["base"])]  # fmt: skip
+    for text, other in changed:
+        yield text, partial(applied.turned, changed=other)
 
 
 def _factor(applied: AppliedRotation) -> tuple[float, str] | None:
@@ -466,22 +487,27 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
     """Yield how the cosines and sines that were used differ from the expected ones."""
     for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
         at, z = _rotation(applied, pairs)
-        if z is None or not applied.gives(lambda v: rotate(applied.flat[0][v], _parts(z[at[v]]), pairs)):
-            continue
-        said = _difference(applied, z)
-        if pairs != applied.pairs:
-            taken, own = ([WORDS[one] for one in two] for two in (pairs, applied.pairs))
-            words = [" (written as ".join(dict.fromkeys(two)) + ")" * (two[0] != two[1]) for two in (taken, own)]
-            said = [] if said is None else [f"{words[0]} pairs were rotated where {words[1]} ones were expected", *said]
-        if said:
-            yield ", and ".join(said)
+        if z is not None and applied.gives(partial(_turned_by, applied, z, at, pairs)):
+            said = _difference(applied, z, pairs)
+            if said:
+                other = [_paired(pairs, applied.pairs)] if pairs != applied.pairs else []
+                yield ", and ".join([*other, *said])
 
 
-def _parts(z: NDArray[np.complex128]) -> Points:
-    return z.real, z.imag
+def _turned_by(
+    applied: AppliedRotation, z: NDArray[np.complex128], at: Integers, pairs: tuple[str, str], v: Integers
+) -> Floats:
+    return rotate(applied.flat[0][v], (z.real[at[v]], z.imag[at[v]]), pairs)
 
 
-def _rotation(applied: AppliedRotation, pairs: tuple[str, str]) -> tuple[Integers, NDArray[np.complex128] | None]:
+def _paired(taken: tuple[str, str], own: tuple[str, str]) -> str:
+    """Say which pairs were rotated and which were expected."""
+    one, other = (" (written as ".join(dict.fromkeys(map(WORDS.__getitem__, two))) for two in (taken, own))
+    one, other = (text + ")" * ("(" in text) for text in (one, other))
+    return f"{one} pairs were rotated where {other} ones were expected"
+
+
+def _rotation(applied: AppliedRotation, pairs: tuple[str, str]) -> tuple[Integers, Any]:
     """Return y / x of each position and pair, and which position every vector has; None where it is no rotation."""
     (a, b), (first, second) = (columns(applied.rotary, pairing) for pairing in pairs)
     x, y, _ = applied.flat
@@ -496,22 +522,27 @@ def _rotation(applied: AppliedRotation, pairs: tuple[str, str]) -> tuple[Integer
     return at, z if size > 0 and same.mean() >= MIN_PAIRED else None
 
 
-def _difference(applied: AppliedRotation, z: NDArray[np.complex128]) -> list[str] | None:
-    """Return in words how measured cosines and sines differ from the expected ones; None where nothing is known."""
-    distinct = np.unique(applied.at)
-    steps = np.diff(distinct)
-    if len(distinct) < 2 or (steps != steps[0]).any():
+def _difference(applied: AppliedRotation, z: NDArray[np.complex128], pairs: tuple[str, str]) -> list[str] | None:
+    """Return in words how measured cosines and sines differ from the expected ones; None where it is not known."""
+    distinct, at = np.unique(applied.at, return_inverse=True)
+    step = int(distinct[1] - distinct[0]) if len(distinct) > 1 else 0
+    if step == 0 or (np.diff(distinct) != step).any():
         return None
-    where = Positions.arange(len(distinct), int(distinct[0]), int(steps[0]))
-    for kind in COARSER[applied.dtype]:
-        try:
-            expected = applied.source.table(where, kind)
-        except PecliError:
+    where, kind = Positions.arange(len(distinct), int(distinct[0]), step), COARSER[applied.dtype]
+    try:
+        expected = applied.source.table(where, kind)
+    except PecliError:
+        return None
+    mine = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
+    found = compare(mine, expected).findings
+    if found and found[0].kind in UNSAID:
+        return None
+    if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
+        name, keys = split_recipe(identify(mine).recipe or "")
+        exact = RotationSource((name, keys)) if name else applied.source
+        c, s = exact.points(distinct)
+        if not applied.gives(partial(_turned_by, applied, c + 1j * s, at, pairs)):
             return None
-        mine = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
-        found = compare(mine, expected).findings
-        if found and found[0].kind not in UNSAID:
-            rows = distinct[0] == 0 and steps[0] == 1  # whose numbers are the positions
-            texts = [one.text for one in found if one.kind not in UNSAID]
-            return [re.sub(r"\brow(?=s? )", "position", text) if rows else text for text in texts]
-    return None
+    first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
+    texts = [one.text for one in found if one.kind not in UNSAID]
+    return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import permutations, product
 from typing import Any
@@ -36,6 +36,7 @@ MAX_KEYS = 64  # columns among them, evenly spread
 MAX_APART = 4  # rows between two wanted ones that are read with them
 MAX_HELD = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
+DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles at position 65536 are off by 7e-12
 MAX_NOISE = 0.01  # of the largest expected value: float32 phases at position 131072 are off by 0.008
 MAX_REST_SHARE = 0.01  # of the values may be left over; raised, half of a table is called a detail
 MAX_REST_OF_DIFFERING = 0.1  # of the differing values may be left over, or a finding explains too little of them
@@ -157,12 +158,15 @@ class ArrayPair:
             return 0.0
         mine = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
         theirs = real_type(self.theirs.dtype) if self.theirs.dtype in FLOATS else "float64"
-        near = MAX_ULP * 2 * max(EPSILON[mine], EPSILON[theirs]) * self.scale
+        near = MAX_ULP * 2 * max(EPSILON[mine], EPSILON[theirs], 0 if how == "stored" else DOUBLE) * self.scale
         return max(near, MAX_NOISE * self.scale) if how == "noise" else near
 
     def expected(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of those at hand."""
-        values = rows_at(self.theirs, rows)
+        return self.as_stored(rows_at(self.theirs, rows))
+
+    def as_stored(self, values: Floats) -> Floats:
+        """Return values rounded to the stored type of those at hand."""
         return rounded(values, self.stored) if self.stored else values
 
     @cached_property
@@ -196,25 +200,41 @@ class Change:
     ----------
     kind, text : str
         As in a finding.
-    made : callable
-        Of a pair and the numbers of some rows: their values.
-    order : (n,) int ndarray, optional
-        The expected row of each; `UNKNOWN` ones are named by the text and not compared.
+    function : callable, optional
+        Of the values.
+    order, columns : int ndarray, optional
+        The expected row and column of each; rows that are `UNKNOWN` are named by the text and not compared.
+    sources : mapping of int to ArrayPair
+        Of an array, by its number: the pair whose expected values it holds.
+    masks : mapping of int to callable
+        Of an array, by its number: which values of some rows change.
     """
 
     kind: str
     text: str
-    made: Callable[[ArrayPair, Integers], Floats]
+    function: Values | None = None
     order: Integers | None = None
+    columns: Integers | None = None
+    sources: Mapping[int, ArrayPair] = field(default_factory=dict)
+    masks: Mapping[int, Mask] = field(default_factory=dict)
+
+    def made(self, pair: ArrayPair, rows: Integers) -> Floats:
+        """Return what some rows of an array become."""
+        source = self.sources.get(pair.number, pair)
+        values = source.expected(rows if self.order is None else self.order[rows])
+        if self.columns is not None:
+            values = values[:, np.maximum(self.columns, 0)]
+            values[:, self.columns < 0] = np.where(self.columns == ZERO, 0.0, np.nan)[self.columns < 0]
+        if self.function is None:
+            return values
+        changed = pair.as_stored(self.function(values))
+        return np.where(self.masks[pair.number](rows), changed, values) if self.masks else changed
 
 
 Changes = Iterator[Change]
-NOTHING = Change("", "", lambda pair, rows: pair.expected(rows))
-
-
-def of_values(kind: str, text: str, function: Values) -> Change:
-    """Return a change that is a function of the values."""
-    return Change(kind, text, lambda pair, rows: function(pair.expected(rows)))
+NOTHING = Change("", "")
+Mask = Callable[[Integers], NDArray[np.bool_]]
+"""Which values of some rows lie in a region."""
 
 
 @dataclass
@@ -456,9 +476,6 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[flo
 
 # Values
 
-Mask = Callable[[Integers], NDArray[np.bool_]]
-"""Which values of some rows lie in a region."""
-
 
 def _restricted(pair: ArrayPair, near: float, chosen: int) -> tuple[Mask | None, str]:
     """Return the region in which values differ, by its indices on one axis, or on all where `chosen` is -1."""
@@ -491,20 +508,10 @@ def _functions(differing: list[ArrayPair], nears: list[float], masks: Sequence[M
     some = slice(None, None, max(1, len(x) // FIT_VALUES))
     near = max(nears)
     for kind, text, function in _candidates(y[some], x[some], near, differing[0].stored):
-        off = gaps(_stored(function(x[some]), differing[0]), y[some])
-        if np.count_nonzero(off > near) > 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
-            continue
-
-        def made(pair: ArrayPair, rows: Integers, function: Values = function) -> Floats:
-            values, mask = pair.expected(rows), masks[differing.index(pair)]
-            changed = _stored(function(values), pair)
-            return changed if mask is None else np.where(mask(rows), changed, values)
-
-        yield Change(kind, text.format(where), made)
-
-
-def _stored(values: Floats, pair: ArrayPair) -> Floats:
-    return rounded(values, pair.stored) if pair.stored else values
+        off = gaps(differing[0].as_stored(function(x[some])), y[some])
+        if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
+            regions = {pair.number: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
+            yield Change(kind, text.format(where), function, masks=regions)
 
 
 def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
@@ -539,16 +546,27 @@ def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Va
     """Yield decimals, narrower types, and bytes in the wrong order."""
     for k in range(1, MAX_DECIMALS + 1):
         if (np.abs(np.round(y, k) - y) <= near / 4).all():
-            yield "decimals", f"{{}} are rounded to {k} decimals", partial(np.round, decimals=k)
-            yield "decimals", f"{{}} are cut to {k} decimals", lambda v, k=k: np.trunc(v * 10.0**k) / 10.0**k
+            yield "decimals", f"{{}} are rounded to {k} decimals", partial(_decimals, k, np.rint)
+            yield "decimals", f"{{}} are cut to {k} decimals", partial(_decimals, k, np.trunc)
             break
     for narrow in ("bfloat16", "float16", "float32"):
         if EPSILON[narrow] > EPSILON[stored] and np.array_equal(rounded(y, narrow), y):
             yield "cast", f"{{}} are rounded to {narrow}", partial(rounded, kind=narrow)
             yield "cast", f"{{}} are cut to {narrow} instead of rounded", partial(_cut, kind=narrow)
+    for levels in (127, 128, 255):
+        text = f"{{}} are quantised to int8, in steps of 1/{levels}"
+        yield "cast", text, partial(_stepped, float(levels), np.rint)
     if stored != "bfloat16":
         text = f"the bytes of {{}} are swapped: the file has the other byte order ({stored})"
         yield "bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64)
+
+
+def _decimals(decimals: int, whole: Values, values: Floats) -> Floats:
+    return np.round(_stepped(10.0**decimals, whole, values), decimals)
+
+
+def _stepped(steps: float, whole: Values, values: Floats) -> Floats:
+    return whole(values * steps) / steps
 
 
 def _cut(values: Floats, kind: str) -> Floats:
@@ -575,19 +593,10 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
         if one not in differing or one.mine.shape != other.theirs.shape:
             continue
         if len(differing) == 1:
-            yield Change(
-                "same", f"{one.name} holds the values of {other.name}", lambda _, rows, o=other: o.expected(rows)
-            )
-        if len(differing) != 2 or other not in differing or one.number > other.number:
-            continue
-        for negated in (None, one, other):
-            sign = f", and the sign of {negated.name} is changed" if negated else ""
-
-            def made(pair: ArrayPair, rows: Integers, a: ArrayPair = one, b: ArrayPair = other,
-                     negated: ArrayPair | None = negated) -> Floats:  # fmt: skip
-                return (-1 if pair is negated else 1) * (b if pair is a else a).expected(rows)
-
-            yield Change("exchanged", f"{one.name} and {other.name} are exchanged{sign}", made)
+            yield Change("same", f"{one.name} holds the values of {other.name}", sources={one.number: other})
+        if len(differing) == 2 and other in differing and one.number < other.number:
+            both = {one.number: other, other.number: one}
+            yield Change("exchanged", f"{one.name} and {other.name} are exchanged", sources=both)
 
 
 def _columns(differing: list[ArrayPair], near: float) -> Changes:
@@ -603,7 +612,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
         words = ("real parts", "imaginary parts") if pair.mine.dtype in REAL else ("even columns", "odd columns")
         for text, negated in ((words[0], ~odd), (words[1], odd), ("first half of the columns", k < half),
                               ("second half of the columns", k >= half)):  # fmt: skip
-            yield of_values(
+            yield Change(
                 "sign", f"the sign of the {text} is changed", partial(np.multiply, np.where(negated, -1.0, 1.0))
             )
         swapped = (
@@ -617,7 +626,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
             ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
             ("the two halves of the columns are exchanged", (k + half) % width),
         ):
-            yield of_values("columns", text, lambda v, order=order: v[:, order])
+            yield Change("columns", text, columns=order)
     if pair.mine.dtype in REAL:
         return
     mine, theirs = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
@@ -626,8 +635,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
     if (found == UNKNOWN).mean() > MAX_UNKNOWN_SHARE:
         return
     for text, order in descriptions(found, count, "column"):
-        blank = np.where(order == ZERO, 0.0, np.where(order < 0, np.nan, 1.0))
-        yield of_values("columns", text, lambda v, o=order, b=blank: np.where(b == 1, v[:, np.maximum(o, 0)], b))
+        yield Change("columns", text, columns=order)
 
 
 def _spread(values: Floats, count: int) -> Integers:
@@ -664,7 +672,7 @@ def _orders(differing: list[ArrayPair], near: float) -> Changes:
             continue
         for text, order in descriptions(found, others[axis], first.word(axis)):
             rows = _whole_rows(order, sides, others, axis)
-            yield Change("rows", text, lambda pair, at, rows=rows: pair.expected(rows[at]), rows)
+            yield Change("rows", text, order=rows)
 
 
 def _whole_rows(moved: Integers, sides: tuple[int, ...], others: tuple[int, ...], axis: int) -> Integers:
@@ -682,7 +690,7 @@ def _columns_of(pair: ArrayPair, columns: Integers, side: int) -> Floats:
     array = (pair.mine, pair.theirs)[side]
     step, count = max(1, BLOCK_VALUES // max(1, pair.width)), count_of(array)
     blocks = [floats(array, k, min(k + step, count))[:, columns] for k in range(0, count, step)]
-    return _stored(np.concatenate(blocks), pair) / pair.scale
+    return pair.as_stored(np.concatenate(blocks)) / pair.scale
 
 
 def _other_axes(differing: list[ArrayPair]) -> Changes:
@@ -705,11 +713,14 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
         else:
             text = f"reshaped instead of transposed: the expected values stand in the order of the axes {order}"
 
-        def made(pair: ArrayPair, rows: Integers, axes: tuple[int, ...] = axes) -> Floats:
-            whole = pair.expected(np.arange(count_of(pair.theirs))).reshape(*shape, -1)
-            return whole.transpose(*axes, len(axes)).reshape(count_of(pair.mine), pair.width)[rows]
+        yield Change("axes", text, sources={pair.number: _transposed(pair, axes) for pair in differing})
 
-        yield Change("axes", text, made)
+
+def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
+    whole = floats(pair.theirs, 0, count_of(pair.theirs)).reshape(*pair.theirs.shape, -1)
+    rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.mine), pair.width)
+    made = ComputedRows(pair.name, pair.mine.shape, "float64", lambda a, b: rows[a:b], pair.mine.lead)
+    return replace(pair, theirs=made)
 
 
 def _cropped(differing: list[ArrayPair]) -> Changes:
@@ -729,4 +740,4 @@ def _cropped(differing: list[ArrayPair]) -> Changes:
         first = begin[-1] * (width // small[-1]) if len(small) > lead else 0
         where = f", from {list(begin)} on" if any(begin) else ""
         text = f"the shape is {small} where {large} was expected: it is a part of it{where}"
-        yield Change("shape", text, lambda p, at, rows=rows, f=first: p.expected(rows[at])[:, f : f + width], rows)
+        yield Change("shape", text, order=rows, columns=np.arange(first, first + width))

@@ -88,9 +88,10 @@ def match(mine: Floats, theirs: Floats, near: float) -> Integers:
         found[place : place + length] = target + step * np.arange(length)
         place += length
     rest = np.arange(place, n)
-    for guess in (lambda: rest, lambda: _by_sum(mine[rest], theirs)):
-        found[rest] = np.where(like(rest, rows := guess()), rows, found[rest])
-        rest = rest[found[rest] == UNKNOWN]
+    found[rest] = np.where(like(rest, rest), rest, found[rest])
+    rest = rest[found[rest] == UNKNOWN]
+    rows = _by_sum(mine[rest], theirs)
+    found[rest] = np.where(like(rest, rows), rows, UNKNOWN)
     return found
 
 
