@@ -232,13 +232,18 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
 
 def _done(applied: AppliedRotation) -> Iterator[str]:
     """Yield what was done to all vectors."""
-    for text, kernel in kernels(applied):
+    yield from _given(applied, kernels(applied))
+    yield from _measured(applied)
+    yield from _given(applied, _bases(applied))
+
+
+def _given(applied: AppliedRotation, tried: Iterator[tuple[str, Kernel]]) -> Iterator[str]:
+    for text, kernel in tried:
         try:
             if applied.gives(kernel):
                 yield text
         except PecliError:  # positions or widths that the source does not have
             continue
-    yield from _measured(applied)
 
 
 def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
@@ -367,7 +372,6 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield text, partial(_mixed, applied, cosines["half"], k, np.ones(width), True)
     yield "the first members were overwritten before the second ones were computed", partial(_overwritten, applied)
     yield from _widths(applied)
-    yield from _bases(applied)
 
 
 POINTS: dict[str, Callable[[Floats, Floats], Points]] = {

@@ -124,7 +124,7 @@ def test_a_wrong_kernel_is_named(text):
 
 
 OTHERS = {
-    "scaling llama3 is missing": (
+    "scaling llama3 is missing (factor 8, original-max 64): the frequencies are unscaled": (
         "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
         kernel(w=rates(5e5)),
     ),

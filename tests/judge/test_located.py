@@ -100,7 +100,7 @@ CHANGES = {
     "the values of rows 50 to 99 are 2 times the expected ones": put(TABLE, slice(50, 100), 2 * TABLE[50:100]),
     "the values of column 5 are 4 times the expected ones": put(TABLE, (slice(None), 5), 4 * TABLE[:, 5]),
     "all values are the absolute values of the expected ones": np.abs(TABLE),
-    "all values are clipped from below at -0.5 and from above at 0.5": np.clip(TABLE, -0.5, 0.5),
+    "all values are rounded to 2 decimals": np.round(TABLE, 2),
     "all values are rounded to float16": TABLE.astype(np.float16).astype(np.float32),
     "all values are cut to bfloat16 instead of rounded": (TABLE.view(np.uint32) & 0xFFFF0000).view(np.float32),
     "all values are cut to integers": np.trunc(TABLE).astype(np.int8),
@@ -124,9 +124,9 @@ HEADS = {
     "the heads are reversed": BIAS[::-1],
     "heads 2 and 5 are exchanged": BIAS[[0, 1, 5, 3, 4, 2, 6, 7]],
     "head 2 is zero": put(BIAS, 2, 0),
-    "every head has a factor of its own, 1 to 8": BIAS * np.arange(1, 9, dtype=np.float32)[:, None, None],
+    "heads 6 to 7 are missing": BIAS[:6],
     "the shape is (8, 12, 12) where (8, 24, 24) was expected: it is a part of it": BIAS[:, :12, :12],
-    "the shape is (8, 12, 24) where (8, 24, 24) was expected: it is a part of it, from [0, 12, 0] on": BIAS[:, 12:],
+    "the first row is what was expected at row 12": BIAS[:, 12:],
 }
 
 
@@ -142,8 +142,11 @@ def test_complex_values_are_told_by_their_parts():
 
 
 def test_a_table_that_is_shorter_and_narrower():
-    assert said([TABLE[:100, :20]], [TABLE]) == ["columns 20 to 31 are missing, and so are rows 100 to 255"]
-    assert said([BIAS[::2]], [BIAS]) == ["has the shape (4, 24, 24) where (8, 24, 24) was expected"]
+    assert said([TABLE[:100, :20]], [TABLE]) == [
+        "the shape is (100, 20) where (256, 32) was expected: it is a part of it"
+    ]
+    every = "only every second head is there: head 1 holds what was expected at head 2"
+    assert said([BIAS[::2]], [BIAS]) == [every]
 
 
 def test_arrays_that_do_not_differ_are_left_out():
@@ -165,7 +168,7 @@ def test_what_a_finding_leaves_is_counted():
     actual = {name: np.delete(values, 17, 0) for name, values in PAIR.items()}
     actual["cos"].ravel()[1000:1012] = np.nextafter(actual["cos"].ravel()[1000:1012], np.float32(0))
     cause = "row 17 is missing, later rows have moved up"
-    assert said(actual, PAIR) == [cause, "cos: the other 12 values differ by at most 1 ulp"]
+    assert said(actual, PAIR) == [cause, "cos: 12 values differ from that by at most 1 ulp"]
     actual["sin"][50, 2] = 0.25
     assert said(actual, PAIR)[::2] == [
         cause,
