@@ -26,7 +26,7 @@ from pecli.errors import PecliError
 from pecli.judge.compare import compare
 from pecli.judge.identify import identify
 from pecli.judge.located import MAX_SINGLE, ArrayPair, ComputedRows, located, place
-from pecli.judge.orders import span, units_from
+from pecli.judge.orders import plural, span, units_from
 from pecli.judge.planes import effective_dtype, rounded, unit
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
@@ -254,14 +254,14 @@ def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
     def array(values: Floats) -> ComputedRows:
         given = as_given(values, applied.axes)
         rows = given.reshape(-1, given.shape[-1])
-        return ComputedRows(name, given.shape, "float64", lambda a, b: rows[a:b], max(1, given.ndim - 1), axes)
+        return ComputedRows(name, given.shape, applied.dtype, lambda a, b: rows[a:b], max(1, given.ndim - 1), axes)
 
     right = array(applied.right)
     found = located(
         [array(np.where(applied.wrong if count <= MAX_SINGLE else wrong, applied.y, applied.right))], [right]
     )
     if found[0].kind != "place":
-        return found
+        return [one for one in found if one.kind != "rounding"]
     return [place(ArrayPair(array(np.where(applied.wrong, applied.y, applied.right)), right))]
 
 
@@ -311,11 +311,9 @@ def _indices(word: str, at: Integers, side: int) -> str:
     first, last = int(at[0]), int(at[-1])
     if last - first + 1 == len(at):
         after = word == "row" and last == side - 1 > first
-        said = units_from(first, word) if after else f"all of {span(first, last, word)}"
-        return said.replace("batchs", "batches")
+        return units_from(first, word) if after else f"all of {span(first, last, word)}"
     listed = ", ".join(map(str, at[:MAX_NAMED].tolist()))
-    many = "batches" if word == "batch" else f"{word}s"
-    return f"all of {many} {listed}{'' if len(at) <= MAX_NAMED else f', ... ({len(at)} of {side})'}"
+    return f"all of {plural(word)} {listed}{'' if len(at) <= MAX_NAMED else f', ... ({len(at)} of {side})'}"
 
 
 def rotate(x: Floats, points: Points, pairs: tuple[str, str]) -> Floats:
@@ -473,6 +471,8 @@ def _factor(applied: AppliedRotation) -> tuple[float, str] | None:
     near = MAX_FACTOR_ERROR[applied.dtype]
     if not math.isfinite(value) or abs(value) < near or abs(value - 1) <= near:
         return None
+    if abs(value + 1) <= near:
+        return -1.0, "every value has the other sign"
     if abs(value * size - 1) <= near:
         return 1 / size, f"the magnitude (attention factor {figure(size)}) is missing"
     if abs(value / size - 1) <= near:
@@ -539,8 +539,8 @@ def _difference(applied: AppliedRotation, z: NDArray[np.complex128], pairs: tupl
         return None
     mine = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
     found = compare(mine, expected).findings
-    if found and found[0].kind in UNSAID:
-        return None
+    if found and (found[0].kind in UNSAID or any(one.kind in ("columns", "factor", "offset") for one in found)):
+        return None  # coarse values do not tell these
     if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
         name, keys = split_recipe(identify(mine).recipe or "")
         exact = RotationSource((name, keys)) if name else applied.source

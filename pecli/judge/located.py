@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
-from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, units_from
+from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, unit
 from pecli.numbers.printing import figure
 from pecli.numbers.types import GRIDS, REAL, real_type
@@ -409,7 +409,7 @@ def _rest(pair: ArrayPair, left: Differences) -> list[Finding]:
     ulp = math.ceil(left.most_units - 0.5)
     size = f"{ulp} ulp" if 0 < ulp <= 64 else figure(left.largest, 2)
     values = "one value differs" if left.unequal == 1 else f"{left.unequal:,} values differ"
-    return [Finding("rest", f"{name}{values} from that by at most {size}")]
+    return [Finding("rounding", f"{name}{values} from that by at most {size}")]
 
 
 def _one(pair: ArrayPair, row: int, column: int, here: float, there: float) -> Finding:
@@ -442,7 +442,7 @@ def _region(pair: ArrayPair, seen: Differences) -> str:
 def _indices(word: str, at: Integers, side: int) -> str:
     """Say which indices of an axis these are."""
     first, last = int(at[0]), int(at[-1])
-    many = "batches" if word == "batch" else f"{word}s"
+    many = plural(word)
     if first == last:
         return f"{word} {first}"
     if last - first + 1 == len(at):

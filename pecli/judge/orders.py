@@ -112,7 +112,7 @@ def _by_sum(mine: Floats, theirs: Floats) -> Integers:
 
 
 def _nearest(row: Floats, theirs: Floats, near: float, most_bad: int, likely: int) -> int | None:
-    """Return the expected row that has these values; of several the nearest to a likely one."""
+    """Return the expected row that has these values, of equal ones the nearest to a likely one; None of unlike ones."""
     good = np.arange(len(theirs))
     few = np.linspace(0, len(row) - 1, min(len(row), FIRST_COLUMNS + most_bad)).astype(np.int64)
     for columns in (few, np.arange(len(row))):
@@ -121,9 +121,9 @@ def _nearest(row: Floats, theirs: Floats, near: float, most_bad: int, likely: in
         good, off = good[like], off[like]
     if not good.size:
         return None
-    cost = np.minimum(off, 2 * near).sum(axis=1)
-    good = good[cost <= cost.min() + 0.5 * near]
-    return int(good[np.argmin(np.abs(good - likely))])
+    best = int(good[np.argmin(np.minimum(off, 2 * near).sum(axis=1))])
+    alike = np.count_nonzero(gaps(theirs[good], theirs[best]) > near / 4, axis=1) <= most_bad
+    return int(good[np.argmin(np.abs(good - likely))]) if alike.all() else None  # slow pairs are like each other
 
 
 def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
@@ -138,7 +138,7 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     unit : str
         "row", "column", "head".
     """
-    n, units = len(found), f"{unit}s"
+    n, units = len(found), plural(unit)
     places = np.arange(n)
     if np.array_equal(found, places):
         if n < count:
@@ -182,7 +182,7 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
     if again and n == count and found[0] == n - again:
         by = again if again <= n // 2 else again - n
         place = (by, 0) if by > 0 else (0, -by)
-        text = f"the {unit}s are shifted cyclically by {by}: {unit} {place[0]} holds {unit} {place[1]}"
+        text = f"the {plural(unit)} are shifted cyclically by {by}: {unit} {place[0]} holds {unit} {place[1]}"
         yield text, np.roll(places, by)
 
 
@@ -239,7 +239,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         if left_out and put_twice:  # what is missing may stand elsewhere
             return None
         if gap != put and run.first and not end:
-            parts.append(f"later {unit}s have moved {'up' if put < gap else 'down'}")
+            parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
         expected, pending = run.target + run.places, []
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None
 
@@ -263,7 +263,7 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
         one, other = off
         if one.target == other.first and other.target == one.first:
             if one.places == 1:
-                return f"{unit}s {one.first} and {other.first} are exchanged", found
+                return f"{plural(unit)} {one.first} and {other.first} are exchanged", found
             return f"{span(*one[:2], unit)} are exchanged with {span(*other[:2], unit)}", found
     parts = list[str]()
     for run in off:
@@ -272,7 +272,7 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
             parts.append(_filled(run, unit))
         elif run.step == -1 and run.target == run.last:
             reversed_ = f"{span(*run[:2], unit)} are reversed"
-            parts.append(reversed_ if run.places > 2 else f"{unit}s {run.first} and {run.last} are exchanged")
+            parts.append(reversed_ if run.places > 2 else f"{plural(unit)} {run.first} and {run.last} are exchanged")
         else:
             verb = "holds" if run.places == 1 else "hold"
             source = span(min(run.target, last), max(run.target, last), unit)
@@ -281,14 +281,19 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
     return (", ".join(parts), found) if parts else None
 
 
+def plural(unit: str) -> str:
+    """Return "rows" or "batches"."""
+    return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
+
+
 def span(first: int, last: int, unit: str) -> str:
     """Return "row 3" or "rows 3 to 7"."""
-    return f"{unit} {first}" if first == last else f"{unit}s {first} to {last}"
+    return f"{unit} {first}" if first == last else f"{plural(unit)} {first} to {last}"
 
 
 def units_from(first: int, unit: str) -> str:
     """Return "rows from 3 on"."""
-    return f"{unit}s from {first} on"
+    return f"{plural(unit)} from {first} on"
 
 
 def _are(count: int) -> str:
