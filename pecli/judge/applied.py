@@ -252,7 +252,7 @@ def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
     axes = tuple({"b": "batch", "h": "head"}.get(letter, "position") for letter in applied.axes)
 
     def array(values: Floats) -> ComputedRows:
-        given = as_given(values, applied.axes)
+        given = rounded(as_given(values, applied.axes), applied.dtype)
         rows = given.reshape(-1, given.shape[-1])
         return ComputedRows(name, given.shape, applied.dtype, lambda a, b: rows[a:b], max(1, given.ndim - 1), axes)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
-from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, unit
+from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.printing import figure
 from pecli.numbers.types import GRIDS, REAL, real_type
 from pecli.tables.foreign import table_of
@@ -28,12 +28,11 @@ Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
 
 BLOCK_VALUES = 1 << 20  # values read at once: 8 MiB in float64
-SAMPLE_VALUES = 1 << 18  # values of each array that changes are tried on; more cost time, 2048 rows of 128 show all
-SAMPLE_ROWS = 2048  # rows among them: the first, the last and some between
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
+FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are told from each other
 MAX_KEYS = 64  # columns among them, evenly spread
-MAX_APART = 4  # rows between two wanted ones that are read with them
+MAX_APART = 64  # rows between two wanted ones that are read with them
 MAX_HELD = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
 DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles at position 65536 are off by 7e-12
@@ -133,14 +132,12 @@ class ArrayPair:
     @cached_property
     def places(self) -> Integers:
         """Rows of the sample, which both have."""
-        count = min(count_of(self.mine), count_of(self.theirs))
-        most = min(count, SAMPLE_ROWS, max(8, SAMPLE_VALUES // max(1, self.width)))
-        return np.unique(np.linspace(0, count - 1, most).astype(np.int64))
+        return sample_rows(min(count_of(self.mine), count_of(self.theirs)), self.width)
 
     @cached_property
     def sample(self) -> tuple[Floats, Floats]:
         """The values of the sample, at hand and expected."""
-        return rows_at(self.mine, self.places), self.expected(self.places)
+        return rows_at(self.mine, self.places), self.as_stored(rows_at(self.theirs, self.places))
 
     @cached_property
     def stored(self) -> str:
@@ -164,7 +161,7 @@ class ArrayPair:
 
     def expected(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of those at hand."""
-        return self.as_stored(rows_at(self.theirs, rows))
+        return self.sample[1] if rows is self.places else self.as_stored(rows_at(self.theirs, rows))
 
     def as_stored(self, values: Floats) -> Floats:
         """Return values rounded to the stored type of those at hand."""
@@ -319,6 +316,8 @@ def located(actual: Any, expected: Any) -> list[Finding]:
     pairs = [ArrayPair(a, b, k) for k, (a, b) in enumerate(both) if min(map(math.prod, (a.shape, b.shape)))]
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
+        large = [p for p in differing if not p.same_shape or p.overview.largest > p.near("effective")]
+        differing = large or differing  # arrays that rounding alone makes different are left out
         return _located(pairs, differing) if differing else []
 
 
@@ -500,12 +499,15 @@ def _restricted(pair: ArrayPair, near: float, chosen: int) -> tuple[Mask | None,
 def _functions(differing: list[ArrayPair], nears: list[float], masks: Sequence[Mask | None], where: str) -> Changes:
     """Yield the functions of the values, of whole arrays or of a region of each, that a part of the sample allows."""
     mine, theirs = list[Floats](), list[Floats]()
-    for pair, mask in zip(differing, masks, strict=True):
-        inside = mask(pair.places) if mask is not None else np.ones(pair.sample[0].shape, np.bool_)
-        if mask is not None and inside.sum() < MIN_FITTED:
-            return
-        mine.append(pair.sample[0][inside])
-        theirs.append(pair.sample[1][inside])
+    for pair, mask, near in zip(differing, masks, nears, strict=True):
+        rows, (here, there) = pair.places, pair.sample
+        if mask is not None:  # the rows that differ, which the sample may not have
+            rows = np.flatnonzero(pair.overview.rows > near)
+            rows = np.unique(np.concatenate([rows[:FIT_ROWS], rows[-FIT_ROWS:]]))
+            here, there = rows_at(pair.mine, rows), pair.expected(rows)
+        inside = np.ones(here.shape, np.bool_) if mask is None else mask(rows)
+        mine.append(here[inside])
+        theirs.append(there[inside])
     y, x = np.concatenate(mine), np.concatenate(theirs)
     some = slice(None, None, max(1, len(x) // FIT_VALUES))
     near = max(nears)
@@ -518,6 +520,8 @@ def _functions(differing: list[ArrayPair], nears: list[float], masks: Sequence[M
 
 def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
     """Yield functions that may have made values y of the expected x: kind, text with a place for where, function."""
+    if len(y) < MIN_FITTED:
+        return
     if np.isnan(y).all() or (y == y[0]).all():
         value = float(y[0])
         said = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
@@ -547,7 +551,7 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
 def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
     """Yield decimals, narrower types, and bytes in the wrong order."""
     for k in range(1, MAX_DECIMALS + 1):
-        if (np.abs(np.round(y, k) - y) <= near / 4).all():
+        if 10.0**-k > MIN_APART * near and (np.abs(np.round(y, k) - y) <= near / 4).all():
             yield "decimals", f"{{}} are rounded to {k} decimals", partial(_decimals, k, np.rint)
             yield "decimals", f"{{}} are cut to {k} decimals", partial(_decimals, k, np.trunc)
             break
