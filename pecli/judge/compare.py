@@ -52,8 +52,6 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     with np.errstate(all="ignore"):  # a file may hold any number
         if isinstance(expected, Table) and expected.request.guise != Guise():
             return _renamed(actual, expected)
-        if _looks_random(actual):
-            return _located(actual, expected, random=True)
         table = _computed(expected)
         if table is not None:
             return _described(actual, table, found) or _located(actual, expected)
@@ -80,13 +78,13 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return said or None
 
 
-def _located(actual: Tabular, expected: Tabular, *, random: bool = False) -> list[Finding]:
+def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return where and how values differ; where only the place is known, what the file holds is said as well."""
     pairs = [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
-    if random:
+    if _looks_random(actual):
         return [Finding("random", "the values look drawn at random or trained: rows and columns are unrelated"), *said]
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return said

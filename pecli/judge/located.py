@@ -461,8 +461,7 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[flo
     if same and not loose:
         yield from _functions(differing, nears, [None] * len(differing), "all values")
     yield from _exchanged(pairs, differing)
-    if not loose:  # slow pairs are nearly equal columns
-        yield from _columns(differing, near)
+    yield from _columns(differing, near)
     yield from _orders(differing, near, loose=loose)
     if not loose:
         yield from _other_axes(differing)
@@ -720,7 +719,8 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
         elif moved == own:
             text = "transposed" if len(shape) == 2 else f"the axes are in the order {order}"
         else:
-            text = f"reshaped instead of transposed: the expected values stand in the order of the axes {order}"
+            stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
+            text = f"reshaped instead of transposed{stand}"
 
         yield Change("axes", text, sources={pair.number: _transposed(pair, axes) for pair in differing})
 
