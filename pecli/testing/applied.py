@@ -68,8 +68,11 @@ class Applied:
         gap = self.gap(made)
         if gap <= allowed:
             return ""
-        said = f"{self.source.text} was not applied rightly: the outputs are up to {figure(gap, 3)} from the exact ones"
-        return "\n  ".join([f"{said}, and {figure(allowed, 3)} are allowed", *self.explained(made)])
+        said = f"the outputs are up to {figure(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
+        found = self.explained(made)
+        right = bool(found) and all(": the rotation is right" in text for text in found)
+        how = "was applied rightly, but coarsely" if right else "was not applied rightly"
+        return "\n  ".join([f"{self.source.text} {how}: {said}", *found])
 
     @property
     def allowed(self) -> float:
