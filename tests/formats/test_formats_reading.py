@@ -262,7 +262,7 @@ def test_a_stored_table_can_be_written_again_in_any_format(tmp_path):
 
 @pytest.mark.parametrize("name", ["npy", "npz", "hdf5", "parquet", "arrow", "safetensors", "csv"])
 def test_reading_takes_little_memory(name, tmp_path):
-    size = 20_000_000 if name == "csv" else 300_000_000
+    size = 8_000_000 if name == "csv" else 300_000_000
     path = tmp_path / f"pe{SUFFIX[name]}"
     write_table(Constant(size // 4 // 512, 512), path, threads=1)
     code = (
