@@ -19,11 +19,13 @@ PAGES = sorted(ROOT.glob("man/*.[17]"))
 
 
 def here(script, *, cwd, env, **options):
-    """Run a document's command in this process; one that a shell is needed for in a process of its own."""
+    """Run a document's command in this process, and what a pipe leads to in a shell; others in a shell altogether."""
     line = script.split("; ", 2)[-1]
-    if line.startswith("pecli ") and not re.search(r"[|<>&;$*`]", line):
-        return command(shlex.split(line)[1:], cwd=cwd, env=env)
-    return subprocess.run(script, cwd=cwd, env=env, **options)
+    first, pipe, after = line.partition(" | ")
+    if not first.startswith("pecli ") or re.search(r"[|<>&;$*`]", first) or "pecli" in after:
+        return subprocess.run(script, cwd=cwd, env=env, **options)
+    done = command(shlex.split(first)[1:], cwd=cwd, env=env)
+    return subprocess.run(after, cwd=cwd, env=env, input=done.stdout, **options) if pipe else done
 
 
 def test_generated_files_are_what_the_declarations_make(monkeypatch):
