@@ -14,6 +14,7 @@ from tests.conftest import clean_environment
 
 OURS = ["generate", "sinusoidal", "--dim", "4096", "--len", "100000", "-o", "pe.npy"]
 NAMES = ["INT", "TERM", "HUP", "QUIT", "XCPU", "USR1", "USR2", "ALRM", "VTALRM", "PROF"]
+USUAL = ("INT", "TERM", "HUP", "XCPU")
 
 
 def started(folder, *arguments, before="", **options):
@@ -48,8 +49,14 @@ def is_writing(process):
     return any(re.search(r"\.pe\.npy\.\w+\.tmp|/#\d+ \(deleted\)", name) for name in names)
 
 
-@pytest.mark.parametrize("named", [False, True], ids=["unnamed", "named"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        pytest.param(name, named, marks=() if name in (("TERM",) if named else USUAL) else pytest.mark.exhaustive)
+        for name in NAMES
+        for named in (False, True)
+    ],
+)
 def test_a_writer_cleans_up_and_dies_of_the_signal(name, named, tmp_path):
     (tmp_path / "pe.npy").write_bytes(b"old")
     number = getattr(signal, f"SIG{name}")

@@ -22,7 +22,7 @@ from pecli.errors import BrokenPipe, WouldOverwrite, WriteFailed
 from pecli.formats import FORMATS, check, open_table, write_table
 from pecli.formats.common import hidden, safe
 from tests.conftest import ROOT, clean_environment
-from tests.support.format_tables import Formula, absolute, rotary
+from tests.support.format_tables import Formula, absolute, rotary, sampled
 
 SUFFIX = {name: form.suffixes[0] for name, form in FORMATS.items()}
 CHILD = """
@@ -84,16 +84,6 @@ def ways():
 
 
 WAYS = list(ways())
-OFTEN = ("npy", "hdf5", "parquet", "csv")
-"""Formats that write in different manners; with the others, tests in a process of its own are exhaustive."""
-
-
-def sampled(*cases):
-    """The cases of these formats, and those of the others with the marker exhaustive."""
-    split = [getattr(case, "values", (case,)) for case in cases]
-    often = [name in OFTEN and not any(more) for name, *more in split]
-    return [pytest.param(*v, marks=() if o else pytest.mark.exhaustive) for v, o in zip(split, often, strict=True)]
-
 
 # Whole or not at all
 
@@ -478,7 +468,7 @@ def test_what_a_system_lacks_is_done_otherwise(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of this program alone")
 @pytest.mark.parametrize("width", [64, pytest.param(16_384, marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize(("name", "compress"), WAYS)
+@pytest.mark.parametrize(("name", "compress"), sampled(*WAYS))
 def test_memory_stays_bounded(name, compress, width, tmp_path):
     """A table of 400 MB (text: 10 MB) with sixteen threads takes the same memory as a short one."""
     size = 10_000_000 if name in ("csv", "json") else 30_000_000 if compress else 400_000_000
