@@ -134,8 +134,8 @@ FILE = DATA / "reference" / "statements.txt"
 ANSWERED = defaultdict(list)  # what each command answers: statements, with what must be found
 for line in FILE.read_text().splitlines():
     if line and not line.startswith("#"):
-        statement, command, pattern = line.split(" | ", 2)
-        ANSWERED[command].append((statement, pattern))
+        statement, words, pattern = line.split(" | ", 2)
+        ANSWERED[words].append((statement, pattern))
 
 
 @pytest.mark.parametrize("command", ANSWERED)
