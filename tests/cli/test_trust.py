@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from itertools import cycle
 
 import h5py
 import numpy as np
@@ -51,13 +52,13 @@ def commands(path):
 
 
 def cases():
+    """Every parameter that may name a file, with the ways to name one in turn."""
+    files = "q.npy", "q.npy::array"
+    ways = {True: cycle((*files, '"cpe:content=q.npy"')), False: cycle(files)}
     for name, encoding in CATALOGUE.items():
         for parameter in encoding.parameters.values():
             if parameter.kind == "text" or parameter.param.file:
-                yield name, parameter.key, "q.npy"
-                yield name, parameter.key, "q.npy::array"
-                if parameter.kind == "text":
-                    yield name, parameter.key, '"cpe:content=q.npy"'
+                yield name, parameter.key, next(ways[parameter.kind == "text"])
     yield "sinusoidal", "positions", "@q.npy"
 
 
