@@ -56,5 +56,3 @@ class Rescaling:
     made: Made
     least: Least | None = None
     by_base: bool = False
-
-
