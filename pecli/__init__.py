@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def _open_numbers(path: str) -> reader.NumberFile:
-    from pecli.formats.common.number_files import open_numbers
+    from pecli.formats.number_files import open_numbers
 
     return open_numbers(path)
 

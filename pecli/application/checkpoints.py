@@ -16,10 +16,9 @@ from pecli.application.weights import HeadRows, none_found
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadFile, BadParameter, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
-from pecli.formats.common.facts import plain
-from pecli.formats.common.safe import Need, open_output
-from pecli.formats.safetensors.read import SafetensorsTable
-from pecli.formats.safetensors.write import LENGTH_BYTES
+from pecli.formats.io.atomic import Need, open_output
+from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
+from pecli.formats.stored import plain
 
 PIECE = 4 << 20
 Moved = dict[str, int]

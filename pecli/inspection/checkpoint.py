@@ -15,7 +15,7 @@ from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.formats import open_table
-from pecli.formats.common.stored import StoredTable
+from pecli.formats.stored import StoredTable
 from pecli.inspection.config_report import ConfigReport, report
 from pecli.inspection.stacks import compare_stacks
 from pecli.models.reader import read_config

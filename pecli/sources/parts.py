@@ -28,7 +28,7 @@ from pecli.tables.selection import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.formats.common.stored import StoredTable
+    from pecli.formats.stored import StoredTable
 
 JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)

@@ -72,7 +72,7 @@ def test_a_small_file_takes_seconds(name, bomb):
 
 def test_a_batch_of_arrow_that_inflates_beyond_the_limit_is_refused(tmp_path, monkeypatch, capfd):
     """A file of 49 kB took 3.2 GB in compare."""
-    from pecli.formats.arrow import read
+    from pecli.formats import arrow as read
 
     monkeypatch.setattr(read, "LARGEST_BATCH", 1 << 20)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(300_000, np.float32)), 8)
@@ -113,7 +113,7 @@ def test_json_is_read_in_constant_memory(tmp_path):
 def test_json_in_small_pieces_is_the_same(piece, tmp_path, monkeypatch):
     from random import Random
 
-    from pecli.formats.json import walk
+    from pecli.formats import json as walk
 
     def nested(shape, rng):
         return [nested(shape[1:], rng) for _ in range(shape[0])] if shape else rng.choice((1.5, -2, 3e-5, "inf", 0))
@@ -142,7 +142,7 @@ def test_json_in_small_pieces_is_the_same(piece, tmp_path, monkeypatch):
 
 
 def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
-    from pecli.formats.json import walk
+    from pecli.formats import json as walk
     from pecli.numbers import limits
 
     monkeypatch.setattr(walk, "LONGEST", 1 << 20)

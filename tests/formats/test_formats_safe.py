@@ -20,7 +20,8 @@ import pytest
 from pecli.cli.run import run
 from pecli.errors import BrokenPipe, WouldOverwrite, WriteFailed
 from pecli.formats import FORMATS, check, open_table, write_table
-from pecli.formats.common import hidden, safe
+from pecli.formats.io import atomic as hidden
+from pecli.formats.io import atomic as safe
 from tests.conftest import ROOT, clean_environment
 from tests.support.format_tables import Formula, absolute, rotary
 
@@ -201,7 +202,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(name, compress, tmp_pa
 @pytest.mark.parametrize("name", ["npy", "hdf5", "safetensors"])
 @pytest.mark.parametrize("reserving", [True, False])
 def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, tmp_path, monkeypatch):
-    monkeypatch.setattr("pecli.formats.common.safe.check_place", lambda *args, **options: None)
+    monkeypatch.setattr("pecli.formats.io.atomic.check_place", lambda *args, **options: None)
     if not reserving:
         monkeypatch.delattr(os, "posix_fallocate")
     with small_disk(tmp_path / "disk", 1 << 20) as folder:

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as npst
 from pecli.declare.tabular import Array
 from pecli.errors import BadFile
 from pecli.formats import FORMATS, open_table, write_table
-from pecli.formats.common.decimals import infer, parse, shortest, spelled
+from pecli.formats.decimals import infer, parse, shortest, spelled
 from tests.support.format_tables import Given, absolute, rotations, slopes
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)

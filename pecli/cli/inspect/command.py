@@ -74,7 +74,6 @@ def _check(options: InspectOptions) -> None:
         raise BadParameter("SOURCE", options.sources[1], rule)
     if not options.verify:
         refuse("is for --verify: give both, or compare the file with the recipe", options, "recipe")
-        refuse("is for --verify of a folder: give both", options, "manifest")
     if options.plot is None:
         refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture", "channels")
     else:
