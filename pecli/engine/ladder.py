@@ -112,7 +112,7 @@ class Ladder:
         with self.wheel.lock:
             if key not in self._made:
                 self._made[key] = make()
-            return cast("T", self._made[key])
+            return cast(T, self._made[key])
 
     def offsets(self, conjugate: bool) -> Complex:
         """Make W or its conjugates, rounded."""

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile
-from pecli.formats import FORMATS, open_source, open_table, split_path
+from pecli.formats import FORMATS, is_text, open_source, open_table, recognised, split_path
 from pecli.formats.decimals import is_number
-from pecli.formats.io.source import InputFile, is_text, recognised, regular_source
+from pecli.formats.io.source import InputFile, regular_source
 from pecli.formats.stored import StoredTable
 from pecli.numbers.arrays import LARGEST_ARRAY, LARGEST_TEXT, StoredArray
 from pecli.numbers.files import parse_rows, text_array

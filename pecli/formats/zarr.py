@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import functools
 import itertools
 import math
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -23,10 +25,10 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.engine.team import apart, together
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Draft, Shard, WriteOptions
 from pecli.formats.hdf5 import chunk_shape
-from pecli.formats.io.atomic import Objects
+from pecli.formats.io.atomic import Need, explained, free_space
 from pecli.formats.io.blocks import Buffer, Task, fill
 from pecli.formats.io.remote import Ahead
 from pecli.formats.io.source import InputFile, inflated, reading
@@ -34,7 +36,7 @@ from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
 from pecli.numbers.limits import limit, size_text
 from pecli.numbers.types import raw_bytes, storage
-from pecli.numbers.urls import is_url
+from pecli.numbers.urls import is_url, shown
 
 if TYPE_CHECKING:
     import zarr
@@ -434,3 +436,80 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
     axes = tuple(axis if isinstance(axis, str) else "" for axis in names)
     fits = isinstance(lead, int) and 0 <= lead <= len(shape)
     return array_of(plain(name), shape, dtype, axes, lead if fits else None)
+
+
+class Objects:
+    """A store that is being written.
+
+    Attributes
+    ----------
+    path : str
+        A folder or a URL.
+    bytes : int
+        Of its objects, once they are settled.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.bytes = path, 0
+
+    def settle(self) -> None:
+        """See that all that was written is on the disk, before the root says that it is."""
+        if is_url(self.path):
+            return
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                if name.endswith(".partial"):  # of a worker that was killed
+                    os.unlink(os.path.join(folder, name))
+                    continue
+                file = os.open(os.path.join(folder, name), os.O_RDONLY)
+                try:
+                    self.bytes += os.fstat(file).st_size
+                    os.fsync(file)
+                finally:
+                    os.close(file)
+
+    def discard(self) -> None:
+        """Delete whatever was written."""
+        if is_url(self.path):
+            from pecli.formats.io.remote import delete
+
+            delete(self.path)
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def check_objects(path: str, need: Need) -> None:
+    """Raise if no store can stand at `path`, before an object is written."""
+    if is_url(path):
+        from pecli.formats.io.remote import check_empty
+
+        check_empty(path)
+        return
+    with explained(path, need):
+        if os.path.lexists(path):
+            whole = os.path.exists(os.path.join(path, "zarr.json"))
+            what = "exists" if whole else "exists, without the root that a whole store has"
+            raise WriteFailed(path, f"{what}: a store of many objects is not replaced, so remove it, or name another")
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise WriteFailed(path, f"the folder {folder} does not exist: make it first, or name another")
+        free = free_space(folder)
+        if free is not None and need.size > free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextlib.contextmanager
+def open_objects(path: str, need: Need) -> Iterator[Objects]:
+    """Take a place for a store; on a clean exit it stands there whole, on any other nothing is left."""
+    check_objects(path, need)
+    objects = Objects(path)
+    with explained(shown(path), need):
+        if not is_url(path):
+            os.mkdir(path)  # nobody else writes there then
+        try:
+            yield objects
+        except BaseException as error:
+            objects.discard()
+            if isinstance(error, PecliError | OSError) or not isinstance(error, Exception):
+                raise
+            raise WriteFailed(shown(path), f"cannot be written ({error}): try again, or name another place") from error

@@ -18,171 +18,11 @@ from collections.abc import Iterator
 
 from pecli.errors import PecliError, WouldOverwrite, WriteFailed
 from pecli.formats.io.output import Output
-from pecli.numbers.urls import is_url, shown
 from pecli.records import dataclass
 
-UNNAMED = getattr(os, "O_TMPFILE", 0)
-_OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_CANNOT = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS)  # a system without unnamed files
-PERMISSIONS = 0o777  # what a new file takes of the old one's mode; never who it runs as
-
-
-class HiddenFile:
-    """A file beside its place, without a name or with a hidden one.
-
-    Parameters
-    ----------
-    place : str
-        The regular file, or none, that it will replace: no symbolic link.
-    mode : int or None
-        Permissions of what is there.
-    """
-
-    def __init__(self, place: str, mode: int | None) -> None:
-        self._place, self._mode = place, mode
-        self._folder, name = os.path.split(place)
-        # Names are limited to 255 bytes: the hidden one must not be longer than the file's own allows.
-        self._stem = os.fsdecode(os.fsencode(name)[:200])
-        self._name, self._descriptor = "", -1
-
-    def open(self) -> int:
-        """Make the file; return its descriptor, open for reading and writing."""
-        mode = 0o666 if self._mode is None else self._mode & PERMISSIONS  # the system applies the umask
-        self._sweep()
-        self._descriptor = unnamed_file(self._folder, mode)
-        while self._descriptor < 0:
-            self._name = self._new_name()
-            self._descriptor = os.open(self._name, _OPEN | os.O_CREAT | os.O_EXCL, mode)
-            if not self._locked():  # somebody swept it away before it was locked
-                self.discard()
-        self._locked()
-        return self._descriptor
-
-    def take_place(self, *, clobber: bool) -> None:
-        """Put the file where it belongs, whole, with the owner and the permissions of what it replaces.
-
-        Raises
-        ------
-        FileExistsError
-            If something is there and `clobber` is off.
-        """
-        if self._mode is not None:
-            with contextlib.suppress(FileNotFoundError):
-                _own(self._descriptor, os.stat(self._place))
-        os.fsync(self._descriptor)
-        os.close(os.dup(self._descriptor))  # a network's file system tells on closing that it failed; the lock stays
-        # unlike a rename, a link fails where somebody was faster
-        if not clobber and hasattr(os, "link") and self._link(self._place):
-            return
-        if not self._name:
-            name = self._name = self._new_name()
-            name_file(self._descriptor, name)
-        os.replace(self._name, self._place)
-        self._name = ""
-
-    def discard(self) -> None:
-        """Remove what there is of it."""
-        name, self._name = self._name, ""
-        if name:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            with contextlib.suppress(OSError):  # its content was written before, or is not wanted
-                os.close(descriptor)
-
-    def _link(self, name: str) -> bool:
-        """Give the file this name; whether the file system has links."""
-        try:
-            if self._name:
-                os.link(self._name, name)
-            else:
-                name_file(self._descriptor, name)
-        except FileExistsError:
-            raise
-        except OSError:
-            return False
-        return True
-
-    def _new_name(self) -> str:
-        return os.path.join(self._folder, f".{self._stem}.{os.urandom(4).hex()}.tmp")
-
-    def _locked(self) -> bool:
-        """Lock the file; false where another process has locked or removed it."""
-        try:
-            import fcntl
-        except ImportError:
-            return True
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks, whose files are never swept
-            return True
-        return not self._name or os.fstat(self._descriptor).st_nlink > 0
-
-    def _sweep(self) -> None:
-        """Remove what killed writers left for this place: hidden files of its name that nobody has locked."""
-        left = re.compile(re.escape(f".{self._stem}.") + r"[0-9a-f]{8}\.tmp")
-        with contextlib.suppress(OSError, ImportError):
-            for name in filter(left.fullmatch, os.listdir(self._folder)):
-                _remove_unlocked(os.path.join(self._folder, name))
-
-
-def unnamed_file(folder: str, mode: int) -> int:
-    """Return the descriptor of a file without a name; -1 where there are none."""
-    if not (UNNAMED and hasattr(os, "link") and os.path.exists("/proc/self/fd")):
-        return -1
-    try:
-        return os.open(folder, _OPEN | UNNAMED, mode)
-    except OSError as error:
-        if error.errno in _CANNOT:
-            return -1
-        raise
-
-
-def name_file(descriptor: int, name: str) -> None:
-    """Give a file without a name one."""
-    folder = os.open(os.path.dirname(name), os.O_RDONLY)  # of no use but that the system follows the link then
-    try:
-        os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
-def _own(descriptor: int, old: os.stat_result) -> None:
-    """Give a file the owner, the group and the permissions of the old one, as far as the system lets us."""
-    if not hasattr(os, "fchmod"):
-        return
-    mode, now = old.st_mode & PERMISSIONS, os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
-        try:
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-        except OSError:
-            try:
-                os.fchown(descriptor, -1, old.st_gid)
-            except OSError:  # what the old group was allowed is not for another one
-                mode = mode & ~0o070 | (mode & 0o007) << 3 & mode
-    os.fchmod(descriptor, mode)
-
-
-def _remove_unlocked(path: str) -> None:
-    """Remove a regular file, if nobody has it locked."""
-    import fcntl
-
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, _OPEN | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            found = os.fstat(descriptor)
-            if stat.S_ISREG(found.st_mode):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(found, os.lstat(path)):
-                    os.unlink(path)
-        finally:
-            os.close(descriptor)
-
-
 STANDARD = "-"
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+PERMISSIONS = 0o777  # bits that a new file takes from the old one's mode: not set-user-id
 _OWN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
@@ -251,8 +91,7 @@ def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
     if is_stream(path):
         return
     with explained(path, need):
-        place = _Place(path, clobber)
-        free = free_space(place.folder)
+        free = free_space(_Target(path, clobber).folder)
         if free is not None and need.size > free:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         limit = _file_limit()
@@ -260,8 +99,8 @@ def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
-class _Place:
-    """Where a regular file goes, checked."""
+class _Target:
+    """Path of a regular file to be written, checked."""
 
     def __init__(self, path: str, clobber: bool) -> None:
         if "\0" in path:
@@ -290,27 +129,70 @@ class _Place:
 
 @contextlib.contextmanager
 def _replacement(path: str, clobber: bool, need: Need) -> Iterator[Output]:
-    place = _Place(path, clobber)
-    file = HiddenFile(place.real, place.mode)
-    output = None
+    """Write a hidden file in the target's folder, and rename it over the target once it is whole and on the disk."""
+    target = _Target(path, clobber)
+    stem = os.fsdecode(os.fsencode(target.name)[:200])  # names are limited to 255 bytes
+    hidden = os.path.join(target.folder, f".{stem}.{os.urandom(4).hex()}.tmp")
+    mode = 0o666 if target.mode is None else target.mode & PERMISSIONS  # the system applies the umask
+    descriptor, output = -1, None
     try:
-        output = Output(path, file.open(), regular=True)
+        descriptor = os.open(hidden, _CREATE, mode)
+        output = Output(path, descriptor, regular=True)
         yield output
-        try:
-            file.take_place(clobber=clobber)
-        except FileExistsError:
-            raise WouldOverwrite(path) from None
-        _sync_folder(place.folder)
+        if target.mode is not None:
+            with contextlib.suppress(FileNotFoundError):
+                _own(descriptor, os.stat(target.real))
+        os.fsync(descriptor)
+        descriptor, whole = -1, descriptor
+        os.close(whole)  # a network's file system reports here that a write failed
+        if clobber or not _link(hidden, target.real, path):
+            os.replace(hidden, target.real)
+        _sync_folder(target.folder)
     except BaseException:
         if output is not None:
             output.abandon()
             if not need.exact:
                 need = Need(max(need.size, output.bytes), exact=False)
-        file.discard()  # before the free space is counted
+        _discard(hidden)  # before the free space is counted
         with explained(path, need):
             raise
     finally:
-        file.discard()
+        if descriptor >= 0:
+            with contextlib.suppress(OSError):  # its content is not wanted
+                os.close(descriptor)
+        _discard(hidden)
+
+
+def _link(hidden: str, name: str, path: str) -> bool:
+    """Give the file this name, unless another has it by now; whether the file system has links."""
+    try:
+        os.link(hidden, name)
+    except FileExistsError:
+        raise WouldOverwrite(path) from None
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _discard(name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name)
+
+
+def _own(descriptor: int, old: os.stat_result) -> None:
+    """Give a file the owner, the group and the permissions of the old one, as far as the system lets us."""
+    if not hasattr(os, "fchmod"):
+        return
+    mode, now = old.st_mode & PERMISSIONS, os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        except OSError:
+            try:
+                os.fchown(descriptor, -1, old.st_gid)
+            except OSError:  # what the old group was allowed is not for another one
+                mode = mode & ~0o070 | (mode & 0o007) << 3 & mode
+    os.fchmod(descriptor, mode)
 
 
 def _sync_folder(folder: str) -> None:
@@ -395,80 +277,3 @@ def _file_limit() -> int | None:
         return None
     soft, _hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     return None if soft == resource.RLIM_INFINITY else soft
-
-
-class Objects:
-    """A store that is being written.
-
-    Attributes
-    ----------
-    path : str
-        A folder or a URL.
-    bytes : int
-        Of its objects, once they are settled.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path, self.bytes = path, 0
-
-    def settle(self) -> None:
-        """See that all that was written is on the disk, before the root says that it is."""
-        if is_url(self.path):
-            return
-        for folder, _, names in os.walk(self.path):
-            for name in names:
-                if name.endswith(".partial"):  # of a worker that was killed
-                    os.unlink(os.path.join(folder, name))
-                    continue
-                file = os.open(os.path.join(folder, name), os.O_RDONLY)
-                try:
-                    self.bytes += os.fstat(file).st_size
-                    os.fsync(file)
-                finally:
-                    os.close(file)
-
-    def discard(self) -> None:
-        """Delete whatever was written."""
-        if is_url(self.path):
-            from pecli.formats.io.remote import delete
-
-            delete(self.path)
-        else:
-            shutil.rmtree(self.path, ignore_errors=True)
-
-
-def check_objects(path: str, need: Need) -> None:
-    """Raise if no store can stand at `path`, before an object is written."""
-    if is_url(path):
-        from pecli.formats.io.remote import check_empty
-
-        check_empty(path)
-        return
-    with explained(path, need):
-        if os.path.lexists(path):
-            whole = os.path.exists(os.path.join(path, "zarr.json"))
-            what = "exists" if whole else "exists, without the root that a whole store has"
-            raise WriteFailed(path, f"{what}: a store of many objects is not replaced, so remove it, or name another")
-        folder = os.path.dirname(os.path.abspath(path))
-        if not os.path.isdir(folder):
-            raise WriteFailed(path, f"the folder {folder} does not exist: make it first, or name another")
-        free = free_space(folder)
-        if free is not None and need.size > free:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@contextlib.contextmanager
-def open_objects(path: str, need: Need) -> Iterator[Objects]:
-    """Take a place for a store; on a clean exit it stands there whole, on any other nothing is left."""
-    check_objects(path, need)
-    objects = Objects(path)
-    with explained(shown(path), need):
-        if not is_url(path):
-            os.mkdir(path)  # nobody else writes there then
-        try:
-            yield objects
-        except BaseException as error:
-            objects.discard()
-            if isinstance(error, PecliError | OSError) or not isinstance(error, Exception):
-                raise
-            raise WriteFailed(shown(path), f"cannot be written ({error}): try again, or name another place") from error

@@ -10,19 +10,16 @@ import contextlib
 import errno
 import io
 import os
-import re
 import stat
 import struct
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pecli.errors import BadFile, PecliError
-from pecli.formats.format import Format
-from pecli.formats.io.atomic import name_file, unnamed_file
 from pecli.numbers.types import raw_bytes
 from pecli.records import dataclass
 
@@ -251,17 +248,11 @@ def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) 
 
 
 def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: contextlib.ExitStack) -> str:
-    """Copy a stream into a file that is gone once it has been opened."""
+    """Copy a stream into a temporary file that is deleted once it has been opened."""
     piece = stream.read(HEAD_BYTES)
     left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
     limit = left >> 20
-    local = os.path.join(tempfile.gettempdir(), f"pecli-{os.urandom(8).hex()}")
-    stack.callback(_unlink, local)
-    descriptor = unnamed_file(tempfile.gettempdir(), 0o600)
-    named = descriptor < 0
-    if named:
-        descriptor = os.open(local, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    copy = stack.enter_context(os.fdopen(descriptor, "wb"))
+    copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="pecli-"))  # noqa: SIM115 - the stack closes it
     while piece:
         left -= len(piece)
         if left < 0:
@@ -269,14 +260,7 @@ def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: co
         copy.write(piece)
         piece = stream.read(PIECE)
     copy.flush()
-    if not named:  # only while it is opened, since no kill leaves anything of a file without a name
-        name_file(descriptor, local)
-    return local
-
-
-def _unlink(name: str) -> None:
-    with contextlib.suppress(OSError):  # Windows keeps an open file
-        os.unlink(name)
+    return copy.name
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -325,74 +309,3 @@ def inflated(data: bytes, codec: str, most: int) -> bytes:
     if len(found) > most:
         raise ValueError(f"inflates to more than {most} bytes")
     return found
-
-
-_FOREIGN = (
-    (
-        re.compile(rb"\x80[\x02-\x05]"),
-        "a Python pickle, which is never unpickled: save plain numbers, for example as npy",
-    ),
-    (re.compile(rb"\x1f\x8b"), "a gzip file: unpack it first"),
-    (re.compile(rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf"), "a compressed file: unpack it first"),
-    (re.compile(rb"GGUF"), "a GGUF file: save its tensor as npy or safetensors"),
-    (re.compile(rb"CDF[\x01\x02\x05]"), "a classic netCDF file: save it as netCDF-4, which is HDF5"),
-    (re.compile(rb"MATLAB 5"), "a MATLAB 5 file: save it as version 7.3, which is HDF5"),
-    (re.compile(rb"\x89PNG|GIF8|\xff\xd8\xff|%PDF"), "a picture or a document, not a table"),
-    (re.compile(rb"\x7fELF|MZ"), "a program, not a table"),
-)
-
-
-def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
-    """Return the name of the format that the content shows, or None where only the name could tell.
-
-    Raises
-    ------
-    BadFile
-        If it is a file of another kind that has a name.
-    """
-    head = source.head
-    for form in formats:
-        if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
-            return form.name
-    # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does
-    if len(head) > 8 and int.from_bytes(head[:8], "little") < source.size and head[8:9] == b"{":
-        return "safetensors"
-    for pattern, what in _FOREIGN:
-        if pattern.match(head):
-            raise source.bad(f"is {what}")
-    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text[:1] in (b"{", b"["):
-        return "json"
-    return None
-
-
-def is_text(head: bytes) -> bool:
-    """Whether these bytes can begin a text of UTF-8."""
-    try:
-        head.decode()
-    except UnicodeDecodeError as error:
-        return error.start >= len(head) - 3 and b"\0" not in head  # a character cut in two at the end
-    return b"\0" not in head
-
-
-def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, Format]) -> Format:
-    """Return the expected format if the content agrees, or, where none is expected, the one that it shows.
-
-    Raises
-    ------
-    BadFile
-        With what the file is instead.
-    """
-    shown = recognised(source, formats.values())
-    if shown is None:
-        if expected is not None and not expected.magic and is_text(source.head):
-            return expected
-        if expected is None and is_text(source.head):
-            return formats["csv"]
-        if expected is None:
-            raise source.bad(f"is of no known format ({', '.join(formats)}): name it with --format")
-        raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
-    if expected is not None and expected.name != shown:
-        remedy = f"name it {formats[shown].suffixes[0]}, or give --format {shown}"
-        raise source.bad(f"is a {formats[shown].title} file and not {expected.title}: {remedy}")
-    return formats[shown]

@@ -36,7 +36,7 @@ def _made(
     if not scaling.parameters:
         return keys, None
     times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
-    count, half = exponents(int(keys["dim"]), cast("Odd", keys["odd"]))
+    count, half = exponents(int(keys["dim"]), cast(Odd, keys["odd"]))
     if scaling.by_base and count < 2:
         rule = f"has one frequency, and {scaling.name} keeps the first: use a wider dim or linear"
         raise BadParameter("dim", keys["dim"], rule)

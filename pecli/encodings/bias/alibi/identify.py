@@ -111,7 +111,7 @@ def _rules(slopes: Floats, grain: str) -> Iterator[dict[str, str]]:
 
 def made_slopes(heads: int, top: Decimal, rule: str) -> list[Fraction]:
     """Return the slopes that a rule gives."""
-    return alibi_slopes(heads, top, cast("Literal['frameworks', 'paper']", rule))
+    return alibi_slopes(heads, top, cast(Literal["frameworks", "paper"], rule))
 
 
 Part = tuple[int, int, list[Decimal]]
@@ -172,7 +172,7 @@ def _text(values: list[Decimal]) -> str:
 
 def stored(slopes: list[Fraction], kind: str) -> Any:
     """Return exact slopes as a type holds them, float64."""
-    return np.array([float(s) for s in as_stored(slopes, cast("SlopeType", kind))])
+    return np.array([float(s) for s in as_stored(slopes, cast(SlopeType, kind))])
 
 
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
