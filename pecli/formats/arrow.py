@@ -89,20 +89,20 @@ def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any
         if values.null_count:
             raise _nulls(source, column)
         if not types.is_fixed_size_list(values.type):
-            lengths = np.unique(np.diff(_numbers(values.offsets)))
+            lengths = np.unique(np.diff(numbers(values.offsets)))
             if len(values) and (len(lengths) != 1 or lengths[0] != size):
                 raise source.bad(f"has lists of unequal length in the column '{column.name}': {size} and others")
         values = values.flatten()
     if values.null_count:
         raise _nulls(source, column)
-    return _numbers(values).reshape(count, *column.shape)
+    return numbers(values).reshape(count, *column.shape)
 
 
 def _nulls(source: InputFile, column: Column) -> Exception:
     return source.bad(f"has missing values in the column '{column.name}': fill them first")
 
 
-def _numbers(values: pa.Array) -> NDArray[Any]:
+def numbers(values: pa.Array) -> NDArray[Any]:
     """Return a plain array without nulls, sharing its memory."""
     import numpy as np
 

@@ -250,10 +250,11 @@ class ColumnArray:
         if len(self.columns) == 1:
             out[...] = found[self.columns[0]].reshape(out.shape)
             return
-        target = np.empty((len(out), len(self.columns)), out.dtype)
+        target = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
         for index, name in enumerate(self.columns):
-            target[:, index] = found[name]
-        out[...] = target.reshape(out.shape)
+            target.reshape(len(out), len(self.columns))[:, index] = found[name]
+        if target is not out:
+            out[...] = target
 
 
 def gather(

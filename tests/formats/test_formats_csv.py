@@ -20,10 +20,10 @@ def read(path, text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("pe0,pe1\n1,2\n3,x\n4,5\n", "holds 'x' in row 1, column 'pe1', where a number should stand"),
-        ("pe0,pe1\n1,2\n3,", "has no value in row 1, column 'pe1'"),
-        ("position,pe0\n0,1\nx,2\n", "holds 'x' in row 1, column 'position'"),
-        ("a,b\n1,2\n3,-1e400\n", "holds '-1e400' in row 1, column 'b', which is beyond the largest float64"),
+        ("pe0,pe1\n1,2\n3,x\n4,5\n", "holds 'x' in line 3, column 'pe1', where a number should stand"),
+        ("pe0,pe1\n1,2\n3,", "has no value in line 3, column 'pe1'"),
+        ("position,pe0\n0,1\nx,2\n", "holds 'x' in line 3, column 'position'"),
+        ("a,b\n1,2\n3,-1e400\n", "holds '-1e400' in line 3, column 'b', which is beyond the largest float64"),
         ("a\r1\r2\r3", "carriage returns alone"),
         ("a,b\r1,2\r3,4\n", "carriage returns alone"),
         ("a," + "b" * 200_000 + "\n1,2\n", "names no columns"),
@@ -40,8 +40,19 @@ def test_a_cell_far_from_either_end_is_refused_by_its_place(text, tmp_path):
     rows = [f"{value}" for value in np.sin(np.arange(1000)).astype(np.float32).tolist()]
     rows[500] = text
     (tmp_path / "x.csv").write_text("\n".join(["position,pe0", *(f"{i},{row}" for i, row in enumerate(rows))]))
-    with open_table(tmp_path / "x.csv") as stored, pytest.raises(BadFile, match="in row 500, column 'pe0'"):
-        stored.read("pe")
+    with pytest.raises(BadFile, match="in line 502, column 'pe0'"):
+        open_table(tmp_path / "x.csv")
+
+
+def test_an_infinity_is_none_beyond_the_largest_though_words_hold_its_name(tmp_path):
+    assert read(tmp_path / "x.csv", "note,a\ninformal,inf\nx,2\n") == {"a": ("float64", [np.inf, 2.0])}
+
+
+def test_a_csv_beyond_the_limit_is_refused_with_the_remedy(tmp_path, monkeypatch):
+    (tmp_path / "x.csv").write_text("1,2\n3,4\n")
+    monkeypatch.setattr("pecli.formats.csv.LARGEST_FILE", 4)
+    with pytest.raises(BadFile, match="convert it to npy where it was made"):
+        open_table(tmp_path / "x.csv")
 
 
 def test_a_column_of_words_is_left_out_gaps_or_not(tmp_path):
