@@ -22,8 +22,8 @@ from pecli.encodings.plugins import declared_in, load_file
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Shard, Spread, WriteOptions
-from pecli.numbers.types import storage
-from pecli.numbers.urls import is_url
+from pecli.numbers.dtypes import storage
+from pecli.numbers.reader import is_url
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:

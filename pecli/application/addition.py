@@ -15,10 +15,9 @@ from pecli.application.products import Floats, Interval, Places, largest, round_
 from pecli.application.reals import InputScale, Reals
 from pecli.application.tensors import Tensor
 from pecli.declare.tabular import Tabular
-from pecli.engine.scratch import Scratch
-from pecli.engine.team import scratch
+from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.rounding import narrow
 from pecli.tables.fill.rounding import minus_infinity
 
@@ -130,15 +129,15 @@ class RowFactors:
     added: AddedRows
     where: NDArray[np.int64]
 
-    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return both at some places; see :class:`pecli.application.products.Factors`."""
         added = self.added
         row, column = np.divmod(places, added.tensor.width)
         value, error = added.reals.doubled(self.where[row], np.minimum(column, added.reals.width - 1))
-        one = Doubled(np.ones(len(places)), np.zeros(len(places)))
+        one = DoubleDouble(np.ones(len(places)), np.zeros(len(places)))
         if added.multiplied:
             return value, one, error
-        size = Doubled(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
+        size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
         return size, value, error + np.abs(added.factor.hi) * 2.0**-104
 
     def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:

@@ -22,8 +22,8 @@ from pecli.declare.encoding import Family
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 
 SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}

@@ -17,9 +17,9 @@ from pecli.declare.effect import Effect
 from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.doubled import Doubled, add
+from pecli.numbers.decimals import parse_integer, shorten
+from pecli.numbers.double_double import DoubleDouble, add
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_integer, shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.content import base_of
 from pecli.tables.fill.rounding import round_into
@@ -105,7 +105,7 @@ class ConditionedRows(Tabular):
         base = None if self.base is None else self.base.read_rows(["pe"], first, last)["pe"]
         found = self.plan.value(rows, offset, first, last, self.n, base)
         if self.added:
-            found = found if isinstance(found, Doubled) else Doubled(np.asarray(found), np.zeros(found.shape))
+            found = found if isinstance(found, DoubleDouble) else DoubleDouble(np.asarray(found), np.zeros(found.shape))
             given = rows[first - offset : last - offset]
-            found = add(found, Doubled(given, np.zeros(given.shape)))
+            found = add(found, DoubleDouble(given, np.zeros(given.shape)))
         round_into(found, self.dtype, out)

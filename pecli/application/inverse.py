@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pecli.application.products import Floats, Interval
 from pecli.application.turning import ExactTurns, Points, Turns, joined
-from pecli.numbers.doubled import Doubled, add, divide, multiply
+from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 
 Integers = NDArray[np.int64]
 
@@ -55,7 +55,7 @@ class Undone:
 
     near = rows
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Turns`."""
         c, s, error = self.turns.doubled(rows, pairs)
         square = add(multiply(c, c), multiply(s, s))

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.numbers import draws
+from pecli.numbers import random as draws
 from pecli.numbers.rounding import narrow
 
 

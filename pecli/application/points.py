@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pecli.application.products import Floats, Interval
 from pecli.declare.plan import Band, Waves
-from pecli.engine import Wheel
-from pecli.engine.candidates import has_points
-from pecli.numbers.doubled import Doubled, multiply
+from pecli.engine import FrequencySet
+from pecli.engine.runs import has_points
+from pecli.numbers.double_double import DoubleDouble, multiply
 from pecli.numbers.positions import Positions
 
 Integers = NDArray[np.int64]
@@ -63,11 +63,11 @@ class WavePoints:
 
     def __init__(self, plan: Waves, part: Positions) -> None:
         self.plan, self.part = plan, part
-        self._wheels: dict[tuple[int, Fraction], Wheel] = {}
+        self._wheels: dict[tuple[int, Fraction], FrequencySet] = {}
         self._lock = Lock()
 
     @cached_property
-    def run(self) -> tuple[Wheel, range] | None:
+    def run(self) -> tuple[FrequencySet, range] | None:
         """The wheel and the multiples of all rows, where one band turns every column and they are evenly spaced."""
         if self.plan.axes or self.plan.blank or len(self.plan.bands) != 1 or not self.part.is_range:
             return None
@@ -78,20 +78,22 @@ class WavePoints:
         wheel = self._wheel(0, band, segment.unit)
         return (wheel, segment.multiples) if has_points(wheel, segment.multiples) else None
 
-    def doubled(self, rows: Integers, where: Where) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, where: Where) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return cosine and sine of some places (k,), magnitude included, and a bound on the error of each."""
         parts = [np.zeros(len(rows)) for _ in range(4)]
         parts[0][...] = 1.0  # what no band turns stands still
         error = np.zeros(len(rows))
         for chosen, wheel, multiples, columns in self._groups(rows, where):
             found = wheel.doubled_rows(multiples, columns)
-            size = Doubled(*(np.broadcast_to(x, multiples.shape) for x in (wheel.magnitude.hi, wheel.magnitude.lo)))
+            size = DoubleDouble(
+                *(np.broadcast_to(x, multiples.shape) for x in (wheel.magnitude.hi, wheel.magnitude.lo))
+            )
             for k, value in enumerate(found):
                 scaled = multiply(value, size)
                 parts[2 * k][chosen], parts[2 * k + 1][chosen] = scaled.hi, scaled.lo
             bits = wheel.kept_bits(multiples, 100)
             error[chosen] = (wheel.phase_error(multiples, bits) + 2.0**-98) * abs(float(wheel.magnitude.hi))
-        return Doubled(parts[0], parts[1]), Doubled(parts[2], parts[3]), error
+        return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3]), error
 
     def interval(self, row: int, where: Where, bits: int) -> tuple[Interval, Interval]:
         """Return intervals about 2^-bits wide that hold cosine and sine of one place."""
@@ -101,7 +103,7 @@ class WavePoints:
         ((_, wheel, multiples, columns),) = groups
         return wheel.exact.enclosed_point(int(multiples[0]), int(columns[0]), bits)
 
-    def _groups(self, rows: Integers, where: Where) -> Iterator[tuple[Integers, Wheel, Integers, Integers]]:
+    def _groups(self, rows: Integers, where: Where) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
         """Yield places by band and unit: which they are, the wheel, the multiple and the column of each."""
         for number, band in enumerate(self.plan.bands):
             mine = np.flatnonzero(where.band == number)
@@ -138,9 +140,11 @@ class WavePoints:
             which = np.flatnonzero(np.isin(rows, own))
             yield segment.unit, which, np.asarray(segment.multiples)[np.searchsorted(own, rows[which])]
 
-    def _wheel(self, number: int, band: Band, unit: Fraction) -> Wheel:
+    def _wheel(self, number: int, band: Band, unit: Fraction) -> FrequencySet:
         key = (number, unit)
         with self._lock:
             if key not in self._wheels:
-                self._wheels[key] = Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
+                self._wheels[key] = FrequencySet(
+                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
+                )
             return self._wheels[key]

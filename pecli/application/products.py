@@ -26,12 +26,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.exact import round_ratio
+from pecli.engine.angles import round_ratio
 from pecli.engine.narrowing import Flags
-from pecli.engine.scratch import Scratch
-from pecli.numbers.doubled import Doubled, add, quick_two_sum, two_prod, two_sum
+from pecli.engine.threads import Scratch
+from pecli.numbers.double_double import DoubleDouble, add, quick_two_sum, two_prod, two_sum
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
-from pecli.numbers.types import GRIDS
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -58,7 +58,7 @@ square roots of small fractions, whose sums cannot be that small without being z
 class Factors(Protocol):
     """What A and B are, beyond float64."""
 
-    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return A and B at places (k,) in the flat array of sums, and a bound (k,) on the absolute error of each."""
         ...
 
@@ -193,7 +193,7 @@ def settled(x: Floats, y: Floats, places: Places, factors: Factors, dtype: str) 
 
 
 def doubled_sums(
-    x: Floats, y: Floats, a: Doubled, b: Doubled, known: Floats, dtype: str
+    x: Floats, y: Floats, a: DoubleDouble, b: DoubleDouble, known: Floats, dtype: str
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return sums of any shape by doubled factors, known to within `known`, rounded; and which may be wrong."""
     left, right = _times(x, a), _times(y, b)
@@ -213,10 +213,10 @@ def _pair(hi: Floats, lo: Floats) -> tuple[Floats, Floats]:
     return quick_two_sum(*two_sum(hi, lo))
 
 
-def _times(x: Floats, factor: Doubled) -> Doubled:
+def _times(x: Floats, factor: DoubleDouble) -> DoubleDouble:
     """Multiply a float64 and a doubled number, within 2u^2 of the product."""
     product, error = two_prod(x, factor.hi)
-    return Doubled(*quick_two_sum(product, error + x * factor.lo))
+    return DoubleDouble(*quick_two_sum(product, error + x * factor.lo))
 
 
 def _exactly(x: Fraction, y: Fraction, place: int, factors: Factors, dtype: str) -> float:

@@ -17,9 +17,7 @@ from pecli.application.products import Floats, Interval
 from pecli.declare.plan import Values, Waves
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled, from_decimal
-from pecli.numbers.exponentials import Exponentials
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import DoubleDouble, Exponentials, Points, from_decimal
 from pecli.numbers.rounding import widen
 from pecli.tables.table import Table
 
@@ -36,7 +34,7 @@ class Reals(Protocol):
         """Return rows `start` to `stop`, (n, width) float64, each correctly rounded or exact."""
         ...
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values (k,) as doubled numbers, and a bound on the absolute error of each."""
         ...
 
@@ -72,14 +70,14 @@ class StoredRows:
             raise BadParameter("position", stop - 1, rule)
         return widen(self.table.read_rows([self.name], start, stop)[self.name], self.dtype)
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `Reals`."""
         values = np.empty(len(rows))
         for row in np.unique(rows).tolist():
             mine = rows == row
             values[mine] = self.rows(row, row + 1)[0, columns[mine]]
         nothing = np.zeros(len(rows))
-        return Doubled(values, nothing), nothing
+        return DoubleDouble(values, nothing), nothing
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
         """Return one value, exactly; see `Reals`."""
@@ -113,7 +111,7 @@ class WaveRows(StoredRows):
             inside &= positions < plan.rows - plan.suffix
         self.inside = inside
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `Reals`."""
         hi, lo, error = (np.zeros(len(rows)) for _ in range(3))
         for part, where in ((1, self.sines), (0, self.cosines)):
@@ -121,7 +119,7 @@ class WaveRows(StoredRows):
             if len(mine):
                 *point, known = self.points.doubled(rows[mine], where.at(columns[mine]))
                 hi[mine], lo[mine], error[mine] = point[part].hi, point[part].lo, known
-        return Doubled(hi, lo), error
+        return DoubleDouble(hi, lo), error
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
         """Return an interval that holds one value; see `Reals`."""
@@ -149,7 +147,7 @@ class ValueRows(StoredRows):
         super().__init__(table, name)
         self.at, self.part = at, table.part
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `Reals`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
         first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
@@ -161,11 +159,11 @@ class ValueRows(StoredRows):
             found = self.at(Points(np.asarray(segment.multiples, np.int64)[which], segment.unit))
             found = found.doubled() if isinstance(found, Exponentials) else found
             at = place[mine], columns[mine]
-            if isinstance(found, Doubled):
+            if isinstance(found, DoubleDouble):
                 hi[mine], lo[mine] = found.hi[at], found.lo[at]
             else:
                 hi[mine] = np.asarray(found, np.float64)[at]
-        return Doubled(hi, lo), np.zeros(len(rows))
+        return DoubleDouble(hi, lo), np.zeros(len(rows))
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
         """Return one value to 2^-100, which decides; see `Reals`."""
@@ -210,6 +208,6 @@ class InputScale:
         return (low, low) if low * low == self.square else (low, low + Fraction(1, 1 << bits))
 
     @property
-    def doubled(self) -> Doubled:
+    def doubled(self) -> DoubleDouble:
         """It, within 2^-105 of itself."""
         return from_decimal(self.interval(256)[0])

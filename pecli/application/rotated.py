@@ -23,7 +23,7 @@ from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.text import shorten
+from pecli.numbers.decimals import shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.conversion import convert
 from pecli.tables.selection import InMemory

@@ -28,12 +28,11 @@ from pecli.application.stretches import Stretch, stretches
 from pecli.application.tensors import Tensor
 from pecli.application.turning import Points, Rotation, Turns, joined
 from pecli.declare.tabular import Array, Tabular
-from pecli.engine.scratch import Scratch
-from pecli.engine.team import Task, default_threads, share
+from pecli.engine.threads import Scratch, Task, default_threads, run_tasks
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.double_double import DoubleDouble
+from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, widen
-from pecli.numbers.types import storage
 
 AT_ONCE = 1 << 17
 """Values that are turned at once, and whose cosines are computed together: few calls of NumPy, see `stretches`."""
@@ -133,13 +132,13 @@ class RotatedTensors(Tabular):
         size = most * self.turns.coarse + 1.5 * self.turns.loose / CANDIDATE
         return (np.conjugate(points, out=points) if self.back else points), size
 
-    def _computed_doubled(self, number: int) -> tuple[Doubled, Doubled, Floats]:
+    def _computed_doubled(self, number: int) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return the cosines and sines of a run as doubled numbers, and their error, (n, pairs) each."""
         first = number * self.run
         shape = min(self.run, self._last - first), self.turns.pairs
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, error = self.turns.doubled(rows + first, pairs)
-        c, s = (Doubled(part.hi.reshape(shape), part.lo.reshape(shape)) for part in (c, s))
+        c, s = (DoubleDouble(part.hi.reshape(shape), part.lo.reshape(shape)) for part in (c, s))
         return c, -s if self.back else s, error.reshape(shape)
 
     @cached_property
@@ -161,7 +160,7 @@ class RotatedTensors(Tabular):
     def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
         for name, target in out.items():
             one, doubts = self.turned[name], list[Doubt]()
-            share(list(self._tasks(one, start, stop, target, doubts, threads)), threads)
+            run_tasks(list(self._tasks(one, start, stop, target, doubts, threads)), threads)
             self._settle(one, start, target, doubts)
 
     def _tasks(

@@ -7,8 +7,7 @@ from functools import lru_cache, partial
 from threading import Lock
 from typing import Generic, TypeVar
 
-from pecli.engine.scratch import Scratch
-from pecli.engine.team import Task
+from pecli.engine.threads import Scratch, Task
 
 KEPT = 1 << 25
 """Bytes that are kept."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pecli.application.products import Floats, Interval
 from pecli.application.reals import Reals
 from pecli.application.turning import Points, Turns, joined
-from pecli.numbers.doubled import Doubled, divide, multiply
+from pecli.numbers.double_double import DoubleDouble, divide, multiply
 
 Integers = NDArray[np.int64]
 
@@ -50,7 +50,7 @@ class ScaledTurns:
 
     near = rows
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Turns`."""
         c, s, error = self.turns.doubled(rows, pairs)
         scale, known = self.scale.doubled(rows, pairs)

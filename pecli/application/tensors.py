@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
+from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.rounding import widen
-from pecli.numbers.types import DTYPES
 from pecli.tables.selection import InMemory
 from pecli.tables.views import ArrayView, view_of
 

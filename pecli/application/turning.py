@@ -18,9 +18,9 @@ from pecli.application.points import WavePoints, Where
 from pecli.application.products import Floats, Interval, Places
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.engine.candidates import fill_points, plane_error
+from pecli.engine.runs import fill_points, plane_error
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.rounding import widen
 from pecli.tables.table import Table
 
@@ -45,7 +45,7 @@ class Turns(Protocol):
         """Return the same within `loose`, where that is less work."""
         ...
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places (k,), as doubled numbers, and a bound on the absolute error of each."""
         ...
 
@@ -76,11 +76,11 @@ class Rotation:
     second: NDArray[np.bool_]
     back: bool
 
-    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return what multiplies the sums' own numbers, and the others of their pairs; see `Factors`."""
         c, s, error = self.turns.doubled(self.rows[places], self.pairs[places])
         sign = np.where(self.second[places] != self.back, 1.0, -1.0)
-        return c, Doubled(s.hi * sign, s.lo * sign), error
+        return c, DoubleDouble(s.hi * sign, s.lo * sign), error
 
     def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals that hold them; see `Factors`."""
@@ -123,7 +123,7 @@ class ExactTurns:
         fill_points(wheel, multiples[start:stop], found)
         return found
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Turns`."""
         return self.points.doubled(rows, self.where.at(pairs))
 
@@ -159,12 +159,12 @@ class StoredTurns:
 
     near = rows
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Turns`."""
         distinct, place = np.unique(rows, return_inverse=True)
         found = np.concatenate([self.rows(row, row + 1) for row in distinct.tolist()])[place, pairs]
         nothing = np.zeros(len(rows))
-        return Doubled(found.real, nothing), Doubled(found.imag, nothing), nothing
+        return DoubleDouble(found.real, nothing), DoubleDouble(found.imag, nothing), nothing
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return c and s of one place, exactly; see `Turns`."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from pecli.application.pairing import PAIRINGS, members
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.text import shorten
-from pecli.numbers.types import DTYPES
+from pecli.numbers.decimals import shorten
+from pecli.numbers.dtypes import DTYPES
 from pecli.tables.selection import View
 
 Integers = NDArray[np.int64]

@@ -11,7 +11,7 @@ from pecli.drawing.charts import Axis, Chart, Heat, LineChart, Span, Trace, some
 from pecli.drawing.views import CELLS, shrunk
 from pecli.inspection.profiles import profile_of
 from pecli.inspection.samples import Floats, Sample, take
-from pecli.numbers.floats import floats
+from pecli.numbers.rounding import floats
 from pecli.tables.table import Table
 
 HEADS = 8

@@ -12,7 +12,7 @@ import numpy as np
 from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.errors import BadParameter
 from pecli.extrapolation.waves import Curve, sample
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.records import dataclass
 
 if TYPE_CHECKING:

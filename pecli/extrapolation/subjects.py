@@ -11,7 +11,7 @@ from pecli.errors import BadFile, BadParameter
 from pecli.extrapolation.extrapolation import Extrapolation, check_lengths, extrapolate, stored_rows
 from pecli.extrapolation.resize import trained_rows
 from pecli.extrapolation.scalings import chosen
-from pecli.numbers.text import parse_integer
+from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.sources import NamedSource, read_source

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName, WriteFailed
 from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, Spread, WriteOptions, one_at_a_time
-from pecli.numbers.urls import is_url, shown
+from pecli.numbers.reader import is_url, shown
 
 if TYPE_CHECKING:
     from pecli.formats.io.atomic import Need

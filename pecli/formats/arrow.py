@@ -19,8 +19,8 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.stored import KEY, parse_object
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.types import ITEM_BYTES
+from pecli.numbers.dtypes import ITEM_BYTES
+from pecli.numbers.reader import limit, size_text
 from pecli.records import dataclass
 
 if TYPE_CHECKING:

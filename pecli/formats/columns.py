@@ -20,7 +20,7 @@ from pecli.formats.io.blocks import Buffer, Task, fill, groups, in_turn
 from pecli.formats.io.source import InputFile
 from pecli.formats.layout import numbered
 from pecli.formats.stored import KEY, StoredTable, facts_json, safe_shape, texts
-from pecli.numbers.types import COMPLEX, REAL, real_pairs, real_type
+from pecli.numbers.dtypes import COMPLEX, REAL, real_pairs, real_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

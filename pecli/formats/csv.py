@@ -26,8 +26,8 @@ from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.stored import MOST_ARRAYS
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.types import real_pairs
+from pecli.numbers.dtypes import real_pairs
+from pecli.numbers.reader import limit, size_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

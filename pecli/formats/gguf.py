@@ -18,7 +18,7 @@ from pecli.declare.tabular import Tabular
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, facts_json
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
 from pecli.tables.table import Table
 
 ARCHITECTURE = "pecli"  # a table is no model: its keys stand where a model of this name would have them

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular, array_of
-from pecli.engine.team import apart
+from pecli.engine.threads import run_in_thread
 from pecli.errors import BadParameter
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
@@ -28,8 +28,8 @@ from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, plain
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.types import ITEM_BYTES, raw_bytes, storage
+from pecli.numbers.dtypes import ITEM_BYTES, raw_bytes, storage
+from pecli.numbers.reader import limit, size_text
 
 if TYPE_CHECKING:
     import h5py
@@ -166,7 +166,7 @@ def plain_layout(table: Numbered, places: Places) -> FileLayout:
             _describe(table, places, file, datasets)
             return {name: dataset.id.get_offset() for name, dataset in datasets.items()}
 
-    offsets = apart(build, lambda: None)
+    offsets = run_in_thread(build, lambda: None)
     return FileLayout(image.size, tuple(image.writes), {name: at for name, at in offsets.items() if at is not None})
 
 
@@ -236,7 +236,7 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
                     datasets[array.name].id.write_direct_chunk(start, data)
                     shielded.check()
 
-    apart(write, shielded.stop)
+    run_in_thread(write, shielded.stop)
     shielded.check()
 
 

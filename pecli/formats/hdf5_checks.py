@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Array
 from pecli.formats.io.source import InputFile, RawFile, zlib_size
-from pecli.numbers.limits import limit, size_text
+from pecli.numbers.reader import limit, size_text
 
 if TYPE_CHECKING:
     from h5py import h5d

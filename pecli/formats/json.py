@@ -24,8 +24,8 @@ from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import with_positions
 from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.types import ITEM_BYTES, REAL, real_pairs, real_type
+from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
+from pecli.numbers.reader import limit, size_text
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pecli.declare.tabular import Array, Tabular
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
-from pecli.numbers.types import raw_bytes
+from pecli.numbers.dtypes import raw_bytes
 from pecli.records import dataclass
 from pecli.tables.selection import View
 

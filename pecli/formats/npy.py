@@ -18,7 +18,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import StoredTable, dtype_name, safe_shape
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
 
 MAGIC = b"\x93NUMPY"
 

@@ -19,7 +19,7 @@ from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import in_order
 from pecli.formats.npy import LONGEST_HEADER, NpyArray, header, parse_header, refuse_more
 from pecli.formats.stored import StoredTable, axes_of, dtype_name, facts_json, parse_object, texts
-from pecli.numbers.types import raw_bytes
+from pecli.numbers.dtypes import raw_bytes
 
 RECIPE = "recipe"  # an array of text: every member of an npz should be an array
 FORMER_RECIPE = "recipe.json"  # of earlier versions

@@ -13,10 +13,16 @@ from pecli.formats import FORMATS, is_text, open_source, open_table, recognised,
 from pecli.formats.decimals import is_number
 from pecli.formats.io.source import InputFile, regular_source
 from pecli.formats.stored import StoredTable
-from pecli.numbers.arrays import LARGEST_ARRAY, LARGEST_TEXT, StoredArray
-from pecli.numbers.files import parse_rows, text_array
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.reader import NumberFile
+from pecli.numbers.reader import (
+    LARGEST_ARRAY,
+    LARGEST_TEXT,
+    NumberFile,
+    StoredArray,
+    limit,
+    parse_rows,
+    size_text,
+    text_array,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +32,7 @@ TEXTS = ("", ".txt", ".dat", ".tsv")  # what is a list of numbers; csv and json 
 
 
 def open_numbers(path: str) -> NumberFile:
-    """Open a file of numbers; see :data:`pecli.numbers.reader.NumberReader`.
+    """Open a file of numbers; see :func:`pecli.numbers.reader.open_numbers`.
 
     What comes through a pipe is kept up to a limit: of text `LARGEST_TEXT`, of other formats `LARGEST_ARRAY`.
     """

@@ -16,7 +16,7 @@ from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS, TableColumns, batches
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, reading, undone
-from pecli.numbers.types import ITEM_BYTES
+from pecli.numbers.dtypes import ITEM_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa

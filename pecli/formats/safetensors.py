@@ -15,8 +15,8 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, StoredTable, axes_of, facts_json, parse_object, plain, safe_shape, texts
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
+from pecli.numbers.reader import limit, size_text
 
 CODES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "complex64": "C64", "bool": "BOOL",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import UnknownName
 from pecli.formats.io.source import InputFile
-from pecli.numbers.reader import StatedText
-from pecli.numbers.types import ITEM_BYTES, storage
+from pecli.numbers.dtypes import ITEM_BYTES, storage
+from pecli.numbers.reader import UntrustedText
 
 KEY = "pecli"
 
@@ -104,7 +104,7 @@ class StoredTable(Tabular):
         self._positions: Array | None = None
         self._scales: tuple[Array, ...] = ()
         self.arrays, self.metadata = tuple(arrays), plain_facts(metadata or {})
-        self.recipe = None if recipe is None else StatedText(plain(recipe))
+        self.recipe = None if recipe is None else UntrustedText(plain(recipe))
         if not self.arrays:
             raise source.bad(f"holds no array of numbers that {form} could give: name another file")
         if len(self.arrays) > MOST_ARRAYS:

@@ -24,19 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular, array_of
-from pecli.engine.team import apart, together
+from pecli.engine.threads import run_in_thread, run_threads
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Draft, Shard, WriteOptions
 from pecli.formats.hdf5 import chunk_shape
 from pecli.formats.io.atomic import Need, explained, free_space
 from pecli.formats.io.blocks import Buffer, Task, fill
-from pecli.formats.io.remote import Ahead
+from pecli.formats.io.remote import ReadAhead
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
-from pecli.numbers.limits import limit, size_text
-from pecli.numbers.types import raw_bytes, storage
-from pecli.numbers.urls import is_url, shown
+from pecli.numbers.dtypes import raw_bytes, storage
+from pecli.numbers.reader import is_url, limit, shown, size_text
 
 if TYPE_CHECKING:
     import zarr
@@ -297,7 +296,7 @@ def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], optio
             options.progress(write_shard(table, shard, targets[shard.array], buffer))
 
     # within the library an interrupt would leave a write under way behind the deletion
-    apart(lambda: together(run, min(WRITERS, options.threads)), lambda: stopped.append(True))
+    run_in_thread(lambda: run_threads(run, min(WRITERS, options.threads)), lambda: stopped.append(True))
 
 
 def _finish(table: Numbered, path: str) -> None:
@@ -319,21 +318,21 @@ MOST_DIMENSIONS = 32
 class ZarrTable(StoredTable):
     """An open zarr store; arrays in groups are called by their paths."""
 
-    _tried: Callable[[Callable[[], Any]], Any] = staticmethod(lambda act: act())
+    _retry: Callable[[Callable[[], Any]], Any] = staticmethod(lambda act: act())
 
     def __init__(self, source: InputFile) -> None:
         import zarr
 
         if is_url(source.path):
-            from pecli.formats.io.remote import RemoteFile, tried
+            from pecli.formats.io.remote import RemoteFile, retry
 
             RemoteFile(f"{source.path.rstrip('/')}/zarr.json")  # says what hinders
-            self._tried = partial(tried, source.name)
+            self._retry = partial(retry, source.name)
         with reading(source, "has no root that zarr reads, so it is no store, or its writing did not end"):
             root = zarr.open_group(store_at(source.path), mode="r")
             facts = dict(root.attrs)
         self._held: dict[str, zarr.Array[Any]] = {}
-        self._ahead: dict[str, Ahead] = {}
+        self._ahead: dict[str, ReadAhead] = {}
         arrays = []
         with bounded_codecs():
             found = _arrays(source, root, facts.pop("pecli_arrays", None))
@@ -366,7 +365,7 @@ class ZarrTable(StoredTable):
             self._fill(array, offset // width, (offset + count) // width, values)
             return raw_bytes(values)
 
-        self._ahead[array.name] = Ahead(read, array.bytes, span)
+        self._ahead[array.name] = ReadAhead(read, array.bytes, span)
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
@@ -383,7 +382,7 @@ class ZarrTable(StoredTable):
         for box in boxes(array.shape[: array.lead], start, stop):
             count = math.prod(part.stop - part.start for part in box)
             with reading(self.source, f"cannot be read at '{array.name}'"):
-                values = np.asarray(self._tried(partial(held.__getitem__, (*box, *rest))))
+                values = np.asarray(self._retry(partial(held.__getitem__, (*box, *rest))))
             out[at : at + count] = values.reshape(count, *array.row_shape)
             at += count
 

@@ -11,8 +11,8 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.inspection.property import Property
 from pecli.inspection.readings import readings
 from pecli.inspection.samples import Floats, take
-from pecli.numbers.floats import floats
 from pecli.numbers.printing import between, figure, percent
+from pecli.numbers.rounding import floats
 
 HEADS = 8
 SIDE = 512  # queries and keys

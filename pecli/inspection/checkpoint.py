@@ -20,8 +20,8 @@ from pecli.inspection.config_report import ConfigReport, report
 from pecli.inspection.stacks import compare_stacks
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
-from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
+from pecli.numbers.rounding import floats
 from pecli.sources.configs import of_layer
 from pecli.tables.table import Table
 

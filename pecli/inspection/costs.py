@@ -9,7 +9,7 @@ from pecli.declare.facts import Work
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.inspection.facts import formula_value
-from pecli.numbers.types import ITEM_BYTES
+from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.records import dataclass
 from pecli.tables.table import Table
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.inspection.samples import Floats, Sample, hide
-from pecli.numbers.floats import floats
+from pecli.numbers.rounding import floats
 
 MOST_HEADS = 256
 MOST_KEYS = 1 << 14

@@ -17,8 +17,8 @@ from pecli.inspection.property import Property
 from pecli.inspection.readings import PairReading, readings
 from pecli.inspection.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.inspection.samples import Floats, Sample, take
+from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.printing import between, figure
-from pecli.numbers.types import COMPLEX
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 

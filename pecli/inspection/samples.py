@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.numbers.floats import floats
-from pecli.numbers.rounding import nearest
+from pecli.numbers.rounding import floats, nearest
 from pecli.records import dataclass
 from pecli.tables.views import ArrayView, is_stack, unstacked, view_of
 

@@ -22,9 +22,9 @@ from pecli.errors import PecliError
 from pecli.judge.located import MAX_SINGLE, Array2, ArrayPair, located, place
 from pecli.judge.orders import runs_of, span
 from pecli.judge.rounding import effective_dtype, rounded
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
-from pecli.numbers.types import GRIDS
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 

@@ -28,8 +28,8 @@ from pecli.judge.biases import (
 from pecli.judge.codes import measured_of
 from pecli.judge.description import Fit
 from pecli.judge.fit import Lines, Tally, arrays_of, fit, fit_table, recipe_text
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
-from pecli.numbers.types import GRIDS
 from pecli.tables.table import Table
 
 MAX_ULP = 4.0

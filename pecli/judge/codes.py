@@ -11,7 +11,7 @@ from pecli.declare.profiles import CodeRows, Floats, units
 from pecli.declare.tabular import Tabular
 from pecli.judge.description import Identification
 from pecli.judge.fit import Lines
-from pecli.numbers.types import GRIDS
+from pecli.numbers.dtypes import GRIDS
 
 MAX_ROWS = 4096
 MAX_VALUES = 1 << 18

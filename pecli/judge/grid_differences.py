@@ -24,8 +24,7 @@ from pecli.judge.axes import MERGES, AxisView, Grid, grid_of, grids_of, views
 from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, PlaneColumns, Reading, departure, usable_rows
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from pecli.comparison.results import Finding
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, along_axis, descriptions, match, ordinal, whole_rows
 from pecli.judge.rounding import cut, effective_dtype, rounded, units
+from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import widen
-from pecli.numbers.types import GRIDS, REAL, real_type
 
 Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least, figure
 from pecli.numbers.rounding import nearest
-from pecli.numbers.types import GRIDS
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import ORIGINAL as ORIGINAL
 from pecli.models.stack import Change, Where
-from pecli.numbers.text import join_list, number_text
+from pecli.numbers.decimals import join_list, number_text
 
 DEEPSEEK = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2")
 MAGNITUDE = ("attention-factor", "mscale", "mscale-all-dim")

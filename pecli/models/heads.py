@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pecli.models.families import ModelFamily
 from pecli.models.keys import LARGEST, Keys, Notes, number, shown
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 
 class Head(NamedTuple):

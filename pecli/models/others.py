@@ -12,7 +12,7 @@ from pecli.models.families import lines, options_of
 from pecli.models.images import measured
 from pecli.models.keys import LARGEST, Keys, Notes, number, shown
 from pecli.models.reading import LayerReading
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 ENDLESS = 10**40
 LINES = 4  # of one model type, at most

@@ -9,7 +9,7 @@ from pecli.errors import PecliError
 from pecli.models.families import ModelFamily
 from pecli.models.folding import Folded, Parameters
 from pecli.models.keys import Keys, Notes, Number, number, shown
-from pecli.numbers.text import join_list, number_text
+from pecli.numbers.decimals import join_list, number_text
 
 
 @dataclass(eq=False, repr=False)

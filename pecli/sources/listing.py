@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pecli.errors import BadFile
-from pecli.numbers.urls import is_url
+from pecli.numbers.reader import is_url
 
 OTHERS = 20_000  # names that are no table's, after which a folder is taken for a home, or a disk
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
-from pecli.numbers.text import shorten
+from pecli.numbers.decimals import shorten
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.listing import files_of
 from pecli.tables.layouts import cosines_and_sines

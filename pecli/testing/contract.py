@@ -14,7 +14,7 @@ from pecli.errors import PecliError
 from pecli.extrapolation.extrapolation import extrapolate
 from pecli.inspection.measured import example_table
 from pecli.lessons.lesson import work_through
-from pecli.numbers.types import DTYPES
+from pecli.numbers.dtypes import DTYPES
 from pecli.tables.table import Table
 
 

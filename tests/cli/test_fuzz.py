@@ -139,7 +139,7 @@ def test_json_of_any_spelling_is_the_same(seed, tmp_path):
 
 def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
     from pecli.formats import json as reader
-    from pecli.numbers import limits
+    from pecli.numbers import reader as limits
 
     monkeypatch.setattr(reader, "LARGEST_FILE", 1 << 20)
     monkeypatch.setattr(limits, "_least", 0)
@@ -280,7 +280,7 @@ def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe
 
 def test_exponentials_of_many_rates_take_memory_for_the_rows_asked_for(monkeypatch):
     """256 rows of them took 1.7 GB; the values are the same either way."""
-    from pecli.numbers import exponentials
+    from pecli.numbers import double_double as exponentials
     from pecli.tables.table import Table
 
     tracemalloc.start()

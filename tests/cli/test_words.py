@@ -5,7 +5,7 @@ import pytest
 from pecli import CATALOGUE, Recipe, Table
 from pecli.declare.encoding import Family
 from pecli.errors import BadParameter, BadRecipe, UnknownName
-from pecli.numbers.text import parse_number
+from pecli.numbers.decimals import parse_number
 from pecli.sources.sources import read_source
 
 

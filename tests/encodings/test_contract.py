@@ -14,7 +14,7 @@ from pecli.declare.hooks import HookName
 from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspection.measured import example_table
 from pecli.lessons.lesson import work_through
-from pecli.numbers.types import DTYPES, storage
+from pecli.numbers.dtypes import DTYPES, storage
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
 

@@ -19,7 +19,7 @@ from pecli import process, table
 from pecli.comparison.compare import COMPUTED_BYTES
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
-from pecli.formats.io.remote import HELD, LONGEST, Ahead, Fetched, put
+from pecli.formats.io.remote import HELD, LONGEST, Fetched, ReadAhead, put
 from pecli.inspection.verification import verify, verify_folder
 from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
@@ -273,7 +273,7 @@ def test_ranges_come_from_any_thread_and_are_held_within_bounds():
             asked.append((offset, count))
         return data[offset : offset + count]
 
-    ahead = Ahead(read, len(data))
+    ahead = ReadAhead(read, len(data))
     blocks = iter(range(0, len(data), 300_000))
 
     def work(_):
@@ -300,7 +300,7 @@ def test_an_error_of_a_range_is_that_of_who_reads_it_and_the_next_read_tries_aga
             raise found
         return found
 
-    ahead = Ahead(read, 4)
+    ahead = ReadAhead(read, 4)
     with pytest.raises(OSError, match="lost"):
         ahead.read(0, 4)
     assert ahead.read(0, 4) == b"abcd"

@@ -8,7 +8,7 @@ from pecli.cli.run import run
 from pecli.drawing.page import page_of
 from pecli.drawing.svg import svg_of
 from pecli.drawing.tables import charts_of_table
-from pecli.numbers.urls import shown, url_name
+from pecli.numbers.reader import shown, url_name
 from pecli.tables.table import Table
 
 PLAIN = [

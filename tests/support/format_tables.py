@@ -5,7 +5,7 @@ import threading
 import numpy as np
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
 
 RECIPE = "some:dim=4,len=9"
 FACTS = {"formula": "θ = p ω", "pecli_version": "0.1.0", "source": "A paper, 2017"}

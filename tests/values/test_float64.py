@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.numbers import draws
+from pecli.numbers import random as draws
 
 
 def power(base, exponent):

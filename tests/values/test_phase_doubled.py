@@ -7,19 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.numbers.doubled import Doubled, add, divide, from_decimal, multiply, two_prod, two_sum
+from pecli.numbers.double_double import DoubleDouble, add, divide, from_decimal, multiply, two_prod, two_sum
 
 U = Fraction(1, 2**53)
 
 
-def exact(number: Doubled, i: int) -> Fraction:
+def exact(number: DoubleDouble, i: int) -> Fraction:
     return Fraction(float(number.hi[i])) + Fraction(float(number.lo[i]))
 
 
-def samples(seed: int) -> Doubled:
+def samples(seed: int) -> DoubleDouble:
     rng = np.random.default_rng(seed)
     hi = np.ldexp(rng.uniform(-1, 1, 500), rng.integers(-40, 40, 500))
-    return Doubled(*two_sum(hi, hi * rng.uniform(-1, 1, 500) * 2.0**-54))
+    return DoubleDouble(*two_sum(hi, hi * rng.uniform(-1, 1, 500) * 2.0**-54))
 
 
 def test_sums_and_products_of_doubles_lose_nothing() -> None:

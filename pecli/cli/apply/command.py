@@ -183,7 +183,7 @@ def _choice(options: ApplyOptions) -> dict[str, str]:
 
 
 def _vector(text: str) -> list[float]:
-    from pecli.numbers.text import parse_number
+    from pecli.numbers.decimals import parse_number
 
     return [float(parse_number("vector", word)) for word in text.split(",")]
 
@@ -249,7 +249,7 @@ def _drawn(options: ApplyOptions) -> list[Tensor] | None:
         raise BadParameter("random", options.random, "stands for the inputs: name no files beside it")
     from pecli.application.joined import Drawn
     from pecli.application.tensors import tensor_of
-    from pecli.numbers.text import parse_integer
+    from pecli.numbers.decimals import parse_integer
 
     sides = [parse_integer("random", side) for side in options.random.lower().split("x")]
     if len(sides) != 4 or min(sides) < 1:

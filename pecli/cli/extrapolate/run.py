@@ -18,7 +18,7 @@ from pecli.extrapolation.extrapolation import extrapolate, rules_of
 from pecli.extrapolation.resize import Extension, Resized, trained_rows
 from pecli.extrapolation.scalings import chosen, scaled_recipe
 from pecli.extrapolation.subjects import Subject, check_rows, lengths_of, read_subjects, report
-from pecli.numbers.urls import shown
+from pecli.numbers.reader import shown
 from pecli.sources.sources import make_table
 
 

@@ -27,7 +27,7 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.declare.words import EXPECTATIONS, PICTURES
 from pecli.errors import BadParameter
-from pecli.numbers.text import parse_integer
+from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
 
 LOOK = "What to look for"

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.engine.parallel import Ordered
-from pecli.engine.team import cores, together
+from pecli.engine.threads import Ordered, cores, run_threads
 from pecli.formats.format import WriteOptions
-from pecli.numbers.types import raw_bytes, storage
+from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
-BUFFER_BYTES = 16 << 20  # of all workers' buffers together
+BUFFER_BYTES = 16 << 20  # of all workers' buffers run_threads
 AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
 
 Result = TypeVar("Result")
@@ -101,7 +100,7 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
     threads = min(options.threads, cores())
     block = min(BLOCK_BYTES, BUFFER_BYTES // threads)
     work = (task for group in table.groups(offsets) for task in tasks(group, block))
-    lock, desk = threading.Lock(), _Desk(output, offsets, threads, options.progress)
+    lock, queue = threading.Lock(), BufferQueue(output, offsets, threads, options.progress)
 
     def run(errors: Sequence[BaseException]) -> None:
         while not errors:
@@ -109,14 +108,14 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int,
                 task = next(work, None)
             if task is None:
                 return
-            buffer = desk.buffer()
-            desk.hand_in(_Filled(task, fill(table, task, buffer), buffer))
+            buffer = queue.buffer()
+            queue.add(FilledBuffer(task, fill(table, task, buffer), buffer))
 
-    together(run, threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
+    run_threads(run, threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
 
 
 @dataclass(frozen=True)
-class _Filled:
+class FilledBuffer:
     """Rows that wait to be written, in a buffer."""
 
     task: Task
@@ -124,7 +123,7 @@ class _Filled:
     buffer: Buffer
 
 
-class _Desk:
+class BufferQueue:
     """Where threads leave what they have computed: one of them writes for all.
 
     A file lets one thread write at a time.  Threads that queued for it would not compute meanwhile, all the less
@@ -135,7 +134,7 @@ class _Desk:
         self, output: Output, offsets: Mapping[str, int], threads: int, progress: Callable[[int], None]
     ) -> None:
         self._output, self._offsets, self._progress = output, offsets, progress
-        self._waiting = deque[_Filled]()
+        self._waiting = deque[FilledBuffer]()
         self._free = [Buffer() for _ in range(threads + 1)]  # one waits while each thread works on another
         self._writing, self._counting = threading.Lock(), threading.Lock()
 
@@ -147,7 +146,7 @@ class _Desk:
             if (filled := self._next()) is not None:
                 return self._written(filled)
 
-    def hand_in(self, filled: _Filled) -> None:
+    def add(self, filled: FilledBuffer) -> None:
         """Leave rows to whoever writes already, or else write all that wait."""
         self._waiting.append(filled)
         # Looked at again after each release: what came before it found the lock taken.
@@ -158,13 +157,13 @@ class _Desk:
             finally:
                 self._writing.release()
 
-    def _next(self) -> _Filled | None:
+    def _next(self) -> FilledBuffer | None:
         try:
             return self._waiting.popleft()
         except IndexError:
             return None
 
-    def _written(self, filled: _Filled) -> Buffer:
+    def _written(self, filled: FilledBuffer) -> Buffer:
         """Write rows where they belong; return the buffer that held them."""
         for array in filled.task.arrays:
             values = filled.values[array.name]

@@ -22,7 +22,7 @@ from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, Wr
 from pecli.formats.io.atomic import Need, free_space
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import HEAD_BYTES, InputFile
-from pecli.numbers.urls import shown, url_name
+from pecli.numbers.reader import shown, url_name
 from pecli.process import keep_connections, notice
 
 TRIES = 5
@@ -33,7 +33,7 @@ MAX_WAIT = 60.0  # seconds after which nothing is tried again: a silent server i
 Result = TypeVar("Result")
 
 
-def tried(name: str, act: Callable[[], Result]) -> Result:
+def retry(name: str, act: Callable[[], Result]) -> Result:
     """Do what may fail while a connection is lost, some times; say so each time.
 
     Raises
@@ -57,7 +57,7 @@ def tried(name: str, act: Callable[[], Result]) -> Result:
 
 
 @contextlib.contextmanager
-def told(name: str) -> Iterator[None]:
+def wrap_errors(name: str) -> Iterator[None]:
     """Tell in one sentence what hinders writing.
 
     Raises
@@ -145,7 +145,7 @@ class Range:
         return found
 
 
-class Ahead:
+class ReadAhead:
     """Reads of a file by any thread, of which those that follow one another are made longer.
 
     Parameters
@@ -276,7 +276,7 @@ def _room(size: int) -> io.FileIO | None:
 
 STORES = ("s3", "s3a", "gs", "gcs")
 SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
-RETRIES = 2  # of the client of S3, each of two calls; more are the business of `tried`, which says so
+RETRIES = 2  # of the client of S3, each of two calls; more are the business of `retry`, which says so
 PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
 
@@ -310,7 +310,7 @@ def system_of(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         raise BadFile(url_name(url), f"cannot be opened: {brief(error)}") from error
     if "s3" in system.protocol and system.retries != RETRIES:
-        with told(url_name(url)):
+        with wrap_errors(url_name(url)):
             _without_asking(system)
     return system, path
 
@@ -370,13 +370,13 @@ class RemoteFile:
     def __init__(self, url: str) -> None:
         self.name = url_name(url)
         self._system, self._path = system_of(url)
-        found = tried(self.name, lambda: self._system.info(self._path))
+        found = retry(self.name, lambda: self._system.info(self._path))
         if found.get("type") == "directory":
             raise BadFile(self.name, f"is a folder: name a file in it, or all its parts by a slash: {self.name}/")
         if found["size"] is None:
             raise BadFile(self.name, "comes from a server that does not say its size: download it first")
         self.size: int = found["size"]
-        self._ahead = Ahead(self._fetch, self.size)
+        self._ahead = ReadAhead(self._fetch, self.size)
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes at `offset`."""
@@ -384,11 +384,11 @@ class RemoteFile:
 
     def keep(self) -> None:
         """Fetch nothing twice from now on: who reads goes through the file more than once."""
-        self._ahead = Ahead(Fetched(self._fetch, self.size).read, self.size)
+        self._ahead = ReadAhead(Fetched(self._fetch, self.size).read, self.size)
 
     def release(self) -> None:
         """Let go of the bytes that were read ahead, or kept."""
-        self._ahead = Ahead(self._fetch, self.size)
+        self._ahead = ReadAhead(self._fetch, self.size)
 
     def _fetch(self, offset: int, count: int) -> bytes:
         def fetch() -> bytes:
@@ -399,7 +399,7 @@ class RemoteFile:
                 raise EOFError("the answer ended early")
             return data
 
-        return tried(self.name, fetch)
+        return retry(self.name, fetch)
 
 
 @contextlib.contextmanager
@@ -421,7 +421,7 @@ def remote_source(url: str) -> Iterator[InputFile]:
 def remote_output(url: str, *, clobber: bool, need: Need) -> Iterator[Output]:
     """Open an object for writing; it appears when all of it is there, and a failure leaves no part of an upload."""
     name = url_name(url)
-    with told(name):
+    with wrap_errors(name):
         system, path = system_of(url)
         if not clobber and system.exists(path):
             raise WouldOverwrite(name)
@@ -456,7 +456,7 @@ def _transaction(system: Any, path: str, part: int, name: str) -> Any:
 
 def check_target(url: str, *, clobber: bool) -> None:
     """Raise if nothing can be written behind a URL, before a byte is."""
-    with told(url_name(url)):
+    with wrap_errors(url_name(url)):
         system, path = system_of(url)
         if {"s3", "gs"} & set(system.protocol):
             with contextlib.suppress(PermissionError):  # who may write need not be allowed to look
@@ -478,7 +478,7 @@ def _find_bucket(system: Any, bucket: str) -> None:
 def check_empty(url: str) -> None:
     """Raise if anything lies below a URL, where a store of many objects is to be."""
     check_target(url, clobber=True)
-    with told(url_name(url)):
+    with wrap_errors(url_name(url)):
         system, path = system_of(url)
         if system.exists(path):
             rule = "exists: a store of many objects is not replaced, so remove it, or name another"
@@ -496,7 +496,7 @@ def names_below(url: str) -> list[str]:
     system, path = system_of(url)
     root = path.rstrip("/") + "/"
     system.invalidate_cache()
-    found = tried(url_name(url), lambda: system.find(path))
+    found = retry(url_name(url), lambda: system.find(path))
     if not found:
         raise BadFile(url_name(url), "does not exist: check the name")
     return [name.removeprefix(root) for name in found if name.startswith(root)]
@@ -513,13 +513,13 @@ def delete(url: str) -> None:
 def get(url: str) -> bytes:
     """Return all of a small object."""
     system, path = system_of(url)
-    return tried(url_name(url), lambda: bytes(system.cat_file(path)))
+    return retry(url_name(url), lambda: bytes(system.cat_file(path)))
 
 
 def put(url: str, data: bytes) -> None:
     """Write an object at once; a connection that is lost is made again."""
     system, path = system_of(url)
-    tried(url_name(url), lambda: system.pipe_file(path, data))
+    retry(url_name(url), lambda: system.pipe_file(path, data))
 
 
 def chunk_store(url: str) -> Any:

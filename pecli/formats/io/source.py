@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pecli.errors import BadFile, PecliError
-from pecli.numbers.types import raw_bytes
+from pecli.numbers.dtypes import raw_bytes
 from pecli.records import dataclass
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import NO_MSCALE, NO_SHARE
 from pecli.models.stack import EVERY, Rule, Stack
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 _PATH = "exllamav3/util/rope.py"
 _RATIO = ("deepseek_v3", "deepseek_v32", "kimi_k2")  # whose mscale and mscale_all_dim it reads: one architecture

@@ -9,8 +9,7 @@ from pecli.models import changes, usual
 from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.stack import EVERY, Rule, Stack
-from pecli.numbers.decimals import CONTEXT, TAU
-from pecli.numbers.text import join_list, number_text
+from pecli.numbers.decimals import CONTEXT, TAU, join_list, number_text
 
 _PATH = "litgpt/model.py:939-1036"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)

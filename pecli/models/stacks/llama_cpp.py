@@ -10,8 +10,7 @@ from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
 from pecli.models.stack import EVERY, SCALED, Rule, Stack
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 _CONVERTER = "llama.cpp conversion"
 _UNSCALED = ("phi", "gpt_neox", "stablelm")  # their set_gguf_parameters does not call the base's

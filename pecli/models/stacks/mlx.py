@@ -9,7 +9,7 @@ from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import INNER_ORIGINAL, NO_SHARE, OLD_STYLE
 from pecli.models.stack import EVERY, Rule, Stack
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "mlx-lm mlx_lm/models"
 _UTILS = f"{_PATH}/rope_utils.py"

@@ -9,7 +9,7 @@ from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
 from pecli.models.stack import EVERY, Rule, Stack, Where
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "onnxruntime_genai/models/builders/base.py:665-700, 3291-3398"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)

@@ -9,7 +9,7 @@ from pecli.models.keys import number
 from pecli.models.reading import Params, Written
 from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE
 from pecli.models.stack import EVERY, SCALED, Rule, Stack
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "vllm/model_executor/layers/rotary_embedding"
 _OWN = ("phi", "gpt_neox", "glm", "olmo", "olmo2", "olmo3")

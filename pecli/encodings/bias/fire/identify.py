@@ -9,8 +9,7 @@ import numpy as np
 
 from pecli.declare.profiles import Candidate, Profile, units
 from pecli.encodings.shared.kernel_types import Floats
-from pecli.numbers.shortest import shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text, shortest
 
 MIN_QUERIES = 8
 EPSILON = 1e-6

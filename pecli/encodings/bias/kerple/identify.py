@@ -10,7 +10,7 @@ import numpy as np
 from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.shared.biases import listed
 from pecli.encodings.shared.kernel_types import Floats
-from pecli.numbers.shortest import digits
+from pecli.numbers.decimals import digits
 
 MIN_DISTANCES = 6
 """Distances from which two numbers are read."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.bias.t5 import bucket_rule
 from pecli.errors import BadParameter
-from pecli.numbers.points import Points
-from pecli.numbers.shortest import shortest
+from pecli.numbers.decimals import shortest
+from pecli.numbers.double_double import Points
 
 Integers = NDArray[np.int64]
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))

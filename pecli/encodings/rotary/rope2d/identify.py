@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from pecli.declare.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 
 NOTHING = np.empty(0)
 MAX_FIRST_DIGITS = 3

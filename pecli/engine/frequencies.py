@@ -1,23 +1,41 @@
-"""Frequencies of the columns of a table, and the values of single rows and pairs of them."""
+"""Frequencies of the columns of a table: the values of single rows and pairs, and unreduced angles.
+
+Frequencies of the columns of a table, and the values of single rows and pairs of them.
+
+Angles: position times frequency in radians, not reduced, correctly rounded.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.circle import DOUBLED_ERROR, Rest, doubled_point, reduce, single_point
-from pecli.engine.exact import FIRST, Exact
-from pecli.engine.turns import LIMB, check_frequencies, fixed_turns, fraction_bits, limbs_of, phases
+from pecli.engine.angles import (
+    DOUBLED_ERROR,
+    FIRST,
+    LIMB,
+    Exact,
+    Rest,
+    check_frequencies,
+    doubled_point,
+    fixed_turns,
+    fraction_bits,
+    limbs_of,
+    phases,
+    pi_bits,
+    reduce,
+    single_point,
+)
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled, from_decimal, multiply, quick_two_sum
-from pecli.numbers.rounding import to_grid
-from pecli.numbers.types import GRIDS
+from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, quick_two_sum
+from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.rounding import midpoints, narrow, to_grid
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -31,7 +49,7 @@ FEW = 32
 """Fewer doubtful values than this are settled faster one by one than by vectors."""
 
 
-class Wheel:
+class FrequencySet:
     """Frequencies of a set of columns as exact fractions of a turn.
 
     Parameters
@@ -154,7 +172,7 @@ class Wheel:
 
     def doubled_rows(
         self, multiples: Integers, columns: Integers | None = None, precision: int = 100
-    ) -> tuple[Doubled, Doubled]:
+    ) -> tuple[DoubleDouble, DoubleDouble]:
         """Cosine and sine of whole rows, or of one column at each multiple, without magnitude.
 
         Each is within DOUBLED_ERROR of itself and `phase_error` of ``kept_bits(precision)`` besides.
@@ -169,10 +187,10 @@ class Wheel:
             rest, _, sign = self._rest(multiples[here], None if columns is None else columns[here], bits)
             cosine, sine = doubled_point(rest)
             if sign is not None:
-                sine = Doubled(sine.hi * sign, sine.lo * sign)
+                sine = DoubleDouble(sine.hi * sign, sine.lo * sign)
             for whole, part in zip(parts, (cosine.hi, cosine.lo, sine.hi, sine.lo), strict=True):
                 whole[here] = part
-        return Doubled(parts[0], parts[1]), Doubled(parts[2], parts[3])
+        return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3])
 
     def phase_error(self, multiples: Integers, bits: int) -> Floats:
         """Bound on what the fixed point's truncation does to a sine or cosine, without magnitude.
@@ -187,7 +205,7 @@ class Wheel:
             return self._settle_exactly(multiples, columns, part, dtype)
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
-        magnitude = Doubled(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
+        magnitude = DoubleDouble(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
         value = multiply(point, magnitude)
         error = np.abs(value.hi) * (DOUBLED_ERROR * 2)
         error += self.phase_error(multiples, bits) * abs(float(self.magnitude.hi))
@@ -214,3 +232,60 @@ class Wheel:
         spare = self.bits - FIRST
         phase = ((multiple * self.fixed[column]) >> spare) & ((1 << FIRST) - 1)
         return phase, 2 + (2 * abs(multiple) >> spare)
+
+
+ERROR = 2.0**-98
+"""Relative error of a doubled frequency (2^-105) times a doubled multiple (exact): 7u^2 and that."""
+
+
+def frequencies(wheel: FrequencySet) -> DoubleDouble:
+    """Radians per multiple, doubled."""
+    if wheel.exact.turns:
+        ratios = [wheel.exact.ratio(j) for j in range(wheel.count)]
+        scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
+        return from_decimal(
+            [r * Fraction(pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
+        )
+    unit = wheel.exact.unit
+    context = Context(prec=160, Emin=-999999, Emax=999999)
+    factor = context.divide(Decimal(unit.numerator), Decimal(unit.denominator))
+    values = [context.multiply(f, factor) if isinstance(f, Decimal) else f * unit for f in wheel.exact.frequencies]
+    return from_decimal(values)
+
+
+def fill_angles(wheel: FrequencySet, multiples: Integers | range, out: NDArray[Any], dtype: str) -> None:
+    """Fill one view with angles."""
+    width = out.shape[1]
+    if not width:
+        return
+    speed = frequencies(wheel)
+    speed = DoubleDouble(speed.hi[:width], speed.lo[:width])
+    step = max(1, CHUNK // width)
+    for at in range(0, len(multiples), step):
+        here = np.asarray(multiples[at : at + step], dtype=np.int64)
+        hi = here.astype(np.float64)
+        # the float64 nearest to a multiple near 2^63 may be 2^63 itself, which int64 cannot hold
+        lo = (here - np.minimum(hi, 2.0**63 - 1024).astype(np.int64)).astype(np.float64)
+        lo -= hi - np.minimum(hi, 2.0**63 - 1024)
+        value = multiply(DoubleDouble(hi[:, None], lo[:, None]), speed)
+        error = np.abs(value.hi) * ERROR
+        if not wheel.exact.turns:
+            # one float64 times one float64 is exact in doubled
+            error[(lo[:, None] == 0) & (speed.lo == 0)] = 0.0
+        view = out[at : at + step]
+        if dtype == "float64":
+            unsure = value.hi + (value.lo + error) != value.hi + (value.lo - error)
+        else:
+            # hi is the nearest double or one beside it, and a midpoint is a double: unless hi is one,
+            # the true angle lies on the same side of it
+            unsure = midpoints(value.hi, dtype)
+        rows, columns = np.nonzero(unsure)
+        narrow(value.hi + 0.0, None, dtype, view)
+        if rows.size:
+            high, low, bound = (x[rows, columns] for x in (value.hi, value.lo, error))
+            above = to_grid(*quick_two_sum(high, low + bound), GRIDS[dtype])
+            below = to_grid(*quick_two_sum(high, low - bound), GRIDS[dtype])
+            for k in (above != below).nonzero()[0].tolist():
+                i, j = int(rows[k]), int(columns[k])
+                above[k] = wheel.exact.value(int(here[i]), j, "angle", GRIDS[dtype], wheel.phase)
+            view[rows, columns] = narrow(above + 0.0, None, dtype)
