@@ -19,11 +19,11 @@ from pecli.cli.generate.options import option_help
 from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.encoding import Encoding, Family
 from pecli.declare.words import PICTURES
-from pecli.drawing.page import page_of
-from pecli.drawing.pictures import Picture
 from pecli.encodings.shared.reasons import reasons
 from pecli.errors import PecliError
-from pecli.lessons.lesson import work_through
+from pecli.plots.images import Picture
+from pecli.plots.page import page_of
+from pecli.teach.examples import work_through
 
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them
 PLAYED = ("sinusoidal", "rope", "alibi")

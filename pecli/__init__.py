@@ -31,12 +31,24 @@ if _is_module or "".join(_arguments[:1]).endswith("/pecli"):  # python -m pecli,
 
     become_command()
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pecli.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from pecli.public import *  # noqa: F403 - the names stand once, there
+
+
+class _Package(ModuleType):
+    """The package itself, whose functions ``apply``, ``extrapolate`` and ``inspect`` are not hidden by subpackages."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in ("apply", "extrapolate", "inspect") or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -21,13 +21,13 @@ from pecli.sources.kinds import CONFIG_KEYS
 from pecli.sources.sources import NamedSource, config_source, read_source
 
 if TYPE_CHECKING:
-    from pecli.application.wishes import Application
+    from pecli.apply.options import ApplyResult
     from pecli.comparison.results import Comparison
-    from pecli.drawing.pictures import Picture
-    from pecli.extrapolation.extrapolation import Extrapolation
-    from pecli.inspection.statistics import Inspection
+    from pecli.extrapolate.report import Extrapolation
+    from pecli.inspect.statistics import Inspection
     from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
+    from pecli.plots.images import Picture
 
 ROWS = 128
 """Of a recipe that says no length, where nothing beside it does."""
@@ -101,7 +101,7 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     >>> compare(Recipe.parse("rope:dim=4,base=100"), "rope:dim=4,base=200").equal
     False
     """
-    from pecli.application.faults import explained
+    from pecli.apply.faults import explained
     from pecli.comparison.results import Tolerance
     from pecli.judge.compare import compare as compared
     from pecli.sources.alignment import open_beside
@@ -151,7 +151,7 @@ def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     >>> inspect("alibi:heads=2,len=3").slopes
     [0.0625, 0.00390625]
     """
-    from pecli.inspection.statistics import inspect_table
+    from pecli.inspect.statistics import inspect_table
 
     source = source_of(subject)
     return inspect_table(shown(source.text), _open(source), sha256=sha256)
@@ -184,7 +184,7 @@ def extrapolate(
     >>> extrapolate("rope:dim=4,base=100", train=8, test=16).verdict
     'unseen'
     """
-    from pecli.extrapolation.subjects import report, subject_of
+    from pecli.extrapolate.report import report, subject_of
 
     number = None if factor is None else parse_number("factor", str(factor))
     return report(
@@ -197,7 +197,7 @@ def apply(
     input_scale: str | float | None = None, way: str = "forward", dtype: str | None = None, axes: str | None = None,
     scores: bool = False, causal: bool = False, softmax: bool = False, arithmetic: str = "exact",
     score_scale: str | float | None = None, layer_type: str | None = None,
-) -> Application:  # fmt: skip
+) -> ApplyResult:  # fmt: skip
     """Return what a table does to tensors: rotated queries and keys, or embeddings with rows added, rounded once.
 
     Parameters
@@ -229,7 +229,7 @@ def apply(
 
     Returns
     -------
-    Application
+    ApplyResult
         A mapping of the inputs' names to arrays.
 
     Examples
@@ -238,9 +238,9 @@ def apply(
     >>> apply("rope:dim=2", np.ones((2, 2)), pairs="half", start=0)["array"].round(2).tolist()
     [[1.0, 1.0], [-0.3, 1.38]]
     """
-    from pecli.application.apply import apply as applied
-    from pecli.application.tensors import tensor_of
-    from pecli.application.wishes import Wish, parse_scale
+    from pecli.apply.apply import apply as applied
+    from pecli.apply.options import ApplyOptions, parse_scale
+    from pecli.apply.tensors import tensor_of
     from pecli.tables.foreign import positions_of_values, table_of
     from pecli.tables.request import known_arithmetic
 
@@ -251,8 +251,8 @@ def apply(
     placed, kind = positions_of_values(positions), None if dtype is None else known_dtype(dtype)
     steps = known_arithmetic(arithmetic)
     of_scores = parse_scale(score_scale, "score-scale")
-    wish = Wish(pairs, first, placed, scale, way, kind, scores, causal, softmax, steps, of_scores)
-    return applied(source_of(subject, layer_type=layer_type), tensors, wish)
+    options = ApplyOptions(pairs, first, placed, scale, way, kind, scores, causal, softmax, steps, of_scores)
+    return applied(source_of(subject, layer_type=layer_type), tensors, options)
 
 
 def read_config(config: Any, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:
@@ -288,8 +288,8 @@ def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
     channels : sequence of int
         Columns that waves are drawn of.
     """
-    from pecli.drawing.pictures import Picture
-    from pecli.drawing.tables import charts_of_table
+    from pecli.plots.images import Picture
+    from pecli.plots.tables import charts_of_table
 
     source = source_of(subject)
     return Picture(charts_of_table(_open(source), shown(source.text), pictures, channels))

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from pecli import api
-from pecli.application.rotated import head_width
+from pecli.apply.rotation import head_width
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import allowance
-from pecli.tables.guise import FREQUENCIES, frequencies
+from pecli.tables.guise import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()
@@ -174,10 +174,6 @@ class Held:
         largest = max(1.0, *(float(np.abs(array).max(initial=0.0)) for array in saved.values()))
         found = api.compare(values, self.source, atol=allowance(largest, dtype, self.length))
         return "" if found.equal else f"what was saved is not {self.source.text}: {found!r}"
-
-    def inverse_frequencies(self, dtype: str = "float32") -> NDArray[Any]:
-        """Return the frequencies of a rotary table, (pairs,)."""
-        return frequencies(self.recipe, "exact", dtype)
 
 
 def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:

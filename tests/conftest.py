@@ -22,7 +22,6 @@ LONG = (
     "test_fuzz",
     "test_models",
     "test_phase",
-    "test_probe",
     "test_t5",
 )  # fmt: skip - modules, by how their names begin, that take more than seconds
 

@@ -10,7 +10,7 @@ from pecli.cli.terminal.output import prose_width
 
 if TYPE_CHECKING:
     from pecli.declare.guidance import Reason
-    from pecli.inspection.choosing import Branch
+    from pecli.teach.choosing import Branch
 
 
 def tree_text(root: Branch) -> str:

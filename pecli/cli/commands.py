@@ -72,7 +72,7 @@ COMMANDS = {
         "Compare tables: how far they are apart, where, and why; status 1 where they differ.",
         (
             "pecli compare cache.npy rope:dim=128,base=500000",
-            "pecli compare sinusoidal rope alibi --for long-context",
+            "pecli compare sinusoidal rope alibi",
             "pecli compare config.json --stacks",
         ),
         meant=("diff", "cmp", "test", "versus"),

@@ -93,8 +93,7 @@ def _weights(options: ConvertOptions) -> int:
     """Put the rows of query and key weights in the order of another pairing."""
     import time
 
-    from pecli.application.checkpoints import is_checkpoint, permute_checkpoint, rows_from
-    from pecli.application.weights import PermutedRows
+    from pecli.apply.checkpoints import PermutedRows, is_checkpoint, permute_checkpoint, rows_from
     from pecli.cli.terminal.items import size_text
     from pecli.cli.terminal.output import line, print_json, tell
     from pecli.formats import open_table

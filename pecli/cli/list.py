@@ -65,7 +65,7 @@ def command(options: ListOptions) -> int:
             say(full_text(one, everything=options.all))
         return 0
     refuse("is about one of them: name it, as in pecli list rope", options, "why", "all", "code")
-    from pecli.inspection.choosing import tree, where
+    from pecli.teach.choosing import tree, where
 
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
     if options.choose:
@@ -187,7 +187,7 @@ def _example(encoding: Encoding, room: int | None) -> list[str]:
     """Return the declared example, worked through as far as there is room."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.encodings.recipe import Recipe
-    from pecli.lessons.lesson import work_through
+    from pecli.teach.examples import work_through
 
     example = work_through(Recipe.parse(encoding.example))
     return text_of(example, formula=False, most=room, width=prose_width()).split("\n")

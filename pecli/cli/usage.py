@@ -35,7 +35,12 @@ MEANT = {
     "rtol": ("rel", "relative"),
     "train-len": ("train", "trained", "original-len"),
     "test-len": ("test", "target-len"),
-    "purpose": ("task",),
+}
+
+# Options that a command had, and what does their work now.
+REPLACED = {
+    ("extrapolate", "probe"): "run examples/extrapolation_trial.py, which trains small models with PyTorch",
+    ("compare", "for"): "pecli list --choose leads to an encoding by questions",
 }
 
 
@@ -90,6 +95,8 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     word, names, encoding = option.lstrip("-").replace("_", "-"), _visible(context), _encoding(context, words)
     if word in names:
         return f"did you mean --{word}?"
+    if (context.info_name, word) in REPLACED:
+        return REPLACED[context.info_name, word]
     named = {w: name for name, meant in MEANT.items() for w in meant if name in names}
     for parameter in encoding.options if encoding is not None and _generates(context) else ():
         named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)

@@ -209,7 +209,9 @@ class Comparison:
     @cached_property
     def findings(self) -> list[Finding]:
         """Why the tables differ, the most telling first, and what else is to be said of them."""
-        return [*(self.explain(self) if self.explain and not self.equal else ()), *self.remarks]
+        causes = self.explain(self) if self.explain and not self.equal else []
+        shaped = {finding.kind for finding in causes} & {"rows", "pairs", "transposed"}  # these say the shapes as well
+        return [*causes, *(one for one in self.remarks if one.kind != "shape" or not shaped)]
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
         """Add what the names, shapes and types show; `complete` if it leaves no value out."""

@@ -142,6 +142,23 @@ class Pairs:
             found.append(short)
         yield from found[:MAX_BASES]
 
+    def scales(self, exponents: Floats) -> Iterator[tuple[float, float]]:
+        """Yield intervals of what multiplies a series whose first frequency is not 1: positions a row, or a factor."""
+        use = np.flatnonzero(self.usable)
+        if not len(use):
+            return
+        loose = self.slack(self.steps)[use] / self.steps[use]
+        found = [(self.steps[0], loose[0])] if use[0] == 0 else []
+        if len(use) > 1:
+            logs = np.log(self.steps[use])
+            slope, start = np.polyfit(exponents[use], logs, 1, w=1 / loose)
+            rest = np.abs(logs - start - slope * exponents[use])
+            found.append((math.exp(start), float(rest.max() + loose.max())))
+        for scale, off in found:
+            low, high = scale * (1 - off), scale * (1 + off)
+            if low > 0 and not low <= 1 <= high:
+                yield low, high
+
 
 @dataclass(frozen=True)
 class Named:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-PURPOSES = ("language-modelling", "masked-lm", "long-context", "short", "vision", "research")
-"""What encodings are chosen for; the rules are in :mod:`pecli.inspection.purposes`."""
-
 USUAL_BASES = (
     "10000", "500000", "1000000", "100", "100000", "5000000", "10000000", "1000", "50000", "160000", "150000", "250000",
     "20000", "8000000", "50000000", "1e8", "200000", "600000", "40000", "20",

@@ -32,7 +32,7 @@ def lone_readings(planes: tuple[Plane, ...], stated: Floats | None = None) -> It
             continue
         with np.errstate(all="ignore"):
             signal = _angles(reading, rows, dtype) if reading.is_angles else _component(reading, rows, dtype)
-        if signal is None:
+        if signal is None or (reading.is_angles and reading.pairs == 1):  # one column that rises: positions
             continue
         layout = "angles" if reading.is_angles else reading.layout
         pairs = Pairs(np.abs(signal.steps), signal.errors, signal.still, signal.magnitude,

@@ -32,7 +32,7 @@ MIN_GLANCE = 0.3
 """Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
 LOW_TYPES = ("bfloat16", "float16")
 FLOAT64_UNITS = 3.0
-"""Rounding errors of a double-precision angle beside that of its logarithm: power, product, reduction."""
+"""Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,11 @@ class Way:
 
     def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
-        if self.name == "exact":
-            return rounded(values * magnitude, dtype)
-        if self.name == "float64" or dtype == "float64":
-            return rounded(values * magnitude, dtype)
+        plain = isinstance(magnitude, float) and magnitude == 1
+        if self.name in ("exact", "float64") or dtype == "float64":
+            return rounded(values if plain else values * magnitude, dtype)
+        if plain and not self.cast:
+            return rounded(values, "float32") if dtype == "float32" else rounded(rounded(values, "float32"), dtype)
         single, factor = rounded(values, "float32"), rounded(np.asarray(magnitude, float), "float32")
         if self.late:
             return rounded(rounded(single, dtype) * rounded(factor, dtype), dtype)
@@ -226,19 +227,19 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
             quotient = ((f32(-np.log(base)) * count.astype(f32)).astype(f32) / f32(half)).astype(f32)
             logs = np.exp(quotient.astype(np.float64)).astype(f32)
             yield "exponential of a float32 quotient", (logs / f32(factor)).astype(np.float64)
-            for argument in ((f32(np.log(base)) * -single).astype(f32), (-single * f32(np.log(base))).astype(f32)):
-                yield (
-                    "exponential of a float32 product",
-                    (np.exp(argument.astype(np.float64)).astype(f32) / f32(factor)).astype(np.float64),
-                )
+            argument = (f32(np.log(base)) * -single).astype(f32)
+            logs = np.exp(argument.astype(np.float64)).astype(f32)
+            yield "exponential of a float32 product", (logs / f32(factor)).astype(np.float64)
 
 
-def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude: bool, running: bool) -> Iterator[Way]:
+def ways(
+    exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats, *, magnitude: bool, running: bool
+) -> Iterator[Way]:
     """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
     yield Way("exact", exact)
     if dtype == "float64":
         yield Way("float64", exact)
-    singles = dict(singles) or {"rounded": rounded(exact, "float32")}
+    singles = {**singles, "rounded": rounded(exact, "float32")}
     for method, frequencies in singles.items():
         yield Way("float32", frequencies, "float32", "float32", method)
     first = next(iter(singles.values()))
@@ -247,10 +248,11 @@ def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, *, magnitude:
     if running:
         yield Way("float32", exact, "float32", "float32", "running product", running=True)
     for low in LOW_TYPES:
-        yield Way(low, exact, low)
+        coarse = not np.array_equal(rounded(positions, low), positions)
+        yield from [Way(low, exact, low)] if coarse else ()
         yield Way(low, rounded(exact, low))
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
-            if low in (f, p, a):
+            if low in (f, a) or (p == low and coarse):
                 yield Way(low, rounded(first, f), p, a, "rounded")
     if dtype in LOW_TYPES:
         if magnitude:
@@ -275,7 +277,7 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
         if in_double(way, shown.dtype):
             angles = np.abs(way.angles_at(shown.positions))
             logs = np.abs(np.log(np.maximum(np.abs(way.frequencies), 1e-300)))
-            bound = 2.0**-53 * (2 + angles * (FLOAT64_UNITS + logs)) * np.maximum(1.0, np.max(magnitude))
+            bound = 2.0**-53 * (2 + angles * FLOAT64_UNITS * (1 + logs)) * np.maximum(1.0, np.max(magnitude))
         spare: tuple[Floats | float, ...] | None = None
         for part, (real, values) in enumerate(shown.pairs(way, magnitude)):
             gap = np.abs(real - values)
@@ -320,7 +322,7 @@ def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, magnitu
     glance = some.few(40) if len(some.positions) > 80 else some
     magnified = bool(np.any(np.asarray(magnitude) != 1))
     best: Score | None = None
-    candidates = list(ways(exact, singles, shown.dtype, magnitude=magnified, running=running))
+    candidates = list(ways(exact, singles, shown.dtype, shown.positions, magnitude=magnified, running=running))
     looked = []
     for way in candidates:
         quick = score(way, glance, magnitude)

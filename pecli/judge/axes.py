@@ -40,12 +40,13 @@ MIN_PAIRS = 3
 """Pairs of an axis beside which a lone pair that hardly differs is taken for a spoiled one."""
 MAX_SPOILED = 4
 """Rows in which a spoiled pair may change otherwise: two spoiled values."""
+SAME_LEVELS = (0.995, 0.8)
+"""Share of the rows in which a slow pair must be the same on each level of its axis; the second where another of the
+axis is too slow for its roundings to tell all levels apart, as in bfloat16."""
 EVEN = 0.05
 """Difference of unit vectors that turn alike; bfloat16 leaves 0.02."""
-MIN_LEVELS = 4
-"""Different values of some column that features need; all of 0 and 1 fit any."""
-MIN_ALIKE = 0.7
-"""Share of the pairs by which a row with a spoiled value belongs to a level."""
+LINE_PAIRS = 24
+"""Pairs that must all change from every row to the next for a table to be a line."""
 SIZED_ROWS = 64
 """Rows by which it is measured how far a pair turns from row to row."""
 MAX_KEYS = 12
@@ -93,28 +94,14 @@ class AxisView:
 
 @dataclass(frozen=True)
 class Grid:
-    """A view with the axes that were found in one reading of it.
+    """A view with the axes that were found in one reading of it: which columns hold the cosines and sines of each pair.
 
-    Attributes
-    ----------
-    view : AxisView
-    reading : Reading
-        Which columns hold the cosines and sines of each pair.
-    axes : Axes
-    labels : (n, k) int64
-        Level of each usable row on each axis.
-    usable : (n,) bool
-        Rows that hold numbers other than zero.
-    signals : tuple of Signal
-        Of the levels of each axis.
+    An absolute table that is taken as columns has no reading.
     """
 
     view: AxisView
-    reading: Reading
+    reading: Reading | None
     axes: Axes
-    labels: Integers = field(repr=False)
-    usable: NDArray[np.bool_] = field(repr=False)
-    signals: tuple[Signal, ...] = field(repr=False)
 
 
 class GridOrder(NamedTuple):
@@ -216,30 +203,30 @@ def _sample(rows: int, width: int) -> Integers:
 def grids_of(view: AxisView) -> Iterator[Grid]:
     """Yield the readings of a view whose pairs follow several axes, or one, the best first."""
     seen: set[tuple[Any, ...]] = set()
-    for reading in _readings(view):
+    for reading in readings_of(view):
         key = (reading.layout, reading.pairs, str(reading.cos_at[0].index))
         if reading.sin is None or key in seen:
             continue
         seen.add(key)
+        some = np.linspace(0, reading.pairs - 1, min(reading.pairs, LINE_PAIRS)).astype(np.int64)
+        if (reading.sin[1:, some] != reading.sin[:-1, some]).all():  # a line, and so in other readings
+            return
         found = grid_of(view, reading)
         if found is not None:
             yield found
-            if not found.signals:  # other readings are lines too
-                return
 
 
 def columns_of(view: AxisView) -> Grid | None:
     """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
     values, none = view.values[0], np.empty(0, np.int64)
-    if len(view.planes) > 1 or view.planes[0].part or max(len(np.unique(v)) for v in values[:256].T) < MIN_LEVELS:
+    if len(view.planes) > 1 or view.planes[0].part:
         return None
     rows = view.rows[:, None].astype(float)
-    axes = Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total, values=values)
-    reading = Reading("columns", values, None, (PlaneColumns(0, ALL),))
-    return Grid(view, reading, axes, np.arange(len(view.rows))[:, None], np.ones(len(view.rows), bool), ())
+    return Grid(view, None, Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total,
+                                 values=values))  # fmt: skip
 
 
-def _readings(view: AxisView) -> Iterator[Reading]:
+def readings_of(view: AxisView) -> Iterator[Reading]:
     """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
     if len(view.values) == 1:
         yield from _blocks(view.values[0])
@@ -257,40 +244,22 @@ def _blocks(values: Floats) -> Iterator[Reading]:
     """Yield absolute tables whose columns are blocks, each with its sines before its cosines."""
     d = values.shape[1]
     third = 2 * -(-(d // 2) // 3)
-    splits: dict[tuple[int, ...], bool] = {
-        (d // 2, d // 2): d % 4 == 0,
-        (d // 4, 3 * d // 8, 3 * d // 8): d % 16 == 0,
-        (d // 2, d // 4, d // 4): d % 8 == 0,
-        (third, third, third): d % 2 == 0 and d > 4,
-    }
+    splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
     good = values[np.linspace(0, len(values) - 1, min(len(values), STRUCTURE_ROWS)).astype(np.int64)]
     good = good[usable_rows([good])]
-    if len(good) < 2:
-        return
-    for widths, fits in splits.items():
-        if not fits:
-            continue
+    for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
         sines: list[int] = []
         cosines: list[int] = []
-        start = 0
-        for width in widths:
-            half = width // 2
+        for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
             count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
             sines += range(start, start + count)
             cosines += range(start + half, start + half + count)
-            start += width
         sin, cos = np.array(sines), np.array(cosines)
-        apart = departure(good[:, cos], good[:, sin])
+        apart = np.inf if d % divisor else departure(good[:, cos], good[:, sin])
         if apart < MAX_DEPARTURE:
+            at = (PlaneColumns(0, cos),), (PlaneColumns(0, sin),)
             layout = "blocks" + "+".join(map(str, widths))
-            yield Reading(
-                layout,
-                values[:, cos],
-                values[:, sin],
-                (PlaneColumns(0, cos),),
-                (PlaneColumns(0, sin),),
-                departure=apart,
-            )
+            yield Reading(layout, values[:, cos], values[:, sin], *at, departure=apart)
 
 
 def _doubled(reading: Reading) -> Iterator[Reading]:
@@ -309,133 +278,107 @@ def _doubled(reading: Reading) -> Iterator[Reading]:
 
 
 def grid_of(view: AxisView, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
-    """Return the axes of a reading, by the rows inside; None where none move, or too many."""
+    """Return the axes of a reading, by the rows inside; None where all rows are different, or none."""
     assert reading.sin is not None
-    some = np.arange(0, reading.pairs, max(1, reading.pairs // 8))
-    some = np.minimum(np.concatenate([some, some + 1, some + 2]), reading.pairs - 1)
-    if inside is None and view.whole and (reading.sin[1:, some] != reading.sin[:-1, some]).all():
-        return _line(view, reading, np.ones(view.total, bool), np.arange(reading.pairs))
     usable = usable_rows([reading.cos, reading.sin])
     if inside is not None:
         usable &= (view.rows >= inside[0]) & (view.rows < inside[1])
     cos, sin, rows = reading.cos[usable], reading.sin[usable], view.rows[usable]
-    if len(rows) < 2:
+    groups = _groups(cos, sin, rows, view.dtype) if len(rows) > 1 else []
+    if not groups or (len(groups) == 1 and len(groups[0].first) == len(rows)):
         return None
-    groups = _groups(cos, sin, rows, view.dtype)
-    if groups is None or not groups:
-        return None
-    if len(groups) == 1 and len(groups[0][2]) == len(rows):
-        return _line(view, reading, usable, groups[0][0])
+    axes = [measured_axis(*group.levels(cos, sin), view.dtype, group.columns) for group in groups]
+    turned = [axis.backward for axis, _ in axes if axis.size > 2]
     single, swapped = len(view.planes) == 1, False
-    found = [_axis(cos, sin, view.dtype, *group) for group in groups]
-    turned = [axis.backward for axis, *_ in found if axis.size > 2]
     if single and reading.layout in ("alternate", "concat") and turned and all(turned):  # sines stand first
-        exchanged = reading.swapped()
-        assert exchanged.sin is not None
-        reading, swapped, cos, sin = exchanged, True, sin, cos
-        found = [_axis(cos, sin, view.dtype, *group) for group in groups]
-    axes, labels, signals, places = map(list, zip(*found, strict=True))
-    lines = _lattice(np.stack(places, axis=1), rows, view.total, cos, sin)
-    order, prefix, suffix = lines.order, lines.prefix, lines.suffix
+        reading, swapped, cos, sin = reading.swapped(), True, sin, cos
+        axes = [measured_axis(*group.levels(cos, sin), view.dtype, group.columns) for group in groups]
+    places = np.stack([levels[group.level] for group, (_, levels) in zip(groups, axes, strict=True)], axis=1)
+    lines = _lattice(places, rows, view.total, cos, sin)
+    prefix, suffix = lines.prefix, lines.suffix
     if inside is None and (prefix, suffix) != (int(rows[0]), view.total - 1 - int(rows[-1])):
         return grid_of(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
     owner = np.full(reading.pairs, -1, np.int64)
-    for number, at in enumerate(order):
-        owner[axes[at].columns] = number
-    layout, absolute = reading.layout, reading.layout.startswith("blocks") or swapped
-    if absolute and layout in ("concat", "sin-cos"):
-        layout = "halves"
-    layout = {"alternate": "alternate" if absolute else "pairs"}.get(layout, layout)
+    for number, at in enumerate(lines.order):
+        owner[groups[at].columns] = number
+    absolute = swapped or reading.layout.startswith("blocks")
+    layout = {"alternate": "alternate" if absolute else "pairs"}.get(reading.layout, reading.layout)
+    layout = "halves" if absolute and layout in ("concat", "sin-cos") else layout
     layout = "complex" if view.planes[0].part else "split" if view.note else layout
     width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
-    picked = tuple(axes[at] for at in order)
-    streams = np.stack([places[at] for at in order], axis=1)
-    measured = Axes(reading.pairs, width, absolute, layout, picked, lines.sides, lines.side_of, owner, streams,
-                    view.total, lines.merge, prefix, suffix)  # fmt: skip
-    return Grid(view, reading, measured, np.stack([labels[at] for at in order], axis=1), usable,
-                tuple(signals[at] for at in order))  # fmt: skip
+    order = list(lines.order)
+    return Grid(view, reading, Axes(
+        reading.pairs, width, absolute, layout, tuple(axes[at][0] for at in order), lines.sides, lines.side_of, owner,
+        places[:, order], view.total, lines.merge, prefix, suffix))  # fmt: skip
 
 
-def _line(view: AxisView, reading: Reading, usable: NDArray[np.bool_], columns: Integers) -> Grid:
-    """Return a table whose rows are all different, as one axis that is not measured."""
-    own = view.rows[usable]
-    unknown = Pairs(np.zeros(len(columns)), np.full(len(columns), np.inf), np.zeros(len(columns), bool))
-    axis = GridAxis(len(own), columns, unknown, float("nan"))
-    owner = np.full(reading.pairs, -1, np.int64)
-    owner[columns] = 0
-    axes = Axes(reading.pairs, view.planes[0].width, False, reading.layout, (axis,), (), (), owner,
-                own[:, None].astype(float), view.total)  # fmt: skip
-    return Grid(view, reading, axes, np.arange(len(own))[:, None], usable, ())
+class Group(NamedTuple):
+    """Pairs that share an axis, the level of each row, and the first row of each level."""
+
+    columns: Integers
+    level: Integers
+    first: Integers
+
+    def levels(self, cos: Floats, sin: Floats) -> tuple[Floats, Floats]:
+        """Return the cosines and sines of the levels."""
+        at = np.ix_(self.first, self.columns)
+        return cos[at], sin[at]
 
 
-def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[tuple[Integers, Integers, Integers]] | None:
-    """Return pairs that share an axis, with the level of each row and the first row of each level.
+def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]:
+    """Return the pairs of each axis; nothing where there are too many for a grid.
 
-    Pairs of one axis change in the same rows; slow ones of narrow types in some of these.  None where there are too
-    many for a grid.
+    Pairs of one axis change in the same rows; slow ones of narrow types in some of these.
     """
-    changed = np.asfortranarray((cos[1:] != cos[:-1]) | (sin[1:] != sin[:-1]))
-    changed = changed[np.diff(rows) == 1] if len(rows) - 1 != rows[-1] - rows[0] else changed
     near = np.flatnonzero(np.diff(rows) == 1)
-    free = np.flatnonzero(changed.any(axis=0))
-    if not len(free):
-        return None
-    size = np.empty(len(free))
-    for number, k in enumerate(free.tolist()):
+    changed = np.asfortranarray((cos[1:] != cos[:-1]) | (sin[1:] != sin[:-1]))[near]
+    size = np.zeros(changed.shape[1])
+    for k in np.flatnonzero(changed.any(axis=0)).tolist():
         at = near[np.flatnonzero(changed[:, k])[:SIZED_ROWS]]
         turns = np.arctan2(sin[at + 1, k], cos[at + 1, k]) - np.arctan2(sin[at, k], cos[at, k])
-        size[number] = np.median(np.abs(wrapped(turns)))
-    clear = size > MIN_CLEAR * EPSILON[dtype]
+        size[k] = max(np.median(np.abs(wrapped(turns))), 1e-300)
     by_pattern: dict[bytes, list[int]] = {}
-    for k in free[clear].tolist():
+    for k in np.flatnonzero(size > MIN_CLEAR * EPSILON[dtype]).tolist():
         by_pattern.setdefault(changed[:, k].tobytes(), []).append(k)
         if len(by_pattern) > 4 * MAX_AXES:
-            return None
-    if not by_pattern:
-        return None
-    groups = list(by_pattern.values())
-    patterns = [changed[:, group[0]] for group in groups]
-    odd: list[int] = []
-    most = max(map(len, groups))
-    for g in range(len(groups) - 1, -1, -1):  # a pair with a spoiled value
-        if len(groups[g]) == 1 and most >= MIN_PAIRS:
-            off = [int((patterns[g] != p).sum()) if h != g else len(cos) for h, p in enumerate(patterns)]
-            if min(off) <= MAX_SPOILED:
-                odd += groups.pop(g)
-                patterns.pop(g)
-    for g in sorted(range(len(groups)), key=lambda g: len(groups[g])):  # fast pairs are back where they began
-        beyond = [h for h, p in enumerate(patterns) if h != g and groups[h] and not (patterns[g] & ~p).any()]
-        whole = next((h for h in beyond if _evenly(cos, sin, groups[g], *_levels(cos, sin, groups[h]))), None)
-        if whole is not None:
-            groups[whole] += groups[g]
-            groups[g] = []
-    patterns = [pattern for g, pattern in enumerate(patterns) if groups[g]]
-    groups = [group for group in groups if group]
-    slow: int | None = None  # an axis of slow pairs alone
-    dim = free[~clear]
-    for k in [*dim[np.argsort(-changed[:, dim].sum(axis=0), kind="stable")].tolist(), *odd]:
-        off = [int(np.count_nonzero(pattern != changed[:, k])) for pattern in patterns]
-        beyond = [int(np.count_nonzero(changed[:, k] & ~pattern)) for pattern in patterns]
-        fits = [g for g, many in enumerate(beyond) if many <= (MAX_SPOILED if k in odd else 0)]
-        if min(off) == 0 or k in odd:
-            groups[int(np.argmin(off))].append(k)
-        elif len(fits) == 1:
-            groups[fits[0]].append(k)
-        elif not fits and slow is not None:
-            groups[slow].append(k)
-            patterns[slow] = patterns[slow] | changed[:, k]
-        elif not fits:
-            slow = len(groups)
+            return []
+    groups = sorted(by_pattern.values(), key=len)
+    none = np.empty(0, np.int64)
+    keys = {id(group): group[:MAX_KEYS] for group in groups}
+    most = max(map(len, groups), default=0)
+    left = np.flatnonzero((size > 0) & (size <= MIN_CLEAR * EPSILON[dtype])).tolist()
+    for group in list(groups):
+        own, others = changed[:, group[0]], [other for other in groups if other is not group]
+        spoiled = len(group) == 1 and most >= MIN_PAIRS
+        for other in others:
+            pattern = changed[:, other[0]]
+            if (spoiled and np.count_nonzero(own != pattern) <= MAX_SPOILED) or (
+                not (own & ~pattern).any() and _evenly(cos, sin, group, _levels(cos, sin, other, keys[id(other)]))
+            ):  # a spoiled value, or a fast pair that is back where it began
+                other += group
+                groups.remove(group)
+                break
+    found = [_levels(cos, sin, group, keys[id(group)]) for group in groups]
+    for k in sorted(left, key=lambda k: -int(changed[:, k].sum())):
+        same = np.array([
+            ((cos[:, k] == cos[g.first, k][g.level]) & (sin[:, k] == sin[g.first, k][g.level])).mean() for g in found
+        ])  # fmt: skip
+        fits = next((at for share in SAME_LEVELS if len(at := np.flatnonzero(same >= share))), none)
+        if len(fits) > 1:  # the same in every row that tells axes apart, unless it changes as one axis does
+            fits = np.array([g for g in fits if np.array_equal(changed[:, k], changed[:, groups[g][0]])])[:1]
+        elif not len(fits):
             groups.append([k])
-            patterns.append(changed[:, k])
-    if len(groups) > MAX_AXES:
-        return None
-    return [(np.sort(np.array(group)), *_levels(cos, sin, group)) for group in groups]
+            found.append(_levels(cos, sin, [k], [k]))
+            continue
+        for g in fits.tolist():
+            groups[g].append(k)
+    return [_levels(cos, sin, g, keys.get(id(g), g)) for g in groups] if len(groups) <= MAX_AXES else []
 
 
-def _evenly(cos: Floats, sin: Floats, columns: list[int], labels: Integers, first: Integers) -> bool:
+def _evenly(cos: Floats, sin: Floats, columns: list[int], group: Group) -> bool:
     """Whether pairs have one value on each level, and turn by one angle each from level to level."""
-    if not all(np.array_equal(part[:, k], part[first[labels], k]) for part in (cos, sin) for k in columns):
+    first = group.first
+    if not all(np.array_equal(part[:, k], part[first[group.level], k]) for part in (cos, sin) for k in columns):
         return False
     at = np.ix_(first, np.array(columns))
     z = cos[at] + 1j * sin[at]
@@ -443,52 +386,45 @@ def _evenly(cos: Floats, sin: Floats, columns: list[int], labels: Integers, firs
     return bool(len(turns) > 1 and (np.abs(turns - turns[0]) < EVEN).all())
 
 
-def _levels(cos: Floats, sin: Floats, columns: list[int]) -> tuple[Integers, Integers]:
-    """Return the level of each row and the first row of each level, in order of appearance."""
-    key = np.zeros(len(cos))
-    for k in columns[:MAX_KEYS]:  # equal rows have equal sums
-        key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    count = np.bincount(inverse)
-    rare = np.flatnonzero(count == 1)
-    if np.median(count) > 2 and 0 < len(rare) <= MAX_SPOILED:  # rows with a spoiled value
-        at = np.ix_(first, np.array(columns))
-        for level in rare.tolist():
-            alike = ((cos[at] == cos[first[level], columns]) & (sin[at] == sin[first[level], columns])).mean(axis=1)
-            alike[rare] = 0
-            if alike.max() >= MIN_ALIKE:
-                inverse[first[level]] = int(np.argmax(alike))
-        _, first, inverse = np.unique(inverse, return_index=True, return_inverse=True)
+def _levels(cos: Floats, sin: Floats, columns: list[int], keys: list[int]) -> Group:
+    """Return the level of each row by some pairs, and the first row of each level, in order of appearance."""
+    found = []
+    for some in (keys, keys[::2], keys[1::2]) if len(keys) > MIN_PAIRS else (keys,):
+        key = np.zeros(len(cos))
+        for k in some[:MAX_KEYS]:  # equal rows have equal sums
+            key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
+        found.append(np.unique(key, return_index=True, return_inverse=True)[1:])
+    fewest = min(found, key=lambda one: len(one[0]))  # a spoiled value makes one more
+    first, level = fewest if len(found[0][0]) - len(fewest[0]) <= MAX_SPOILED else found[0]
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return rank[inverse.reshape(-1)], first[order]
+    return Group(np.sort(np.array(columns)), rank[level.reshape(-1)], first[order])
 
 
-def _axis(cos: Floats, sin: Floats, dtype: str, columns: Integers, labels: Integers, first: Integers) -> tuple[
-    GridAxis, Integers, Signal, Floats
-]:  # fmt: skip
-    """Return an axis, the level of each row, the signal of its levels and the place of each row in levels."""
-    c, s = cos[np.ix_(first, np.array(columns))], sin[np.ix_(first, np.array(columns))]
-    signal = _signal(c, s, dtype)
+def measured_axis(cos: Floats, sin: Floats, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
+    """Return an axis as its levels show it, and the place of each level, in levels from the first."""
+    signal = _signal(cos, sin, dtype)
     backward = signal.backward
     steps = -signal.steps if backward else signal.steps
     steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
-    with np.errstate(all="ignore"):
-        slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
-        guess = np.unwrap(np.angle(signal.unit[:, slow])) / signal.steps[slow]
-        at = int(np.flatnonzero(signal.rows == signal.reference)[0])
-        guess = guess - guess[at] if np.isfinite(guess).all() else None
-        places = positions_in_steps(signal, signal.steps, signal.phases, guess)
+    slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
+    guess = np.unwrap(np.angle(signal.unit[:, slow])) / signal.steps[slow]
+    at = int(np.flatnonzero(signal.rows == signal.reference)[0])
+    places = positions_in_steps(
+        signal, signal.steps, signal.phases, guess - guess[at] if np.isfinite(guess).all() else None
+    )
     near = np.rint(places)
-    if len(near) != len(first) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
-        near = np.arange(len(first), dtype=float) - signal.reference
-    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(first))))
-    pairs = Pairs(steps, signal.errors, np.zeros(len(columns), bool), signal.magnitude, loose, False, False, "split",
-                  2 * len(columns))  # fmt: skip
-    axis = GridAxis(len(first), columns, pairs, _first_place(signal, backward), backward)
-    return axis, labels, signal, (near - near[0])[labels]
+    if len(near) != len(cos) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
+        near = np.arange(len(cos), dtype=float) - signal.reference
+    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(cos))))
+    errors = signal.errors
+    if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
+        errors = errors + 2.0**-23 / len(cos)
+    still = np.zeros(len(columns), bool)
+    pairs = Pairs(steps, errors, still, signal.magnitude, loose, width=2 * len(columns))
+    size = int(np.ptp(near)) + 1  # some levels of a long table are not read
+    return GridAxis(size, columns, pairs, _first_place(signal, backward), backward), near - near[0]
 
 
 def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
@@ -496,9 +432,11 @@ def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
     z = cos + 1j * sin
     turns = np.angle(z[1:] * np.conj(z[:-1]))
     usual = np.median(turns, axis=0)
-    clear = np.abs(usual) > 8 * EPSILON[dtype]
-    off = np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + 4 * EPSILON[dtype]
-    jumps = np.flatnonzero(off[:, clear].mean(axis=1) > 0.5) + 1 if clear.any() else np.empty(0, np.int64)
+    noise = 2 * EPSILON[dtype] * np.minimum(np.abs(cos), np.abs(sin)) + 2.0**-40  # the smaller part is rounded finer
+    noise = noise[1:] + noise[:-1]
+    clear = np.abs(usual) > 2 * noise
+    off = clear & (np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + noise)
+    jumps = np.flatnonzero(2 * off.sum(axis=1) > clear.sum(axis=1)) + 1
     edges = [0, *jumps.tolist(), len(z)]
     start, stop = max(pairwise(edges), key=lambda run: run[1] - run[0])
     signals = []

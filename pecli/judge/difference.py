@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
 from fractions import Fraction
+from functools import partial
+from itertools import takewhile
 
 import numpy as np
 
@@ -22,14 +24,15 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
-from pecli.judge.arithmetic import LOW_TYPES
+from pecli.judge.arithmetic import LOW_TYPES, Way
 from pecli.judge.identify import refitted
 from pecli.judge.located import Array2, located
-from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows
+from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
 from pecli.judge.waves import (
     LEVELS,
     Measured,
     WaveName,
+    bound,
     exactly,
     fitted,
     magnitude_of,
@@ -48,16 +51,33 @@ MIN_EXPLAINED = 0.5
 """Share of all values from which a description is told, with the rest located; below it, the place is all we know."""
 MAX_MISTAKES = 160
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
+MAX_PLACED = 8
+"""Descriptions whose values are computed; more cost time."""
 MAX_LISTED = 8
 """Values that differ whose first is shown with the expected one; of more, rows and columns say more."""
 MAX_STEP_DIGITS = 6
 """Digits of a factor on every position that somebody chose, such as a length."""
-MAX_PLACED = 8
-"""Descriptions whose values are computed; more cost time."""
 MAX_OTHER_PAIRS = 0.4
 """Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
+OTHER_FREQUENCIES = 1.5
+"""What frequencies without a rule count for: parameters that give the same are told instead."""
+OTHER_STEP = 1.25
+"""What another step counts for: a little more than one mistake, which may say the same."""
 STEP_UNITS = 4.0
 """Units of position that a first fault is told by: below, rounding of values hides it."""
+WAVE_GAP = 0.02
+"""Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
+VALUE_GAP = 2e-3
+"""Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
+MIN_VALUE_ROWS = 4
+"""Rows by which a mistake is told; of fewer, several give the same values."""
+CLEAR_STEP = 2.0**-12
+"""Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
+MAX_HARMLESS = 8.0
+"""Largest difference of a harmless table, in those of its values from the exact ones; beyond, columns were not the
+same ones."""
+MAX_ULP_NAMED = 64
+"""Units in the last place that somebody would accept; more are those of values next to zero."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +95,22 @@ class Expected:
     @classmethod
     def of(cls, table: Table) -> Expected | None:
         """Return what a table is expected to be; None where it is no table of waves on one axis of even positions."""
-        recipe, plan = table.source, table.plan
-        part = table.part
+        recipe, plan, part = table.source, table.plan, table.part
         if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or len(part.numbers(0, 1)) == 0:
             return None
         if not table.positions.is_range or plan.prefix or plan.suffix or plan.form == "full":
             return None
         keys = recipe.keys()
-        numbers = list(part.part(0, min(2, part.count)))
-        start, step = numbers[0], (numbers[1] - numbers[0] if len(numbers) > 1 else Fraction(1))
+        start, *more = part.part(0, min(2, part.count))
+        step = more[0] - start if more else Fraction(1)
         layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
-        raw = Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout)
-        named = exactly(recipe.encoding.name, raw)
+        named = exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
         return None if named is None else cls(table, recipe, named, start, step, part.count, keys)
+
+    @property
+    def encoding(self) -> str:
+        """Name of the encoding."""
+        return self.recipe.encoding.name
 
 
 @dataclass(frozen=True)
@@ -99,39 +122,46 @@ class Description:
     kind: str = "parameter"
     other: float = 0.0
 
+    @classmethod
+    def of(cls, name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
+        """Return a description, weighed with the positions that it says."""
+        other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
+        return cls(name, tuple(lines), kind, other)
+
     @property
     def merit(self) -> tuple[float, float]:
         """Return what orders descriptions: values explained, then the fewest differences and fitted digits."""
         return (-round(self.name.score.close, 2), len(self.lines) + self.name.cost + self.other)
 
+    @property
+    def fits(self) -> bool:
+        """Whether it explains all sampled values."""
+        return self.name.score.close == 1.0
+
 
 def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> list[Finding] | None:
     """Return why a table of waves differs from an expected one, the cause first; None where no description fits."""
     with np.errstate(all="ignore"):
-        return _differences(actual, expected, found)
-
-
-def _differences(actual: Tabular, expected: Table, found: Comparison) -> list[Finding] | None:
-    want = Expected.of(expected)
-    if want is None:
-        return None
-    planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
-    groups = list(wave_groups(planes))
-    for group in groups:
-        said = _of_group(group, want, found)
-        if said is not None:
-            return said
-    for group in groups:
-        turned = tuple(plane for plane in map(exchanged, group) if plane is not None)
-        said = _of_group(turned, want, found) if len(turned) == len(group) else None
-        if said is not None:
-            first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-            return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
-    for group in groups:
-        said = _by_values(group, want) or (_one_array(group, want) if len(group) == 2 else None)
-        if said:
-            return said
-    return None
+        want = Expected.of(expected)
+        if want is None:
+            return None
+        planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
+        groups = list(wave_groups(planes))
+        for group in groups:
+            said = _of_group(group, want, found)
+            if said is not None:
+                return said
+        for group in groups:
+            turned = tuple(plane for plane in map(exchanged, group) if plane is not None)
+            said = _of_group(turned, want, found) if len(turned) == len(group) else None
+            if said is not None:
+                first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
+                return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
+        for group in groups:
+            said = _each_alone(group, want) if len(group) == 2 else _by_values(group[0], want)
+            if said:
+                return said
+        return next((said for group in groups if (said := _by_frequencies(group, want))), None)
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -140,7 +170,7 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
         one = _described(measured, want)
         if one is not None and (best is None or one.merit < best.merit):
             best = one
-        if best is not None and best.name.score.close == 1.0 and not best.lines:
+        if best is not None and best.fits and not best.lines:
             break
     if best is None or best.name.score.close < MIN_SAMPLE * best.name.regular:
         return None
@@ -149,87 +179,64 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
         name, total = refitted(name, total)
     if total.explained < MIN_EXPLAINED:
         return None
-    return list(_findings(Description(name, best.lines, best.kind), total, want, found))
+    return list(_findings(replace(best, name=name), total, want, found))
 
 
-def _one_array(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return what was done to one of two arrays, where the other one alone is as expected."""
-    for index, plane in enumerate(group):
-        for measured in lone_readings((plane,)):
-            if measured.pairs.count != len(want.named.frequencies):
-                continue
-            name = fitted(measured, want.recipe.encoding.name, _structured(want, measured.pairs), exact=False)
-            part = "sin" if index else "cos"
-            if (
-                name is None
-                or name.score.close < 1.0
-                or name.phase != part
-                or name.start != want.start
-                or name.step != want.step
-            ):
-                continue
-            other = group[1 - index]
-            for again in lone_readings((other,)):
-                if again.pairs.count != measured.pairs.count:
-                    continue
-                twin = fitted(again, want.recipe.encoding.name, _structured(want, again.pairs), exact=False)
-                if twin is not None and twin.score.close == 1.0 and twin.phase == part:
-                    held, own = ("sines", "cosines") if index else ("cosines", "sines")
-                    return [Finding("exchanged", f"'{other.name}' holds the {held} where the {own} were expected")]
-
-            def made(start: int, stop: int, name: WaveName = name, other: int = 1 - index) -> Floats:
-                rows = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
-                both = name.score.way.compute(rows, want.named.magnitude, name.measured.dtype)
-                out = np.zeros((stop - start, group[other].width))
-                for place in name.measured.reading.cos_at:
-                    out[:, place.index] = both[other]
-                return out
-
-            mine = Array2(other.name, (other.rows, other.width), name.measured.dtype, other.read)
-            theirs = Array2(other.name, (want.rows, other.width), name.measured.dtype, made)
-            return [replace(one, text=one.text if other.name in one.text else f"{other.name}: {one.text}")
-                    for one in located([mine], [theirs])]  # fmt: skip
+def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return that two arrays hold the same, angles or one component, or what was done to one of them alone."""
+    names = [_alone(plane, want) for plane in group]
+    kinds = ["angles" if n and n.measured.reading.is_angles else n.phase if n else "" for n in names]
+    if kinds == ["angles", "angles"]:
+        arrays = " and ".join(f"'{plane.name}'" for plane in group)
+        return [Finding("angles", f"{arrays} hold the angles: no cosine and no sine was taken")]
+    for index, (part, own, other) in enumerate((("cos", "cosines", "sines"), ("sin", "sines", "cosines"))):
+        name, plane = names[index], group[1 - index]
+        if name is None or kinds[index] != part or (name.start, name.step) != (want.start, want.step):
+            continue
+        if kinds[1 - index] == part:
+            return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
+        made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
+        mine = Array2(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
+        said = located([mine], [replace(mine, shape=(want.rows, plane.width), read=made)])
+        return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
     return None
 
 
-def _by_values(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+def _alone(plane: Plane, want: Expected) -> WaveName | None:
+    """Return the expected parameters as one array has them, if they give all of it."""
+    for measured in lone_readings((plane,)):
+        if measured.pairs.count == len(want.named.frequencies):
+            name = fitted(measured, want.encoding, _structured(want, measured.pairs), exact=False)
+            if name is not None and name.score.close == 1.0:
+                return name
+    return None
+
+
+def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, stop: int) -> Floats:
+    """Return rows of cosines, or of sines, in the columns where a reading found one component."""
+    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
+    out = np.zeros((stop - start, width))
+    for place in name.measured.reading.cos_at:
+        out[:, place.index] = name.score.way.compute(positions, magnitude, name.measured.dtype)[part]
+    return out
+
+
+def _by_values(plane: Plane, want: Expected) -> list[Finding] | None:
     """Return the declared mistake whose values, computed column by column, are those of one array."""
-    if len(group) != 1 or group[0].rows < MIN_VALUE_ROWS:
-        return None
-    plane = group[0]
     rows = sample_rows(plane.rows, plane.width)
     values = plane.at(rows)
     positions: Floats = float(want.start) + float(want.step) * rows.astype(np.float64)
-    for change in _mistakes(want):
-        plan = _plan_of(want, change)
-        made = None if plan is None else _column_values(plan, positions * float(change.step) + float(change.shift))
+    for change in _mistakes(want) if plane.rows >= MIN_VALUE_ROWS else ():
+        changed = _changed(want, want.keys, change)
+        if changed is None or changed[1].form != "real":
+            continue
+        made = _column_values(changed[1], positions * float(change.step) + float(change.shift))
         if made is None or made.shape != values.shape:
             continue
         near = np.abs(made - values) <= VALUE_GAP * (1 + np.abs(positions[:, None]) * 2.0**-12)
         if near.mean() >= MIN_SAMPLE:
             return [Finding(change.kind, change.text)]
     return None
-
-
-VALUE_GAP = 2e-3
-"""Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
-MIN_VALUE_ROWS = 4
-"""Rows by which a mistake is told; of fewer, several give the same values."""
-
-
-def _plan_of(want: Expected, change: Change) -> Waves | None:
-    keys = {**want.keys}
-    for option, value in change.keys.items():
-        keys.pop(option, None)
-        if value is not None:
-            keys[option] = value
-    try:
-        plan = Recipe.bind(want.recipe.encoding.name, **{k.replace("-", "_"): v for k, v in keys.items()}).plan
-        if isinstance(plan, Waves) and change.waves is not None:
-            plan = change.waves(plan)
-    except PecliError:
-        return None
-    return plan if isinstance(plan, Waves) and plan.form == "real" and not plan.axes else None
 
 
 def _column_values(plan: Waves, positions: Floats) -> Floats | None:
@@ -246,6 +253,36 @@ def _column_values(plan: Waves, positions: Floats) -> Floats | None:
     return out
 
 
+def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return what the frequencies are where every pair is a wave and most turn otherwise than expected."""
+    w = want.named.frequencies * abs(float(want.step))
+    for measured in measured_readings(group):
+        signal, pairs = measured.signal, measured.pairs
+        if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
+            continue
+        turns = signal.phases + signal.steps * (signal.rows - signal.reference)[:, None]
+        near = np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP
+        known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
+        if near.mean() >= MIN_SAMPLE and known.mean() <= 0.5:  # pairs in another order are no other frequencies
+            return [Finding("frequency", _series_words(pairs.steps, w))]
+    return None
+
+
+def _series_words(steps: Floats, w: Floats) -> str:
+    """Say measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
+    clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
+    ratios = clear[1:] / clear[:-1]
+    own = f"{w.max():.4g} to {w.min():.4g}"
+    if np.ptp(steps) <= 1e-3 * steps.max():
+        return f"every pair has the frequency {np.median(steps):.4g} where {own} were expected"
+    ratio = float(np.median(ratios)) if len(ratios) > 1 else np.nan
+    if len(ratios) > 1 and np.allclose(ratios, ratio, rtol=1e-3):
+        base = f", as base {ratio ** -len(w):.4g}" if ratio < 1 else ""
+        said = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
+        return f"{said}, where {w[1] / w[0]:.4g} was expected"
+    return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
+
+
 def _described(measured: Measured, want: Expected) -> Description | None:
     """Return the best description of a reading."""
     if not np.isfinite(measured.pairs.steps).all():
@@ -253,84 +290,78 @@ def _described(measured: Measured, want: Expected) -> Description | None:
     best: Description | None = None
     for way in (measured,) if measured.reading.sin is None else (measured, measured.otherwise()):
         for named, lines, kind in _candidates(way, want):
-            name = fitted(way, want.recipe.encoding.name, named, exact=False, guess=float(want.start))
+            name = fitted(way, want.encoding, named, exact=False, guess=float(want.start))
             if name is None:
                 continue
-            one = _of(name, lines, want, kind)
+            one = Description.of(name, lines, want, kind)
             if best is None or one.merit < best.merit:
                 best = one
-            if best.name.score.close == 1.0 and not best.lines and not best.other and not name.phase:
+            if best.fits and not best.lines and not best.other and not name.phase:
                 return best
-        if best is not None and best.name.score.close == 1.0 and not best.name.phase:
+        if best is not None and best.fits and not best.name.phase:
             break
-    if best is None or best.name.score.close < 1.0 or len(best.lines) > 1 or best.other:
+    if best is None or not best.fits or len(best.lines) > 1 or best.other:
         for name in names_of(measured)[:2]:
-            one = _of(name, parameter_lines(want, name), want)
-            if name.named.listed:
-                continue
-            if best is None or one.merit < best.merit:
-                best = one
+            if not name.named.listed:
+                one = Description.of(name, parameter_lines(want, name), want)
+                best = one if best is None or one.merit < best.merit else best
     return best
-
-
-def _of(name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
-    """Return a description, weighed with the positions that it says."""
-    other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
-    return Description(name, tuple(lines), kind, other)
-
-
-OTHER_FREQUENCIES = 1.5
-"""What frequencies without a rule count for: parameters that give the same are told instead."""
-OTHER_STEP = 1.25
-"""What another step counts for: a little more than one mistake, which may say the same."""
 
 
 def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
     """Yield the expected parameters, then what they are mistaken for, as far as the measured frequencies allow."""
-    pairs = measured.pairs
+    pairs, base = measured.pairs, _structured(want, measured.pairs)
     if len(want.named.frequencies) != pairs.count:
+        yield from _fewer_pairs(pairs, base, float(want.step))
         return
-    base = _structured(want, pairs)
     yield base, [], "same"
     step = _other_step(pairs, base)
     if step is not None:
-        yield replace(base, step=want.step * step, by_engine=base.by_engine), [], "same"
+        yield replace(base, step=want.step * step), [], "same"
     placed = 0
     for change in _mistakes(want)[:MAX_MISTAKES]:
-        named = _changed(want, base, change)
-        if named is None or placed >= MAX_PLACED:
+        changed = _changed(want, base.keys, change) if placed < MAX_PLACED else None
+        if changed is None:
             continue
-        if any(pairs.at(error).fits(named.frequencies, float(want.step), 0.9) for error in LEVELS.values()):
+        keys, plan = changed
+        w = np.array([float(f) for f in plan.frequencies]) * float(change.step)
+        if len(w) == pairs.count and any(pairs.at(e).fits(w, float(want.step), 0.9) for e in LEVELS.values()):
             placed += 1
-            plain = change.waves is None and change.step == 1 and not change.shift and "scaling" in change.keys
-            lines = _key_lines(want, named.keys) if plain else [change.text]
+            size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
+            alike = change.waves is None and change.step == 1
+            plain = alike and not change.shift and "scaling" in change.keys
+            lines = _key_lines(want, keys) if plain else []
+            named = replace(base, keys=keys, frequencies=w, magnitude=size, fitted=0.0,
+                            by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
-    mixed = _some_pairs(pairs, base)
-    if mixed is not None:
-        yield mixed[0], [mixed[1]], "frequency"
+    yield from _some_pairs(pairs, base)
 
 
-def _some_pairs(pairs: Pairs, base: Named) -> tuple[Named, str] | None:
-    """Return the expected frequencies with the measured ones of some pairs, and which they are."""
-    w = base.frequencies
-    seen = pairs.at(LEVELS["float32"])
+def _fewer_pairs(pairs: Pairs, base: Named, step: float) -> Iterator[tuple[Named, list[str], str]]:
+    """Yield the expected pairs without the first or the last ones."""
+    w, count = base.frequencies, pairs.count
+    for first in (0, len(w) - count) if 0 < count < len(w) else ():
+        some = w[first : first + count]
+        if pairs.at(LEVELS["float32"]).fits(some, step):
+            gone = np.delete(np.arange(len(w)), np.s_[first : first + count])
+            verb = "is" if len(gone) == 1 else "are"
+            said = f"{count} pairs where {len(w)} were expected: {numbered('pair', gone)} {verb} missing"
+            yield replace(base, frequencies=some, by_engine=False), [said], "pairs"
+
+
+def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
+    """Yield the expected frequencies with the measured ones of some pairs, and which they are."""
+    w, seen = base.frequencies, pairs.at(LEVELS["float32"])
     off = seen.gaps(w) > 2 * seen.slack(w)
     bad = np.flatnonzero(off)
-    if (
-        not len(bad)
-        or len(bad) > MAX_OTHER_PAIRS * len(w)
-        or not np.isfinite(pairs.errors).all()
-        or (w[bad] == 0).any()
-    ):
-        return None
-    ratios, loose = pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad]
+    if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w) or not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
+        return
+    ratios, loose = pairs.steps[bad] / w[bad], (seen.slack(w)[bad] / w[bad]).max()
     low, high = ratios.min(), ratios.max()
-    one = shortest(low * (1 - loose.max()), high * (1 + loose.max()))
+    one = shortest(low * (1 - loose), high * (1 + loose))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
-    verb = "turns" if len(bad) == 1 else "turn"
-    return replace(
-        base, frequencies=np.where(off, pairs.steps, w), by_engine=False
-    ), f"{numbered('pair', bad)} {verb} {times} times as fast"
+    said = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
+    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [said], "frequency"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
@@ -355,17 +386,7 @@ def _structured(want: Expected, pairs: Pairs) -> Named:
     found = encoding.hook("layout")(pairs) if encoding.declares("layout") else None
     if found is None:
         return replace(want.named, by_engine=False)
-    keys, table = found
-    return replace(want.named, keys={**want.named.keys, **keys}, table=table)
-
-
-def _key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
-    encoding = want.recipe.encoding
-    have = Recipe.bind(encoding.name, **{k.replace("-", "_"): v for k, v in keys.items()}).keys()
-    lines: list[str] = (encoding.hook("differences") if encoding.declares("differences") else plain_lines)(
-        have, dict(want.keys)
-    )
-    return lines
+    return replace(want.named, keys={**want.named.keys, **found[0]}, table=found[1])
 
 
 def _mistakes(want: Expected) -> list[Change]:
@@ -379,277 +400,221 @@ def _mistakes(want: Expected) -> list[Change]:
     return [change for change in found if change.values is None and change.kind not in ("layout", "exchanged")]
 
 
-def _changed(want: Expected, base: Named, change: Change) -> Named | None:
-    """Return the frequencies of a mistake."""
-    keys = dict(base.keys)
-    for option, value in change.keys.items():
-        keys.pop(option, None)
-        if value is not None:
-            keys[option] = value
+def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
+    """Return the parameters of a mistake and what they declare; None where the recipe does not allow it."""
+    given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
     try:
-        recipe = Recipe.bind(want.recipe.encoding.name, **{k.replace("-", "_"): v for k, v in keys.items()})
-        plan = recipe.plan
-        if change.waves is not None and isinstance(plan, Waves):
+        plan = bound(want.encoding, given).plan
+        if isinstance(plan, Waves) and change.waves is not None:
             plan = change.waves(plan)
     except PecliError:
         return None
-    if not isinstance(plan, Waves):
-        return None
-    w = np.array([float(f) for f in plan.frequencies]) * float(change.step)
-    if len(w) != len(want.named.frequencies):
-        return None
-    size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
-    known = change.waves is None and change.step == 1 and base.by_engine
-    return replace(base, keys=keys, frequencies=w, magnitude=size, fitted=0.0, by_engine=known)
+    return (given, plan) if isinstance(plan, Waves) and not plan.axes else None
 
 
 def parameter_lines(want: Expected, name: WaveName) -> list[str]:
     """Say which parameters differ from the expected ones, one line for each cause."""
-    encoding = want.recipe.encoding
-    if name.encoding != encoding.name:
+    if name.encoding != want.encoding:
         return [f"{recipe_of(name)} where {want.recipe.short} was expected"]
     return _key_lines(want, name.named.keys)
 
 
-LAYOUT_KEYS = ("order",)
-"""Parameters that say how columns are laid out, which is told as such."""
-
-
-def plain_lines(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
-    """Say each parameter that differs."""
-    found = []
-    for key in dict.fromkeys((*want, *have)):
-        if have.get(key) != want.get(key) and key not in LAYOUT_KEYS:
-            one, other = have.get(key), want.get(key)
-            if other is None:
-                found.append(f"{key} {one} where none was expected")
-            elif one is None:
-                found.append(f"{key} {other} is missing")
-            else:
-                found.append(f"{key} {one} where {other} was expected")
-    return found
+def _key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
+    encoding, have = want.recipe.encoding, bound(want.encoding, keys).keys()
+    if encoding.declares("differences"):
+        lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
+        return lines
+    changed = [key for key in dict.fromkeys((*want.keys, *have)) if have.get(key) != want.keys.get(key)]
+    return [
+        f"{key} {have.get(key, 'none')} where {want.keys.get(key, 'none')} was expected"
+        for key in changed
+        if key != "order"  # told as the layout
+    ]
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield what differs: rows, parameters, positions, signs, layout, magnitude, arithmetic, places."""
-    name, measured = best.name, best.name.measured
-    lines = [Finding(best.kind, line) for line in best.lines]
-    lines += _positions(name, want)
-    lines += _signs(name, want)
-    lines += _magnitude(name, want)
-    lines += _layout(name, want)
-    rows = _rows(name, want)
-    yield from (*rows, *lines)
-    differs = bool(rows or lines)
-    way = name.score.way
-    rest = total.unexplained
-    if way.name in ("bfloat16", "float16"):
-        yield Finding("arithmetic", _low_arithmetic(name, total, differs=differs))
-    elif not differs and found.arrays and not rest:
-        yield _narrowed(name, want, total) or harmless(name, total, found)
-    elif way.name == "float32" and differs:
+    name, way, rest = best.name, best.name.score.way, total.unexplained
+    said = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
+    said += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
+    yield from said
+    if way.name in LOW_TYPES:
+        yield Finding("arithmetic", _low_arithmetic(name, also=bool(said)))
+    elif said and way.name == "float32":
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
-    if rest and not differs and way.name not in ("bfloat16", "float16"):
+    elif not said and found.arrays and not rest:
+        yield from _rounding(name, want, total, found)
+    if rest and not said and way.name not in LOW_TYPES:
         yield from _located(name, want, total)
     elif rest:
-        yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {places(total, measured.planes)}")
+        where = places(total, name.measured.planes)
+        yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {where}")
 
 
-def _narrowed(name: WaveName, want: Expected, total: Tally) -> Finding | None:
-    """Say that values were rounded to a narrower type than was expected."""
-    have, own = name.measured.dtype, want.table.request.dtype
-    if have not in LOW_TYPES or own in LOW_TYPES:
-        return None
-    return Finding("type", f"values were rounded to {have} where {own} was expected: at most {total.residual:.2g} off")
-
-
-def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
-    """Yield what is known of the values that differ in a table of the expected recipe."""
-    measured = name.measured
-    if total.unexplained <= MAX_LISTED and total.first is not None:
-        yield from (Finding("place", text) for text in single_values(total, measured.planes))
-        if total.unexplained > len(total.singles):
-            yield Finding("place", f"{total.unexplained} values differ in all: {places(total, measured.planes)}")
-        return
-    own = replace(name, start=want.start, step=want.step)
-    mine, theirs = [], []
-    for number, plane in enumerate(measured.planes):
-
-        def made(start: int, stop: int, number: int = number) -> Floats:
-            return simulated(own, start, stop)[0][number]
-
-        mine.append(Array2(plane.name, (plane.rows, plane.width), measured.dtype, plane.read))
-        theirs.append(Array2(plane.name, (want.rows, plane.width), measured.dtype, made))
-    said = located(mine, theirs)
-    if any(finding.kind != "place" for finding in said):
-        yield from said
-    else:
-        text = f"{total.unexplained:,} of {total.count:,} values differ: {places(total, measured.planes)}"
-        yield Finding("place", text)
-
-
-def harmless(name: WaveName, total: Tally, found: Comparison) -> Finding:
-    """Say that every difference is rounding, of which arithmetic, how large, and which tolerance accepts it."""
-    figures = found.total
-    way, ulps, largest = name.score.way, figures.max_ulp, figures.max_abs
-    kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[way.name]
-    atol = f"--atol {_above(largest):g}"
-    ulp = f"--ulp {ulps} or " if 0 < ulps <= MAX_ULP_NAMED else ""
-    size = f"at most {ulps} ulp ({largest:.2g})" if ulp else f"at most {largest:.2g}"
-    return Finding("rounding", f"{kind}, {size}: harmless; {ulp}{atol} accepts it")
-
-
-MAX_ULP_NAMED = 64
-"""Units in the last place that somebody would accept; more are those of values next to zero."""
+def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
+    """Say that values are in a narrower type, or of which arithmetic their rounding is, and what accepts it."""
+    figures, kind, own = found.total, name.measured.dtype, want.table.request.dtype
+    largest, ulps = figures.max_abs, figures.max_ulp
+    if kind in LOW_TYPES and own not in LOW_TYPES:
+        most = max(total.residual, largest)
+        said = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
+        yield Finding("type", said)
+    elif name.measured.reading.is_angles and largest > MAX_HARMLESS * total.residual:  # cosines were expected
+        how = f"{name.score.way.name} rounding, at most {total.residual:.2g}"
+        yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
+    elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
+        kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.score.way.name]
+        few = 0 < ulps <= MAX_ULP_NAMED
+        size = f"{ulps} ulp ({largest:.2g})" if few else f"{largest:.2g}"
+        accepts = f"{f'--ulp {ulps} or ' if few else ''}--atol {_above(largest):g}"
+        yield Finding("rounding", f"{kind}, at most {size}: harmless; {accepts} accepts it")
 
 
 def _above(value: float) -> float:
     """Return the next number of one digit that is no smaller."""
-    if value <= 0:
-        return 0.0
     text = Decimal(repr(value))
-    return float(text.quantize(Decimal(1).scaleb(text.adjusted()), ROUND_UP))
+    return float(text.quantize(Decimal(1).scaleb(text.adjusted()), ROUND_UP)) if value > 0 else 0.0
 
 
-def _low_arithmetic(name: WaveName, total: Tally, *, differs: bool) -> str:
+def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
+    """Yield what is known of the values that differ in a table of the expected recipe."""
+    planes, dtype = name.measured.planes, name.measured.dtype
+    where = places(total, planes)
+    if total.unexplained <= MAX_LISTED and total.first is not None:
+        yield from (Finding("place", text) for text in single_values(total, planes))
+        if total.unexplained > len(total.singles):
+            yield Finding("place", f"{total.unexplained} values differ in all: {where}")
+        return
+    own = replace(name, start=want.start, step=want.step)
+    mine = [Array2(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
+    theirs = [
+        Array2(plane.name, (want.rows, plane.width), dtype, partial(_simulated, own, k))
+        for k, plane in enumerate(planes)
+    ]
+    said = located(mine, theirs)
+    if any(finding.kind != "place" for finding in said):
+        yield from said
+    else:
+        yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
+
+
+def _simulated(name: WaveName, plane: int, start: int, stop: int) -> Floats:
+    return simulated(name, start, stop)[0][plane]
+
+
+def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     """Say which steps were rounded to a narrow type, and the first position that shows it."""
     way = name.score.way
     steps = {"frequencies": way.frequency_type, "positions": way.positions, "angles": way.angles}
-    coarse = [step for step, kind in steps.items() if kind == way.name]
-    said = (
-        f"{'and ' if differs else ''}phases were computed in {way.name} ({' and '.join(coarse)} rounded to {way.name})"
-    )
-    start = _first_wrong(name)
-    return said if start is None else f"{said}: first wrong at position {fraction_text(start)}"
-
-
-def _first_wrong(name: WaveName) -> Fraction | None:
-    """Return the first position whose angles are wrong by more than values of this type show."""
-    from pecli.judge.arithmetic import Way
-    from pecli.judge.planes import unit
-
-    measured = name.measured
-    count = min(measured.planes[0].rows, 4096)
+    coarse = " and ".join(step for step, kind in steps.items() if kind == way.name)
+    said = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
+    count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions = float(name.start) + float(name.step) * np.arange(count, dtype=float)
-    size = magnitude_of(measured, name.named)
-    made = name.score.way.compute(positions, size, measured.dtype)
-    exact = Way("exact", name.named.frequencies).compute(positions, size, measured.dtype)
+    size = magnitude_of(name.measured, name.named)
     wrong = np.zeros(count, bool)
-    for one, other in zip(made, exact, strict=True):
-        wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, measured.dtype) + 1e-3).any(axis=1)
-    return name.start + name.step * int(wrong.argmax()) if wrong.any() else None
+    exact = Way("exact", name.named.frequencies)
+    for one, other in zip(way.compute(positions, size, dtype), exact.compute(positions, size, dtype), strict=True):
+        wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + 1e-3).any(axis=1)
+    if not wrong.any():
+        return said
+    return f"{said}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
 
 
-def _rows(name: WaveName, want: Expected) -> list[Finding]:
+def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say which rows are missing, or are more than expected."""
     count = name.measured.planes[0].rows
-    if count == want.rows or name.step != want.step:
-        return [] if count == want.rows else [Finding("rows", f"{count:,} rows where {want.rows:,} were expected")]
-    offset = (name.start - want.start) / want.step
-    if offset.denominator != 1:
-        return []
-    first, last = int(offset), int(offset) + count - 1
-    gone = np.concatenate([np.arange(0, max(0, first)), np.arange(max(0, last + 1), want.rows)])
+    if count == want.rows:
+        return
     said = f"{count:,} rows where {want.rows:,} were expected"
-    if len(gone) and first >= 0:
-        return [Finding("rows", f"{said}: {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing")]
-    return [Finding("rows", said)]
+    first = (name.start - want.start) / want.step
+    if name.step == want.step and first.denominator != 1:
+        return
+    gone = np.delete(np.arange(want.rows), np.s_[max(0, int(first)) : max(0, int(first) + count)])
+    if name.step == want.step and len(gone) and first >= 0:
+        said += f": {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing"
+    yield Finding("rows", said)
 
 
-def _positions(name: WaveName, want: Expected) -> list[Finding]:
+def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say that positions start or proceed otherwise."""
     count = name.measured.planes[0].rows
     if name.step == -want.step and name.start == want.start + want.step * (count - 1):
-        return [Finding("rows", "the rows are reversed: the last one stands first")]
-    found = []
-    if name.step != want.step and count > 1:
-        ratio = name.step / want.step
-        step, own = fraction_text(abs(name.step)), fraction_text(want.step)
-        if name.step.numerator == 1 and name.step.denominator in (count, count - 1):
-            length = "the number of rows" if name.step.denominator == count else "the last row's number"
-            found.append(
-                Finding(
-                    "step",
-                    f"positions are over {name.step.denominator}, {length}: "
-                    f"step 1/{name.step.denominator} where {own} was expected",
-                )
-            )
+        yield Finding("rows", "the rows are reversed: the last one stands first")
+        return
+    other = name.step != want.step and count > 1
+    if other:
+        over, own = name.step.denominator, fraction_text(want.step)
+        if name.step.numerator == 1 and over in (count, count - 1):
+            length = "the number of rows" if over == count else "the last row's number"
+            said = f"positions are over {over}, {length}: step 1/{over} where {own} was expected"
         else:
-            back = " and backward" if ratio < 0 else ""
-            found.append(Finding("step", f"positions advance by {step}{back} where {own} was expected (step {step})"))
-    if name.start != want.start and (count == want.rows or name.start < want.start or len(found)):
-        found.append(
-            Finding(
-                "start",
-                f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected",
-            )
-        )
-    return found
+            step, back = fraction_text(abs(name.step)), " and backward" if name.step / want.step < 0 else ""
+            said = f"positions advance by {step}{back} where {own} was expected (step {step})"
+        yield Finding("step", said)
+    if name.start != want.start and (count == want.rows or name.start < want.start or other):
+        said = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"
+        yield Finding("start", said)
 
 
-def _signs(name: WaveName, want: Expected) -> list[Finding]:
+def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say that sines and cosines are exchanged, or have the other sign."""
     measured = name.measured
-    found = []
-    if measured.reading.is_alone or measured.reading.is_angles:
-        part = "sin" if name.phase.startswith("sin") else "cos"
-        if name.phase.endswith("negated"):
-            found.append(Finding("sign", f"every {'sine' if part == 'sin' else 'cosine'} has the other sign"))
+    if measured.reading.is_alone:
         array = measured.planes[0].array.name
-        if array in ("cos", "sin") and array != part:
-            found.append(
-                Finding("exchanged", f"the array '{array}' holds the {'sines' if part == 'sin' else 'cosines'}")
-            )
-        return found
-    if len(measured.planes) == 2 and measured.swapped and not name.phase:
-        found.append(Finding("exchanged", "sin and cos are exchanged"))
+        part, held, gone = ("sin", "sine", "cosine") if name.phase.startswith("sin") else ("cos", "cosine", "sine")
+        if name.phase.endswith("negated"):
+            yield Finding("sign", f"every {held} has the other sign")
+        if len(want.table.arrays) == 1 and want.named.table.get("layout") != "angles":
+            yield Finding("exchanged", f"every column holds {held}s: the {gone}s are missing")
+        elif array in ("cos", "sin") and array != part:
+            yield Finding("exchanged", f"the array '{array}' holds the {held}s")
+    elif len(measured.planes) == 2 and measured.swapped and not name.phase:
+        yield Finding("exchanged", "sin and cos are exchanged")
     elif name.phase:
         words = {"negated": "every value has the other sign",
                  "sine negated": "the sign of sin is changed: the rotation goes the other way",
                  "cosine negated": "the sign of cos is changed"}  # fmt: skip
-        found.append(Finding("sign", words[name.phase]))
-    return found
+        yield Finding("sign", words[name.phase])
 
 
-def _magnitude(name: WaveName, want: Expected) -> list[Finding]:
-    """Say that the magnitude is missing, applied twice, or another one."""
-    have, own = magnitude_of(name.measured, name.named), want.named.magnitude
-    if name.measured.reading.is_angles or abs(have / own - 1) <= 4 * name.measured.pairs.magnitude_error:
-        return []
-    if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= 4 * name.measured.pairs.magnitude_error:
-        return []  # the parameters that differ say it
-    if abs(have - 1) <= 4 * name.measured.pairs.magnitude_error:
-        return [Finding("magnitude", f"the magnitude is missing (attention factor {own:.6g})")]
-    if own != 1 and abs(have / own**2 - 1) <= 1e-3:
-        return [Finding("magnitude", f"the magnitude is applied twice (attention factor {own:.6g})")]
-    if own == 1:
-        return [
-            Finding("magnitude", f"every value is multiplied by {have:.6g} (an attention factor that was not expected)")
-        ]
-    return [Finding("magnitude", f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)")]
+def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
+    """Say that the magnitude is missing, applied twice, or another one, where no parameter says it."""
+    measured, own = name.measured, want.named.magnitude
+    have, near = magnitude_of(measured, name.named), 4 * measured.pairs.magnitude_error
+    if measured.reading.is_angles or abs(have / own - 1) <= near:
+        return
+    if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= near:
+        return
+    said = f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)"
+    if abs(have - 1) <= near:
+        said = f"the magnitude is missing (attention factor {own:.6g})"
+    elif own == 1:
+        width = measured.pairs.width
+        rotary = " (an attention factor that was not expected)" if want.recipe.encoding.family.word == "rotary" else ""
+        root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else rotary
+        said = f"every value is multiplied by {have:.6g}{root}"
+    elif abs(have / own**2 - 1) <= 1e-3:
+        said = f"the magnitude is applied twice (attention factor {own:.6g})"
+    yield Finding("magnitude", said)
 
 
-def _layout(name: WaveName, want: Expected) -> list[Finding]:
+def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say that columns are laid out otherwise than the expected table's, where both are of one shape."""
-    reading, own = name.measured.reading, want.named.table.get("layout", "")
-    have = {"alternate": "pairs"}.get(reading.layout, reading.layout)
+    reading, own, sine_first = name.measured.reading, want.named.table.get("layout", ""), name.measured.swapped
     words = {"half": "half-split", "interleaved": "interleaved"}
-    if {have, own} == {"half", "interleaved"}:
-        return [Finding("layout", f"{words[have]} columns where {words[own]} ones were expected")]
     order = want.keys.get("order")
-    if order is not None and len(name.measured.planes) == 1 and reading.sin is not None:
-        halves, sine_first = reading.layout in ("concat", "sin-cos"), name.measured.swapped
-        if halves == (order == "interleaved"):
-            one = (
-                f"in two halves, {'sines' if sine_first else 'cosines'} first" if halves else "in neighbouring columns"
-            )
-            other = "in neighbouring columns" if halves else f"in two halves ({order})"
-            return [Finding("layout", f"sin and cos stand {one}, where they were expected {other}")]
-        if sine_first == (order == "cos-sin"):
-            return [
-                Finding("exchanged", f"sin and cos are exchanged: {'sines' if sine_first else 'cosines'} come first")
-            ]
-    if {have, own} == {"concat", "sin-cos"}:
+    if {reading.layout, own} == {"half", "interleaved"}:
+        yield Finding("layout", f"{words[reading.layout]} columns where {words[own]} ones were expected")
+    elif order is not None and len(name.measured.planes) == 1 and reading.sin is not None:
+        first = "sines" if sine_first else "cosines"
+        halves, turns = f"in two halves, {first} first", "in neighbouring columns"
+        in_halves = reading.layout in ("concat", "sin-cos")
+        if in_halves and order == "interleaved":
+            yield Finding("layout", f"sin and cos stand {halves}, where they were expected {turns}")
+        elif not in_halves and order != "interleaved":
+            yield Finding("layout", f"sin and cos stand {turns}, where they were expected in two halves ({order})")
+        elif sine_first == (order == "cos-sin"):
+            yield Finding("exchanged", f"sin and cos are exchanged: {first} come first")
+    elif {reading.layout, own} == {"concat", "sin-cos"}:
         first = "sines" if own == "concat" else "cosines"
-        return [Finding("exchanged", f"sin and cos are exchanged: the {first} stand first")]
-    return []
+        yield Finding("exchanged", f"sin and cos are exchanged: the {first} stand first")

@@ -1,13 +1,13 @@
 """Differences of a table over several axes from an expected one, in the words of whoever made the mistake.
 
-The file is described twice: by the recipe that it follows, and by what each pair of the expected table does in it
-instead (which axis it follows, how fast, from where).  The shorter description that gives back every value is said.
+Two descriptions of the file are compared with the expected recipe: the recipe that the file follows, and, for mistakes
+that no recipe makes, the expected pairs with what was done to them: the order of rows, the axis that pairs follow,
+signs, and on each axis a base, a factor or a first coordinate.  The shorter one is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from math import prod
 
@@ -15,35 +15,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
-from pecli.declare.measured import PUBLISHED_BASES, Floats, Named
+from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lattice import Lattice
-from pecli.judge.axes import MERGES, AxisView, Grid, grid_of, grids_of, views
-from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of
+from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
+from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
-from pecli.judge.structure import MAX_DEPARTURE, PlaneColumns, Reading, departure, usable_rows
+from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]
+Complex = NDArray[np.complex128]
 
 MIN_SHARE_EXPLAINED = 0.998
 """Share of the values that a description must give back to be said; spoiled values may be left."""
+MIN_SHARE_SAMPLED = 0.95
+"""The same for the sampled rows of a recipe, a few of which spoiled values may hold; others are not compared whole."""
 MAX_DIGITS = 4
 """Digits of a base, a scale or a coordinate that a finding says as a number that somebody chose."""
+MAX_GAP = 6
+"""Roundings by which a value may differ from its description: those of angles and frequencies add to its own."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 CONSTANTS = {"multiplied by pi/180": np.pi / 180, "divided by 2 pi": 1 / (2 * np.pi), "multiplied by 2 pi": 2 * np.pi,
              "multiplied by pi": np.pi}  # fmt: skip
 """Factors that are no decimals, and what they are called."""
-TURNS: dict[str, Callable[[NDArray[np.complex128]], NDArray[np.complex128]]] = {
+UNDO: dict[str, Callable[[Complex], Complex]] = {
+    "": lambda z: z,
     "sin and cos are exchanged": lambda z: 1j * np.conj(z),
     "the sines are negated": np.conj,
     "cosines and sines are negated": lambda z: -z,
     "the cosines are negated": lambda z: -np.conj(z),
 }
 """What may have been done to cosines and sines, and how to undo it."""
+COLUMN_MAJOR = Finding("order", "rows are in column-major order where row-major order was expected")
 
 
 def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
@@ -61,48 +68,48 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     found: list[list[Finding]] = []
     with np.errstate(all="ignore"):
         for view in views(actual):
-            grids = list(grids_of(view))
-            for grid in grids:
+            planned = list(planned_grids(view, pairs))
+            for grid in planned:
                 said = _same(grid, expected)
                 if said is not None:
                     return said
-            for grid in grids:
-                found += [said for said in [_by_recipe(grid, expected)] if said]
-            if not any(len(said) == 1 and said[0].kind != "encoding" for said in found):
-                for grid in (*_as_expected(view, pairs), *grids):
-                    found += [said for said in [_by_pairs(grid, pairs, expected)] if said]
+            features = [grid for grid in planned if grid.reading is None] if pairs.rises else []
+            found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, expected))]
+            if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
+                continue
+            for said, z in _arranged(view, planned, pairs):
+                own = _by_pairs(z, view, pairs, expected)
+                if own == said == []:  # a few values alone differ: their place is the answer
+                    return None
+                found += [[*said, *own]] if own is not None else []
     return min(found, key=lambda said: (said[0].kind == "encoding", len(said)), default=None)
 
 
-def _as_expected(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
-    """Yield the reading of an absolute table in which pairs stand as expected."""
-    if len(view.planes) == 1 and view.planes[0].width == pairs.plan.width:
-        values = view.values[0]
-        both = (pairs.cos >= 0) & (pairs.sin >= 0)
-        cos, sin = values[:, pairs.cos[both]], values[:, pairs.sin[both]]
-        good = usable_rows([values])
-        if not (pairs.cos == pairs.sin).all() and departure(cos[good], sin[good]) < MAX_DEPARTURE:
-            at = (PlaneColumns(0, pairs.cos[both]),), (PlaneColumns(0, pairs.sin[both]),)
-            grid = grid_of(view, Reading("expected", cos, sin, *at))
-            if grid is not None:
-                yield grid
-
-
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:
-    """Return the rounding that explains all differences; None where there are others."""
-    if grid.view.total != expected.plan.rows:
-        return None
+    """Return the layout and the rounding that explain all differences; None where there are others."""
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     if name is None:
         return None
-    tally = compare_all(name)
+    name, tally = compared(name)
     if tally.odd:
         return None
-    if tally.equal == tally.count:
-        return []
+    said = [] if grid.reading is None else _layout(grid.reading.layout, expected.request.layout)
+    if said:
+        return said
+    way, dtype = name.score.way, grid.view.dtype
+    if way.name == "exact" and tally.equal == tally.count and dtype != expected.arrays[0].dtype:
+        return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
     units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.worst < 1e3 else f"{tally.residual:.1g}"
-    way = "rounding" if name.score.way.name == "exact" else f"rounding of {name.score.way.words()}"
-    return [Finding("rounding", f"{way} alone, at most {units}: harmless")]
+    words = "rounding" if way.name == "exact" else f"rounding of {way.words()}"
+    return [Finding("rounding", f"{words} alone, at most {units}: harmless")]
+
+
+def _layout(have: str, want: str | None) -> list[Finding]:
+    """Return that a pair's columns stand otherwise than expected, in an array of the same width."""
+    words = {"half": "half-split", "interleaved": "interleaved"}
+    if {have, want} != set(words):
+        return []
+    return [Finding("layout", f"{words[have]} columns where {words[str(want)]} ones were expected")]
 
 
 # by recipe ----------------------------------------------------------------------------------------
@@ -111,25 +118,30 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
 def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
-    names = [
-        name for name in names_of(grid) if compare_all(name).odd <= (1 - MIN_SHARE_EXPLAINED) * grid.view.values[0].size
-    ]
+    odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
+    names = [name for name in names_of(grid) if name.score.close > MIN_SHARE_SAMPLED and compare_all(name).odd <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
     if name.encoding != own:
         return [Finding("encoding", f"{name.recipe} where {own} was expected")]
     have, want = dict(_recipe(own, name.keys).keys()), expected.source.keys()
-    differ = [key for key in have if have[key] != want.get(key)]
+    have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
+    differ = [key for key in have if key in want and have[key] != want[key]]
     for key in differ if len(differ) > 1 else ():  # what makes no difference is not said
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
         if other is not None and not compare_all(other).odd:
-            have = dict(_recipe(own, other.keys).keys())
-    return _parameters(have, want)
+            have[key] = want[key]
+    layout = _layout(grid.reading.layout, expected.request.layout) if grid.reading is not None else []
+    return [*_parameters(have, want), *layout]
 
 
 def _recipe(encoding: str, keys: Mapping[str, str]) -> Recipe:
     return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
+
+
+RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
+"""Order in which parameters are said: what changes more rows or columns comes first."""
 
 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
@@ -139,28 +151,15 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
     grids = differ.get("grid")
     if grids and "axis-order" in differ and grids[0].split("x") == grids[1].split("x")[::-1]:
         del differ["grid"], differ["axis-order"]
-        found.append(Finding("order", "rows are in column-major order where row-major order was expected"))
-    for key in ("prefix", "suffix"):
-        if key in differ:
-            mine, other = map(int, differ.pop(key))
-            found.append(_outer(key, mine, other))
-    for key, (have, want) in differ.items():
-        found.append(Finding(key, _words(key, have, want, actual)))
-    rank = {
-        "prefix": 0,
-        "suffix": 0,
-        "grid": 1,
-        "order": 2,
-        "axes": 3,
-        "sections": 3,
-        "section-order": 3,
-        "axis-order": 4,
-    }
+        found.append(COLUMN_MAJOR)
     if {"sections", "section-order"} <= set(differ):
-        found = [f for f in found if f.kind not in ("sections", "section-order")]
-        (a, b), (c, d) = differ["sections"], differ["section-order"]
-        found.append(Finding("sections", f"sections {a} in the order {c} where {b} in the order {d} were expected"))
-    return sorted(found, key=lambda finding: rank.get(finding.kind, 5))
+        (a, b), (c, d) = differ.pop("sections"), differ.pop("section-order")
+        text = f"sections {a} in the order {c} where {b} in the order {d} were expected"
+        found.append(Finding("sections", text))
+    for key, (have, want) in differ.items():
+        outer = key in ("prefix", "suffix")
+        found.append(_outer(key, int(have), int(want)) if outer else Finding(key, _words(key, have, want, actual)))
+    return sorted(found, key=lambda finding: RANK.get(finding.kind, 5))
 
 
 def _outer(key: str, have: int, want: int) -> Finding:
@@ -174,434 +173,335 @@ def _outer(key: str, have: int, want: int) -> Finding:
                         f"{'was' if want < 2 else 'were'} expected")  # fmt: skip
 
 
+SENTENCES = {
+    "axes": "axes widths {have} where {want} were expected",
+    "axis-order": "height and width are exchanged (axis-order {have} where {want} was expected)",
+    "pairs": "pairs of height and width {have} where {want} were expected",
+    "sections": "sections {have} where {want} were expected",
+    "section-order": "sections {sections} in the order {have} where {want} was expected",
+    "first": "coordinates{of} start at {have} where {want} was expected",
+    "merge": "rows are in {have} where {want} were expected",
+    "shift": "frequencies are spaced {have} where {want} was expected",
+    "normalize": "coordinates are {have}",
+    "center": "coordinates are {have}",
+    "grid-scale": "coordinates{of} are divided by {have} where {want} was expected (interpolation scale)",
+    "scale": "coordinates{of} are multiplied by {have} where {want} was expected (interpolation scale)",
+    "base-size": "coordinates are interpolated to {have} where {want} was expected (base-size)",
+    "reference": "coordinates are interpolated to {have} where {want} was expected (reference)",
+    "centred": "coordinates{of} are {have} where {want} was expected",
+    "coordinates": "coordinates are {have} where {want} was expected",
+    "order": "columns in the order {have} where {want} was expected",
+}
+"""What a parameter that differs means; others are said by their name."""
+VALUES = {
+    "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
+    "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
+    "normalize": {"true": "normalised (normalize true where false was expected)",
+                  "false": "not normalised (normalize false where true was expected)"},
+    "center": {"true": "centres of cells (0.5 is subtracted): center true where false was expected",
+               "false": "counts of cells (0.5 is not subtracted): center false where true was expected"},
+    "centred": {"1": "centred", "0": "counted from the edge"},
+    "merge": {"1": "row-major order", "2": "blocks of 2 x 2 (merge=2)"},
+    "base-size": {"": "none"},
+    "reference": {"": "none"},
+    "coordinates": {
+        "index": "0, 1, 2 ..",
+        "separate": "normalised to -1..1 by each side",
+        "max": "normalised to -1..1 by the larger side",
+        "min": "normalised to -1..1 by the smaller side",
+        "corners": "normalised to -1..1 from corner to corner",
+    },
+}  # fmt: skip
+"""What values of parameters mean."""
+BY_SIDE = ("first", "scale", "base", "temperature", "centred", "grid-scale")
+"""Parameters with a number for each side."""
+
+
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return what a parameter that differs means; of a list, for the axes where it differs."""
-    where = f"where {want or 'none'} was expected"
-    many = "where " + (f"{want} were expected" if want else "none were expected")
     names = NAMES.get(len(actual.get("grid", "").split("x")), ())
     mine, other = have.split("+"), want.split("+")
     of = ""
-    if (
-        "grid" in actual
-        and key in ("first", "scale", "base", "temperature", "centred", "grid-scale")
-        and max(len(mine), len(other)) == len(names)
-    ):
+    if "grid" in actual and key in BY_SIDE and max(len(mine), len(other)) == len(names):
         mine, other = (one * (1 if len(one) > 1 else len(names)) for one in (mine, other))
         differ = [k for k in range(len(names)) if mine[k] != other[k]]
         if len({(mine[k], other[k]) for k in differ}) == 1:
             of = " of " + " and ".join(names[k] for k in differ)
-            have, where = mine[differ[0]], f"where {other[differ[0]]} was expected"
-    match key:
-        case "axes":
-            return f"axes widths {have} {many}"
-        case "axis-order":
-            return f"height and width are exchanged (axis-order {have} {where})"
-        case "pairs":
-            return f"the pairs of height and width {'alternate' if have == 'alternate' else 'stand in blocks'} {many}"
-        case "sections":
-            return f"sections {have} {many}"
-        case "section-order":
-            return f"sections {actual.get('sections', '')} in the order {have} {where}"
-        case "first":
-            return f"coordinates{of} start at {have} {where}"
-        case "merge":
-            return f"rows are in {_blocks(have)} where {_blocks(want)} {'was' if want == '1' else 'were'} expected"
-        case "shift":
-            return f"frequencies are spaced {_SPACED.get(have, have)} where {_SPACED.get(want, want)} was expected"
-        case "normalize":
-            return f"coordinates are {'' if have == 'true' else 'not '}normalised (normalize {have} {where})"
-        case "center":
-            how = (
-                "centres of cells (0.5 is subtracted)" if have == "true" else "counts of cells (0.5 is not subtracted)"
-            )
-            return f"coordinates are {how}: center {have} {where}"
-        case "grid-scale":
-            return f"coordinates{of} are divided by {have} {where} (interpolation scale)"
-        case "scale":
-            return f"coordinates{of} are multiplied by {have} {where} (interpolation scale)"
-        case "base-size" if have == "1":
-            return "coordinates run from 0 to 1 (normalised by the side) where 0, 1, 2 .. was expected"
-        case "base-size" | "reference":
-            return f"coordinates are interpolated to {have or 'nothing'} {where} ({key})"
-        case "centred":
-            counted = {"1": "centred", "0": "counted from the edge"}
-            if of:
-                return f"coordinates{of} are {counted[have]} where {counted[other[differ[0]]]} was expected"
-        case "coordinates":
-            return f"coordinates {_COORDINATES.get(have, have)} where {_COORDINATES.get(want, want)} was expected"
-        case "order":
-            return f"columns in the order {have} {where}"
-    return f"{key}{of} {have or 'none'} {where}"
-
-
-_SPACED = {"1": "up to 1/base itself (endpoint, shift 1)", "0": "short of 1/base (shift 0)"}
-_COORDINATES = {
-    "index": "0, 1, 2 ..",
-    "separate": "normalised to -1..1 by each side",
-    "max": "normalised to -1..1 by the larger side",
-    "min": "normalised to -1..1 by the smaller side",
-    "corners": "normalised to -1..1 from corner to corner",
-}
-
-
-def _blocks(merge: str) -> str:
-    return "row-major order" if merge == "1" else f"blocks of {merge} x {merge} (merge={merge})"
+            have, want = mine[differ[0]], other[differ[0]]
+    if (key, have) == ("base-size", "1"):
+        return "coordinates run from 0 to 1 (normalised by the side) where 0, 1, 2 .. was expected"
+    values = VALUES.get(key, {})
+    sentence = SENTENCES.get(key, "{key}{of} {have} where {want} was expected")
+    return sentence.format(key=key, of=of, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
+                           sections=actual.get("sections", ""))  # fmt: skip
 
 
 # by pairs -----------------------------------------------------------------------------------------
 
 
-@dataclass
-class GridModel:
-    """What each pair does: its axis, frequency, and the coordinate of every row.
-
-    Attributes
-    ----------
-    frequencies : (m,) float64
-        Radians per unit of the coordinate.
-    coordinates : (n, m) float64
-        Of the rows that are described.
-    undo : mapping of int to str
-        Key of `TURNS` by group of pairs.
-    """
-
-    frequencies: Floats
-    coordinates: Floats = field(repr=False)
-
-
-def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
-    """Return how pairs differ from the expected ones: row order, axes, phases, frequencies, first coordinates."""
-    plan, axes = pairs.plan, grid.axes
-    both = (pairs.cos >= 0) & (pairs.sin >= 0)
-    rotary = bool((pairs.cos == pairs.sin).all())
-    order = np.argsort(pairs.cos, kind="stable") if rotary else np.flatnonzero(both)
-    if rotary and axes.absolute:
-        return None
-    found: list[Finding] = []
-    if not rotary and grid.reading.layout != "expected":
-        if not axes.absolute or axes.width != plan.width:
-            return None
-        found.append(Finding("layout", _arrangement(grid.axes.layout)))
-    names = NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
-    if axes.count < len(order) and rotary:
-        lost = sorted(set(pairs.axis[order[axes.count :]].tolist()) - set(pairs.axis[order[: axes.count]].tolist()))
-        those = " and ".join(names[a] for a in lost)
-        text = f"{len(order) - axes.count} of {len(order)} pairs are missing{f': those of the {those}' if lost else ''}"
-        if grid.view.planes[0].width == expected.arrays[0].shape[-1]:
-            text = f"the first {axes.count} pairs stand twice where those of the {those} were expected"
-        found.append(Finding("columns", text))
-        order = order[: axes.count]
-    if len(order) != axes.count:
-        return None
-    axis, w = pairs.axis[order], (pairs.frequencies * pairs.turning)[order]
-    rows = grid.view.rows[grid.usable]
-    missing = (plan.rows or 0) - grid.view.total
-    shift = 0
-    if missing:
-        side = {plan.prefix: "prefix", plan.suffix: "suffix"}.get(missing) if missing > 0 else None
-        if side is None:
-            return None
-        found.append(_outer(side, 0, missing))
-        shift = plan.prefix if side == "prefix" else 0
-    elif plan.prefix and not axes.prefix and axes.suffix == plan.prefix:
-        shift = plan.prefix
-        found.append(
-            Finding("prefix", "the row of the class token stands after the grid, where before it was expected")
-        )
-    inside = (rows + shift >= plan.prefix) & (rows + shift < (plan.rows or 0) - plan.suffix)
-    assert grid.reading.sin is not None
-    z = (grid.reading.cos + 1j * grid.reading.sin)[grid.usable][inside]
-    index = rows[inside] + shift - plan.prefix
-    streams = axes.streams[inside[-len(axes.streams) :] if len(inside) == len(axes.streams) else slice(None)]
-    if len(streams) != len(index):
-        return None
-    wanted = np.stack([own.index(index) for own in plan.axes], axis=1)
-    moving = [a for a in range(len(plan.axes)) if np.ptp(wanted[:, a]) and (axis == a).any()]
-    said, places, follows = _row_order(streams, wanted, plan, index, moving)
-    if follows is None:
-        one = _one_line(grid, z, w, index, plan, names, axis, wanted, expected)
-        return None if one is None else [*found, *one]
-    found += said
-    followed = np.array([follows[g] if g >= 0 else -1 for g in axes.owner.tolist()])
-    told = _exchanged(followed, axis, moving, names, expected)
-    if told is None:
-        return None
-    found += told
-    coordinates = np.zeros((len(index), len(w)))
-    used = np.where(followed >= 0, followed, axis)
-    still = (followed < 0) & (z == 1).all(axis=0)
-    for a in np.unique(used):
-        own = plan.axes[int(a)]
-        count = np.array(own.multiples if isinstance(own.multiples, tuple) else list(own.multiples), float)
-        if places[:, a].max() >= len(count):
-            return None
-        coordinates[:, used == a] = (count * float(own.unit))[places[:, a]][:, None]
-    coordinates[:, still] = 0
-    for side_axis in axes.axes:
-        if side_axis.backward and abs(side_axis.origin + side_axis.size - 1) < 0.1:
-            part = coordinates[:, side_axis.columns]
-            coordinates[:, side_axis.columns] = part.max() + part.min() - part
-            found.append(Finding("reversed", f"coordinates of {names[int(used[side_axis.columns[0]])]} run backwards"))
-    z, turns = _undone(z, w, coordinates, used, names)
-    found += turns
-    model = GridModel(w.copy(), coordinates)
-    found += _frequencies(model, grid, z, used, names, expected, pairs)
-    share = _share(z, model, grid.view.dtype)
-    return found if found and share >= MIN_SHARE_EXPLAINED else None
-
-
-def _arrangement(layout: str) -> str:
-    """Return in words where the columns of an absolute table stand."""
-    if layout == "alternate":
-        return "sines and cosines are interleaved column by column where blocks of each were expected (column order)"
-    if layout == "halves":
-        return "the sines of all axes stand before the cosines where another order of columns was expected"
-    return (
-        f"columns are blocks of {layout.removeprefix('blocks')}, sines before cosines, where another order was expected"
-    )
-
-
-def _row_order(streams: Floats, wanted: Integers, plan: Waves, index: Integers, moving: Sequence[int]) -> tuple[
-    list[Finding], Integers, dict[int, int] | None
-]:  # fmt: skip
-    """Return in which order rows stand, the place of each row on each axis, and which axis each measured one is."""
-    sides = [int(wanted[:, a].max()) + 1 for a in range(wanted.shape[1])]
-    options: list[tuple[list[Finding], Integers]] = [([], wanted)]
-    if prod(sides) == len(index) and len(sides) > 1:
-        back = Lattice(tuple(sides[::-1]))
-        column = np.stack([back.index(len(sides) - 1 - a)(np.arange(len(index))) for a in range(len(sides))], axis=1)
-        options.append(
-            ([Finding("order", "rows are in column-major order where row-major order was expected")], column)
-        )
-        for merge in (1, *MERGES):
-            if all(side % merge == 0 for side in sides[-2:]):
-                lattice = Lattice(tuple(sides), merge)
-                own = np.stack([lattice.index(a)(np.arange(len(index))) for a in range(len(sides))], axis=1)
-                text = f"rows are in {_blocks(str(merge))} where another order was expected"
-                options.append(([Finding("order", text)], own))
-    for said, places in options:
-        follows: dict[int, int] = {}
-        for g in range(streams.shape[1]):
-            own = streams[:, g] - streams[0, g]
-            for a in moving:
-                same = places[:, a] - places[0, a]
-                if a not in follows.values() and (own == same).all():
-                    follows[g] = a
-                    break
-        if len(follows) == streams.shape[1]:
-            return said, places, follows
-    return [], wanted, None
-
-
-def _exchanged(
-    followed: Integers, axis: Integers, moving: Sequence[int], names: Sequence[str], expected: Table
-) -> list[Finding] | None:
-    """Return which axes are exchanged, or how pairs stand instead."""
-    known = (followed >= 0) & np.isin(axis, moving)
-    if (followed[known] == axis[known]).all():
-        still = [a for a in moving if not (followed[axis == a] >= 0).any()]
-        return [Finding("still", f"the pairs of the {names[a]} do not move") for a in still]
-    mapping = {a: set(followed[known & (axis == a)].tolist()) for a in moving}
-    keys = expected.source.keys()
-    if all(len(to) == 1 for to in mapping.values()) and len({next(iter(to)) for to in mapping.values()}) == len(
-        mapping
-    ):
-        moved = [a for a, to in mapping.items() if to != {a}]
-        if len(moved) == 2:
-            what = f"{names[moved[0]]} and {names[moved[1]]} are exchanged"
-            return [
-                Finding(
-                    "exchanged",
-                    what + (f": the {names[moved[0]]} half holds the {names[moved[1]]}" if len(names) == 2 else ""),
-                )
+def _arranged(view: AxisView, planned: Sequence[Grid], pairs: PlannedPairs) -> Iterator[tuple[list[Finding], Complex]]:
+    """Yield the file's pairs in the order of the plan's, and how their columns stand otherwise than expected."""
+    for grid in planned:
+        if grid.reading is not None and grid.reading.sin is not None:
+            columns, count = np.argsort(pairs.cos, kind="stable"), grid.reading.pairs
+            whole = np.full((len(grid.reading.cos), len(columns)), complex(np.nan, np.nan))
+            whole[:, columns[:count]] = grid.reading.cos + 1j * grid.reading.sin
+            yield _lost(pairs, columns, count), whole
+            continue
+        values, m = view.values[0], len(pairs.cos)
+        arrangements = [("", pairs.sin, pairs.cos)]
+        if 2 * m == values.shape[1]:
+            k, edges = np.arange(m), [*np.flatnonzero(np.diff(pairs.axis, prepend=-1)).tolist(), m]
+            start, size = np.repeat(edges[:-1], np.diff(edges)), np.repeat(np.diff(edges), np.diff(edges))
+            arrangements += [
+                ("sines and cosines are interleaved column by column, not in blocks (column order)", 2 * k, 2 * k + 1),
+                ("the sines of all axes stand before the cosines where another order was expected", k, m + k),
+                ("sines and cosines stand in blocks, not interleaved", k + start, k + start + size),
             ]
-        text = ", ".join(f"{names[a]} follows the {names[next(iter(to))]}" for a, to in mapping.items() if to != {a})
-        return [Finding("exchanged", f"axes are exchanged: {text}")]
-    if all(len(to) == 1 for to in mapping.values()) and len({next(iter(to)) for to in mapping.values()}) == 1:
-        (to,) = next(iter(mapping.values()))
-        streams = ", as if all sections were of its stream" if "sections" in keys else ""
-        return [Finding("axes", f"every pair follows the {names[to]}{streams}: the other axes are ignored")]
-    text = _runs_text(followed, names)
-    want = (
-        f"sections {keys['sections']} in the order {keys.get('section-order', 'chunked')}"
-        if "sections" in keys
-        else _runs_text(axis, names)
-    )
-    return [
-        Finding(
-            "sections", f"{'sections: ' if 'sections' in keys else ''}pairs follow {text} where {want} was expected"
-        )
-    ]
-
-
-def _runs_text(followed: Integers, names: Sequence[str]) -> str:
-    """Say which axis pairs follow, run by run."""
-    edges = np.flatnonzero(np.diff(followed)) + 1
-    runs = np.split(followed, edges)
-    said = [f"{len(run)} {names[int(run[0])] if run[0] >= 0 else 'none'}" for run in runs[:4]]
-    return " + ".join(said) + (" .." if len(runs) > 4 else "")
-
-
-def _undone(z: NDArray[np.complex128], w: Floats, coordinates: Floats, used: Integers, names: Sequence[str]) -> tuple[
-    NDArray[np.complex128], list[Finding]
-]:  # fmt: skip
-    """Return cosines and sines put in order, axis by axis, and what was done to them."""
-    done: dict[int, str] = {}
-    z = z.copy()
-    for a in np.unique(used):
-        own = used == a
-        plain = _turning(z[:, own], w[own], coordinates[:, own])
-        if plain > 0.9:
-            continue
-        for text, undo in TURNS.items():
-            if _turning(undo(z[:, own]), w[own], coordinates[:, own]) > 0.95:
-                done[int(a)] = text
-                z[:, own] = undo(z[:, own])
-                break
-    texts = set(done.values())
-    if len(texts) == 1 and len(done) == len(np.unique(used)):
-        return z, [Finding("turned", next(iter(texts)))]
-    return z, [Finding("turned", f"{text} on the axis {names[a]}") for a, text in done.items()]
-
-
-def _turning(z: NDArray[np.complex128], w: Floats, coordinates: Floats) -> float:
-    """Return the share of slow pairs' values that are near the expected ones; faster ones show another base."""
-    angles = coordinates * w
-    slow = np.abs(angles).max(axis=0) < 1.0
-    slow = slow if slow.any() else np.abs(w) <= np.abs(w).min() * 1.01
-    return float((np.abs(z[:, slow] - np.exp(1j * angles[:, slow])) < 0.3).mean())
-
-
-def _frequencies(model: GridModel, grid: Grid, z: NDArray[np.complex128], used: Integers, names: Sequence[str],
-                 expected: Table, pairs: PlannedPairs) -> list[Finding]:  # fmt: skip
-    """Return where frequencies and first coordinates differ, and put them into the model."""
-    found: list[tuple[str, str, int]] = []
-    for number, measured in enumerate(grid.axes.axes):
-        a = int(used[measured.columns[0]])
-        own = measured.columns
-        steps = measured.pairs.steps
-        unit = np.diff(np.unique(model.coordinates[:, own[0]]))
-        if not len(unit):
-            continue
-        step = float(np.median(unit))
-        low = float(model.coordinates[:, own[0]].min())
-        ratio = steps / (model.frequencies[own] * step)
-        slack = measured.pairs.at(2.0**-21).slack(steps) / np.maximum(np.abs(steps), 1e-300)
-        clear = slack < 0.02
-        if not clear.any():
-            continue
-        if (np.abs(ratio - 1) > slack)[clear].any():
-            turn = float(pairs.turning[pairs.axis == a][0])
-            text, values = _scaled(ratio, slack, clear, model.frequencies[own], turn, expected, a)
-            if text is None:
+        good = usable_rows([values])
+        for text, sin, cos in arrangements:
+            if text and np.array_equal(sin, pairs.sin) and np.array_equal(cos, pairs.cos):
                 continue
-            model.frequencies[own] = values
-            found.append(("frequencies", text, a))
-        origin = measured.origin * (steps[0] / model.frequencies[own[0]])
-        backwards = measured.backward and abs(measured.origin + measured.size - 1) < 0.1
-        if np.isfinite(origin) and not backwards and abs(origin - low) > 0.02 * max(1.0, step):
-            near = shortest(origin - 0.01 * step, origin + 0.01 * step)
-            if digits(near) <= MAX_DIGITS:
-                model.coordinates[:, used == a] += float(near) - low
-                found.append(("first", f"coordinates start at {number_text(near)} where {low:g} was expected", a))
-        del number
-    by_text: dict[tuple[str, str], list[int]] = {}
-    for kind, text, a in found:
-        by_text.setdefault((kind, text), []).append(a)
-    del z
-    said = []
-    count = len(set(used.tolist()))
-    for (kind, text), which in by_text.items():
-        where = "" if len(which) == count or len(which) > 1 else f" on the axis {names[which[0]]}"
-        said.append(Finding(kind, text + where))
-    return said
+            held = (sin >= 0) & (cos >= 0)
+            z = np.where(held, values[:, cos] + 1j * values[:, sin], np.nan)
+            if departure(z.real[good][:, held], z.imag[good][:, held]) < MAX_DEPARTURE:
+                yield [Finding("layout", text)] if text else [], z
 
 
-def _scaled(ratio: Floats, slack: Floats, clear: NDArray[np.bool_], whole: Floats, unit: float, expected: Table,
-            a: int) -> tuple[str | None, Floats]:  # fmt: skip
-    """Return in words how frequencies differ, and the frequencies: a scale of coordinates, a base, endpoint spacing.
+def _names(plan: Waves) -> tuple[str, ...]:
+    return NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
+
+
+def _lost(pairs: PlannedPairs, columns: Integers, count: int) -> list[Finding]:
+    """Return that pairs are missing, of which axes if all of theirs are."""
+    if count == len(columns):
+        return []
+    names = _names(pairs.plan)
+    lost = sorted(set(pairs.axis[columns[count:]].tolist()) - set(pairs.axis[columns[:count]].tolist()))
+    those = f": those of the {' and '.join(names[a] for a in lost)}" if lost else ""
+    return [Finding("columns", f"{len(columns) - count} of {len(columns)} pairs are missing{those}")]
+
+
+def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
+    """Return how pairs differ from the expected ones; None where these changes do not give the values."""
+    plan, held = pairs.plan, ~np.isnan(z).all(axis=0)
+    names = _names(plan)
+    for said, index in _row_orders(plan, view):
+        inside = index >= 0
+        if not inside.any():
+            continue
+        at, body = pairs.coordinates(index[inside] + plan.prefix), z[inside]
+        w = pairs.frequencies * pairs.turning
+        line = np.multiply.outer(index[inside], w[held])
+        if (at[:, pairs.axis[held]] != index[inside][:, None]).any() and _near(body[:, held], line, view.dtype):
+            return [*said, _as_line(len(line), names, expected)]
+        groups = {a: (pairs.axis == a) & held for a in set(pairs.axis.tolist())}
+        follows = {a: _followed(body[:, own], at, a, w[own], pairs, view.dtype)
+                   for a, own in groups.items() if own.any()}  # fmt: skip
+        if None in follows.values():
+            continue
+        found = [*said, *_exchanged({a: b for a, b in follows.items() if b is not None}, at, names)]
+        numbers: dict[Finding, list[int]] = {}
+        for a, b in follows.items():
+            if b is None or b < 0:
+                continue
+            own = np.flatnonzero((pairs.axis == a) & held)
+            first = np.unique(at[:, b], return_index=True)[1]
+            changes = _numbers(body[np.ix_(first, own)], at[first, b], a, b, own, pairs, view, expected)
+            if changes is None:
+                break
+            for change in changes:
+                numbers.setdefault(change, []).append(a)
+        else:
+            many = sum(b is not None and b >= 0 and np.ptp(at[:, b]) > 0 for b in follows.values())
+            for change, where in numbers.items():
+                text = change.text if len(where) >= many else f"{change.text} on the axis {names[where[0]]}"
+                found.append(Finding(change.kind, text))
+            return found
+    return None
+
+
+def _row_orders(plan: Waves, view: AxisView) -> Iterator[tuple[list[Finding], Integers]]:
+    """Yield which row of the expected grid each row of the file holds (-1: none of it), and the mistake."""
+    rows, total = view.rows, plan.rows or 0
+    count, missing = total - plan.prefix - plan.suffix, total - view.total
+    index = rows - plan.prefix
+    if missing > 0 and missing in (plan.prefix, plan.suffix):
+        before = missing == plan.prefix
+        yield [_outer("prefix" if before else "suffix", 0, missing)], rows if before else index
+    if missing:
+        return
+    yield [], np.where((index >= 0) & (index < count), index, -1)
+    if plan.prefix and not plan.suffix:
+        text = "the row of the class token stands after the grid, where before it was expected"
+        yield [Finding("prefix", text)], np.where(rows < count, rows, -1)
+    sides = tuple(len(axis.multiples) for axis in plan.axes)
+    inside = (index >= 0) & (index < count)
+    if prod(sides) != count or len(sides) < 2:
+        return
+    place = np.clip(index, 0, count - 1)
+    wanted = np.stack([axis.index(place) for axis in plan.axes], axis=1)
+    last = len(sides) - 1  # a transposed image exchanges the last two sides
+    lattice = Lattice((*sides[:-2], sides[-1], sides[-2]))
+    there = [lattice.index({last: last - 1, last - 1: last}.get(a, a))(place) for a in range(len(sides))]
+    back = np.full(count, -1)
+    back[np.ravel_multi_index(tuple(wanted.T), sides)] = place
+    yield [COLUMN_MAJOR], np.where(inside, back[np.ravel_multi_index(there, sides)], -1)
+
+
+def _near(z: Complex, angles: Floats, dtype: str) -> bool:
+    """Whether nearly all values are those of angles, but for rounding of a type and of float32 angles."""
+    shown = np.exp(1j * angles)
+    spare = 2.0**-20 * np.abs(angles) + (2.0**-24 if dtype == "float16" else 2.0**-40)
+    close = np.abs(z.real - shown.real) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.real) + spare
+    close &= np.abs(z.imag - shown.imag) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.imag) + spare
+    return bool(close.mean() >= MIN_SHARE_EXPLAINED)
+
+
+def _as_line(rows: int, names: Sequence[str], expected: Table) -> Finding:
+    """Return that all pairs follow one position, of a flattened grid or of text."""
+    keys = expected.source.keys()
+    if "sections" in keys:
+        return Finding("sections", "all streams are the position, as in text: sections and grids are ignored")
+    text = f"positions count all {rows} patches in one line where {' and '.join(names)} of a grid were expected"
+    return Finding("grid", text)
+
+
+def _followed(z: Complex, at: Integers, own: int, w: Floats, pairs: PlannedPairs, dtype: str) -> int | None:
+    """Return the axis whose places alone tell the values of pairs, -1 where they do not move, None of none."""
+    moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
+    if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
+        return -1 if own in moving else own
+    found = []
+    for a in [own, *(a for a in moving if a != own)]:
+        _, first, level = np.unique(at[:, a], return_index=True, return_inverse=True)
+        if (z == z[first][level.reshape(-1)]).mean() >= MIN_SHARE_EXPLAINED:
+            if _near(z[first], np.multiply.outer(_places(pairs, a)[at[first, a]], w), dtype):
+                return a
+            found.append(a)
+    return found[0] if found else None
+
+
+def _places(pairs: PlannedPairs, a: int) -> Floats:
+    """Return the coordinates of an axis."""
+    axis = pairs.plan.axes[a]
+    count = np.array(axis.multiples if isinstance(axis.multiples, tuple) else list(axis.multiples), np.float64)
+    return count * float(axis.unit)
+
+
+def _exchanged(follows: Mapping[int, int], at: Integers, names: Sequence[str]) -> list[Finding]:
+    """Return which pairs follow another axis than their own, or none."""
+    found = [Finding("still", f"the pairs of the {names[a]} do not move") for a, b in follows.items() if b < 0]
+    other = {a: b for a, b in follows.items() if b not in (a, -1)}
+    moving = [a for a in follows if np.ptp(at[:, a])]
+    if len(other) == 2 and {(b, a) for a, b in other.items()} == set(other.items()):
+        first, second = (names[a] for a in other)
+        half = f": the {first} half holds the {second}" if len(names) == 2 else ""
+        return [Finding("exchanged", f"{first} and {second} are exchanged{half}"), *found]
+    if other and len({follows[a] for a in moving}) == 1:
+        text = f"every pair follows the {names[next(iter(other.values()))]}: the other axes are ignored"
+        return [Finding("axes", text), *found]
+    return [*found, *(Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}") for a, b in other.items())]
+
+
+def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs: PlannedPairs, view: AxisView,
+             expected: Table) -> list[Finding] | None:  # fmt: skip
+    """Return what makes the levels of one axis others than expected: magnitude, signs, frequencies, first coordinate.
 
     Parameters
     ----------
-    ratio, slack : (k,) float64
-        Measured over expected frequencies, and by how much it may be off.
-    clear : (k,) bool
-        Pairs that tell it.
-    whole : (k,) float64
-        Expected frequencies.
-    unit : float
+    z : (levels, k) complex128
+    places : (levels,) int64
+        Place of each level on the axis that is followed.
+    a, b : int
+        The axis that the pairs belong to, and the one that they follow.
+    own : (k,) int64
+        Which pairs these are.
+    pairs : PlannedPairs
+    view : AxisView
+    expected : Table
+    """
+    c, w = _places(pairs, b)[places], (pairs.frequencies * pairs.turning)[own]
+    found: list[Finding] = []
+    size = float(np.median(np.abs(z) / pairs.magnitude[own]))
+    if abs(size - 1) > 0.01:
+        found.append(Finding("magnitude", f"every value is multiplied by {size:.6g}"))
+    z = z / (pairs.magnitude[own] * (size if found else 1.0))
+    angles = np.multiply.outer(c, w)
+    slow = np.abs(c).max() * np.abs(w) < 1.0
+    slow = slow if slow.any() else np.abs(w) <= np.abs(w).min() * 1.01
+    shown = np.exp(1j * angles)[:, slow]
+    share = {text: float((np.abs(undo(z[:, slow]) - shown) < 0.3).mean()) for text, undo in UNDO.items()}
+    text = max(share, key=lambda text: share[text])
+    if text and share[text] > 0.9:
+        z = UNDO[text](z)
+        found.append(Finding("turned", text))
+    if _near(z, angles, view.dtype):
+        return found
+    if len(c) < 2:
+        return None
+    measured, _ = measured_axis(z.real, z.imag, view.dtype, np.arange(len(own)))
+    step, origin, sign = float(np.median(np.diff(c))), measured.origin, 1
+    steps = measured.pairs.steps
+    turn = float(pairs.turning[own[0]])
+    text, values = _scaled(measured.pairs.at(2.0**-21), w, step, turn, expected, a)
+    found += [Finding("frequencies", text)] if text else []
+    if measured.backward and abs(origin + len(c) - 1) < 0.1:
+        found.append(Finding("reversed", "coordinates run backwards"))
+        c, sign = c[::-1], 0
+    first = origin * step * (steps[0] / (values[0] * step))
+    if sign and np.isfinite(first) and abs(first - c[0]) > 0.02 * max(1.0, abs(step)):
+        near = shortest(first - 0.01 * abs(step), first + 0.01 * abs(step))
+        if digits(near) <= MAX_DIGITS:
+            found.append(Finding("first", f"coordinates start at {number_text(near)} where {c[0]:g} was expected"))
+            c = c + float(near) - c[0]
+    fits = _near(z, np.multiply.outer(c, values), view.dtype)
+    return found if found and fits else None
+
+
+def _scaled(measured: Pairs, w: Floats, step: float, turn: float, expected: Table, a: int) -> tuple[str, Floats]:
+    """Return in words how frequencies differ, and the frequencies: a factor of the coordinates, or a base.
+
+    Parameters
+    ----------
+    measured : Pairs
+        In radians a level.
+    w : (k,) float64
+        Expected radians a unit of the coordinate.
+    step : float
+        Coordinate from level to level.
+    turn : float
         1, or 2 pi where frequencies count turns.
     expected : Table
     a : int
         Which of its axes.
     """
-    told, ratio, slack = whole[clear], ratio[clear], slack[clear]
-    if (np.abs(ratio / ratio[0] - 1) <= slack + slack[0]).all():
-        low, high = (ratio * (1 - slack)).max(), (ratio * (1 + slack)).min()
+    steps = measured.steps
+    ratio, loose = steps / (w * step), measured.slack(steps) / np.maximum(np.abs(steps), 1e-300)
+    clear = loose < 0.02
+    if not clear.any() or (np.abs(ratio - 1) <= loose)[clear].all():
+        return "", w
+    ratio, loose = ratio[clear], loose[clear]
+    low, high = (ratio * (1 - loose)).max(), (ratio * (1 + loose)).min()
+    if low <= high:
         number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
         if digits(inverse) < digits(number) and digits(inverse) <= MAX_DIGITS:
-            return f"coordinates divided by {number_text(inverse)} (interpolation scale)", whole / float(inverse)
+            return f"coordinates divided by {number_text(inverse)} (interpolation scale)", w / float(inverse)
         for text, factor in CONSTANTS.items():
             if low <= factor <= high:
-                return f"angles are {text}", whole * factor
+                return f"angles are {text}", w * factor
         if digits(number) <= MAX_DIGITS:
-            return f"coordinates multiplied by {number_text(number)} (scale)", whole * float(number)
-        return None, whole
+            return f"coordinates multiplied by {number_text(number)} (scale)", w * float(number)
+        return "", w
     values = expected.source.values
     key = "base" if "base" in values else "temperature"
     given = values.get(key)
     base = Decimal(str(given[a if len(given) > 1 else 0] if isinstance(given, tuple) else given or 1))
     if base in (0, 1):
-        return None, whole
-    log = np.log(float(base))
-    e = -np.log(told / unit) / log
-    with np.errstate(all="ignore"):
-        new = np.exp(log - np.log(ratio) / e)
-        loose = slack / e
-    use = np.isfinite(loose) & (e > 1e-9)
-    if use.any() and (np.abs(ratio[~use] - 1) <= slack[~use]).all():
-        low, high = (new * (1 - 2 * loose))[use].max(), (new * (1 + 2 * loose))[use].min()
-        known = next((t for t in PUBLISHED_BASES if low <= float(t) <= high), "")
-        if low <= high and (known or digits(shortest(low, high)) <= MAX_DIGITS):
-            known = known or number_text(shortest(low, high))
-            exponents = -np.log(whole / unit) / log
-            return f"{key} {known} where {number_text(base)} was expected", unit * np.exp(
-                -exponents * np.log(float(known))
-            )
-    count = len(whole)
-    exponents = -np.log(whole / unit) / log
-    for text, factor in (
-        ("up to 1/base itself (endpoint)", count / (count - 1)),
-        ("short of 1/base", (count - 1) / count),
-    ):
-        other = unit * np.exp(-exponents * factor * log)
-        if (np.abs(other[clear] / (told * ratio) - 1) <= slack).all():
-            return f"frequencies spaced {text} where the other spacing was expected", other
-    return None, whole
-
-
-def _one_line(grid: Grid, z: NDArray[np.complex128], w: Floats, index: Integers, plan: Waves, names: Sequence[str],
-              axis: Integers, wanted: Integers, expected: Table) -> list[Finding] | None:  # fmt: skip
-    """Return that all pairs follow one position, of a flattened grid or of text."""
-    if len(grid.axes.axes) != 1:
-        return None
-    model = GridModel(w, np.repeat(index[:, None].astype(float), len(w), axis=1))
-    if _share(z, model, grid.view.dtype) < MIN_SHARE_EXPLAINED:
-        return None
-    keys = expected.source.keys()
-    if "sections" in keys:
-        text = "all streams are the position, as in text: sections and grids are ignored"
-        return [Finding("sections", text)]
-    return [
-        Finding(
-            "grid",
-            f"positions count all {len(index)} patches in one line where {' and '.join(names)} of a grid were expected",
-        )
-    ]
-
-
-def _share(z: NDArray[np.complex128], model: GridModel, dtype: str) -> float:
-    """Return the share of values that a model gives back."""
-    angles = model.coordinates * model.frequencies
-    gap = np.abs(z - np.exp(1j * angles))
-    return float((gap <= 6 * EPSILON[dtype] + 2.0**-20 * np.abs(angles)).mean())
+        return "", w
+    exponents = -np.log(w / turn) / np.log(float(base))
+    for other in measured.bases(exponents, step * turn):
+        if digits(other) <= MAX_DIGITS:
+            text = f"{key} {number_text(other)} where {number_text(base)} was expected"
+            return text, turn * float(other) ** -exponents
+    return "", w

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import Floats, Named
+from pecli.declare.measured import Axes, Floats, Named
 from pecli.declare.plan import Coordinate, Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
@@ -18,7 +18,7 @@ from pecli.encodings.recipe import Recipe, join_recipe
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import CLOSE, Score, Shown, Way, best_way, float32_series
 from pecli.judge.arithmetic import score as score_of
-from pecli.judge.axes import Grid, columns_of, grids_of, views
+from pecli.judge.axes import AxisView, Grid, columns_of, grids_of, readings_of, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
 
@@ -86,6 +86,11 @@ class PlannedPairs:
         number = table.astype(np.int64)
         return cls(plan, table[:, 0], table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
 
+    @property
+    def rises(self) -> bool:
+        """Whether frequencies rise from band to band, as those of features of coordinates from -1 to 1 do."""
+        return bool(self.plan.ramps) or bool((np.diff(self.frequencies[self.axis == self.axis[0]]) > 0).any())
+
     def coordinates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return which coordinate of its axis each row has, (n, axes)."""
         return np.stack([axis.index(rows - self.plan.prefix) for axis in self.plan.axes], axis=1)
@@ -139,20 +144,10 @@ def identify_grid(table: Tabular) -> Identification | None:
     """Return what a table over several axes is; None where it is none."""
     with np.errstate(all="ignore"):
         grid = None
-        seen = []
-        for view in views(table):
-            seen.append(view)
-            for found in grids_of(view):
-                if not found.signals:  # rows are all different
-                    continue
-                grid = grid or found
-                names = names_of(found)
-                said = _verdict(names) if names else None
-                if said is not None:
-                    return said
-        for view in seen:
-            columns = columns_of(view)
-            names = names_of(columns) if columns is not None else []
+        seen = list(views(table))
+        for found in (*(g for view in seen for g in grids_of(view)), *filter(None, map(columns_of, seen))):
+            grid = grid or (found if found.reading is not None else None)
+            names = names_of(found)
             said = _verdict(names) if names else None
             if said is not None:
                 return said
@@ -208,7 +203,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     plan, view = pairs.plan, grid.view
     if plan.rows != view.total or plan.width != (view.planes[0].width if grid.axes.absolute else grid.axes.count):
         return None
-    rows = telling_rows(grid)
+    rows = telling_rows(pairs, view.rows)
     at = pairs.coordinates(view.rows[rows])
     cos, sin = _actual(grid, pairs, rows)
     exact = coordinate_values(plan.axes, "exact", turning=False)
@@ -247,24 +242,18 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
 
 def neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
     """Return a way with each frequency the number of its type, near the simulated one, that gives most values."""
-    kind = way.frequency_type
-    kind = "float32" if kind == "float64" else kind
-    step = unit(way.frequencies, kind)
-    good = np.full(len(way.frequencies), -1.0)
-    chosen = way.frequencies.copy()
+    assert shown.cos is not None
+    assert shown.sin is not None
+    values = np.concatenate([shown.cos, shown.sin])
+    kind = "float32" if way.frequency_type == "float64" else way.frequency_type
+    step, good, chosen = unit(way.frequencies, kind), np.full(len(way.frequencies), -1.0), way.frequencies
     for k in sorted(range(-NEIGHBOURS, NEIGHBOURS + 1), key=abs):
         other = replace(way, frequencies=way.frequencies + k * step)
-        made = other.compute(shown.positions, magnitude, shown.dtype)
-        share = np.zeros(len(good))
-        parts = 0
-        for real, values in zip(made, (shown.cos, shown.sin), strict=True):
-            if values is not None:
-                gap = np.abs(real - values)
-                share += (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
-                parts += 1
-        better = share / max(1, parts) > good + 1e-9
-        good = np.where(better, share / max(1, parts), good)
-        chosen = np.where(better, other.frequencies, chosen)
+        made = np.concatenate(other.compute(shown.positions, magnitude, shown.dtype))
+        gap = np.abs(made - values)
+        share = (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
+        better = share > good + 1e-9
+        good, chosen = np.where(better, share, good), np.where(better, other.frequencies, chosen)
     return score_of(replace(way, frequencies=chosen), shown, magnitude)
 
 
@@ -354,13 +343,29 @@ def _of_rows(values: Sequence[Floats], at: NDArray[np.int64], axis: NDArray[np.i
     return found
 
 
-def telling_rows(grid: Grid) -> NDArray[np.int64]:
-    """Return the rows of a view, by index, at which levels of an axis first appear."""
-    usable = np.flatnonzero(grid.usable)
-    if len(usable) > MAX_TELLING and grid.axes.layout == "columns":
-        return np.linspace(0, len(usable) - 1, MAX_TELLING).astype(np.int64)
-    first = [np.unique(labels, return_index=True)[1] for labels in grid.labels.T]
-    return usable[np.unique(np.concatenate(first))]
+def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
+    """Yield the readings of a view that may hold the pairs of a plan: all of them, or the first ones."""
+    if (pairs.cos != pairs.sin).any():
+        columns = columns_of(view)
+        if columns is not None and columns.axes.width == pairs.plan.width:
+            yield columns
+        return
+    found = [r for r in readings_of(view) if r.sin is not None and not r.layout.startswith("blocks")]
+    whole = [reading for reading in found if reading.pairs == pairs.plan.width]
+    for reading in whole or [reading for reading in found if reading.pairs < pairs.plan.width]:
+        none = np.empty(0, np.int64)
+        yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
+                                       np.empty((0, 0)), view.total))  # fmt: skip
+
+
+def telling_rows(pairs: PlannedPairs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows, by index, at which a coordinate of an axis first appears, and the first and last ones."""
+    plan = pairs.plan
+    inside = np.flatnonzero((rows >= plan.prefix) & (rows < (plan.rows or 0) - plan.suffix))
+    at = pairs.coordinates(rows[inside])
+    first = [np.unique(places, return_index=True)[1] for places in at.T]
+    found = inside[np.unique(np.concatenate(first))]
+    return found[np.unique(np.linspace(0, len(found) - 1, MAX_TELLING).astype(np.int64))]
 
 
 def _actual(grid: Grid, pairs: PlannedPairs, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -368,6 +373,7 @@ def _actual(grid: Grid, pairs: PlannedPairs, rows: NDArray[np.int64]) -> tuple[F
     if grid.axes.absolute:
         values = grid.view.values[0][rows]
         return values[:, pairs.cos], values[:, pairs.sin]
+    assert grid.reading is not None
     assert grid.reading.sin is not None
     return grid.reading.cos[np.ix_(rows, pairs.cos)], grid.reading.sin[np.ix_(rows, pairs.sin)]
 
@@ -376,25 +382,20 @@ def float32_frequencies(recipe: Recipe, pairs: PlannedPairs) -> dict[str, Floats
     """Return the frequencies as float32 code computes them, by how it does, where each axis has a geometric series."""
     given: Any = recipe.values.get("base") or recipe.values.get("temperature")
     bases = given if isinstance(given, tuple) else (given,)
-    found: dict[str, list[Floats]] = {}
-    for number in np.unique(pairs.axis):
+    factors: Any = recipe.values.get("ntk") or (1,)
+    found: dict[str, Floats] = {}
+    for number in np.unique(pairs.axis).tolist():
         own = pairs.axis == number
-        base = bases[int(number) if len(bases) > 1 else 0]
+        base = bases[number if len(bases) > 1 else 0]
         if base is None or float(base) <= 0 or float(base) == 1:
             return {}
+        factor, width = float(factors[number if len(factors) > 1 else 0]), 2 * int(np.count_nonzero(own))
+        if factor != 1 and width > 2:
+            base = float(base) * factor ** (width / (width - 2))
         exponents = _exponents(pairs.frequencies[own], float(base), len(pairs.axis))
-        if exponents is None:
-            return {}
-        for said, w in float32_series(float(base), exponents):
-            found.setdefault(said, []).append(w)
-    merged = {}
-    for said, parts in found.items():
-        if len(parts) == len(np.unique(pairs.axis)):
-            whole = np.empty(len(pairs.axis))
-            for number, w in zip(np.unique(pairs.axis), parts, strict=True):
-                whole[pairs.axis == number] = w
-            merged[said] = whole
-    return merged
+        for said, w in float32_series(float(base), exponents) if exponents is not None else ():
+            found.setdefault(said, np.full(len(pairs.axis), np.nan))[own] = w
+    return {said: w for said, w in found.items() if not np.isnan(w).any()}
 
 
 def _exponents(frequencies: Floats, base: float, most: int) -> Floats | None:
@@ -413,14 +414,11 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return what is said of the best name that explains the table's values."""
     fits = []
     for name in names[:3]:
-        for computed in (name, *_in_float32(name)):
-            tally = compare_all(computed)
-            fits.append((tally.odd, name.fitted, computed, tally))
-            if not tally.odd or tally.odd > (1 - MIN_SHARE_LIKELY) * tally.count:
-                break
-        if not fits[-1][0]:
+        fits.append((*compared(name), name.fitted))
+        if not fits[-1][1].odd:
             break
-    odd, _, name, tally = min(fits, key=lambda fit: fit[:2])
+    name, tally, _ = min(fits, key=lambda fit: (fit[1].odd, fit[2]))
+    odd = tally.odd
     if odd > (1 - MIN_SHARE_LIKELY) * tally.count:
         return None
     sure = (not odd and name.fitted <= PLAIN) or (odd <= MAX_ODD and name.fitted <= PLAIN / 2)
@@ -431,6 +429,16 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     notes = (*filter(None, [name.grid.view.note]), *tally.places)
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           way.words(), notes, others, tally.count, arrays)  # fmt: skip
+
+
+def compared(name: GridName) -> tuple[GridName, Tally]:
+    """Return a name with the arithmetic that gives most values, and what all of them say of it."""
+    fits = []
+    for computed in (name, *_in_float32(name)):
+        fits.append((computed, compare_all(computed)))
+        if not fits[-1][1].odd or fits[-1][1].odd > (1 - MIN_SHARE_LIKELY) * fits[-1][1].count:
+            break
+    return min(fits, key=lambda fit: fit[1].odd)
 
 
 def _in_float32(name: GridName) -> Iterator[GridName]:
@@ -492,6 +500,7 @@ def _places_of(grid: Grid, part: str, columns: NDArray[np.int64], blocks: Sequen
     if grid.axes.absolute:
         yield names[0], blocks[0][:, columns], columns
         return
+    assert grid.reading is not None
     for column in grid.reading.cos_at if part == "cos" else grid.reading.sin_at:
         where = np.arange(blocks[column.plane].shape[1])[column.index][columns]
         yield names[column.plane], blocks[column.plane][:, where], where

@@ -24,8 +24,8 @@ MIN_REFIT = 0.9
 """Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
 MAX_FITTED = 9.0
 """Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too."""
-MIN_SURE_ROWS, MIN_SURE_PAIRS = 8, 4
-"""Below either, only published parameters from position 0 are sure."""
+MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
+"""Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure."""
 MASK_VALUES = 1 << 16
 """Values that are looked at to say that a table is a mask; its verification reads all of them."""
 ANGLES = "angles in radians, not reduced"
@@ -121,6 +121,13 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
     unknown: Identification | None = None
+    if planes and all(_repeats(plane) for plane in planes):
+        for group in wave_groups([replace(plane, rows=1) for plane in planes]):
+            found = _of_group(group, stated)
+            if found is not None and found.recipe is not None:
+                said = f"all {planes[0].rows:,} rows are equal: each is that of {found.recipe}"
+                return replace(NONE, measured=(said,))
+        return None
     for group in wave_groups(planes):
         found = _of_group(group, stated)
         if found is None:
@@ -135,6 +142,12 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
                 note = "rows and columns are exchanged"
                 return _others(_with_notes(found, (note,)), table, group)
     return unknown
+
+
+def _repeats(plane: Plane) -> bool:
+    """Whether rows repeat the first one, which is no constant."""
+    values = plane.at(sample_rows(plane.rows, plane.width))
+    return len(values) > 1 and len(np.unique(values[0])) > 2 and bool((values == values[0]).all())
 
 
 def _numbers(dtype: str) -> bool:
@@ -206,16 +219,16 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     """Return the identification of a name whose values were compared."""
     measured, way = name.measured, name.score.way
     notes = list(structure_notes(name))
-    determined = name.cost <= MAX_FITTED
+    determined = name.cost <= MAX_FITTED and magnitude_of(measured, name.named) == name.named.magnitude
     rows, pairs = measured.planes[0].rows, measured.pairs.count
-    if (rows < MIN_SURE_ROWS or pairs < MIN_SURE_PAIRS) and name.cost > 1.0 + measured.pairs.count:
-        determined = False
+    if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
+        determined &= name.cost <= 1.0 and not measured.reading.is_angles
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places(found, measured.planes)}")
-    aliases = tuple(recipe_of(other) for other in names[1:] if _as_good(other, name))
+    aliases = tuple(recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
                           tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip

@@ -194,21 +194,15 @@ def positions_in_steps(signal: Signal, frequencies: Floats, phases: Floats, gues
     with np.errstate(all="ignore"):
         angles = np.angle(signal.unit * np.exp(-1j * phases))
         speed = np.abs(frequencies)
-        order = [
-            k
-            for k in np.argsort(speed, kind="stable")
-            if speed[k] > 0 and not signal.still[k] and np.isfinite(signal.noise[k])
-        ]
-        places: Floats | None = guess
-        doubt = np.inf if guess is None else np.pi / (4 * speed[order[0]]) if order else np.inf
-        for k in order:
+        known = np.flatnonzero((speed > 0) & ~signal.still & np.isfinite(signal.noise))
+        order = known[np.argsort(speed[known], kind="stable")]
+        places, doubt = guess, np.inf
+        if guess is not None and len(order):
+            doubt = np.pi / (4 * speed[order[0]])
+        for k, fast, own in zip(order, speed[order], 2 * signal.noise[order] / speed[order], strict=True):
             if places is None:
-                places, doubt = angles[:, k] / frequencies[k], 2 * signal.noise[k] / speed[k]
-                continue
-            if doubt * speed[k] > np.pi / 2:
-                continue
-            own = 2 * signal.noise[k] / speed[k]
-            if own < MIN_GAIN * doubt:
+                places, doubt = angles[:, k] / frequencies[k], own
+            elif doubt * fast <= np.pi / 2 and own < MIN_GAIN * doubt:
                 rest = wrapped(angles[:, k] - frequencies[k] * places)
                 places, doubt = places + rest / frequencies[k], own
         return np.zeros(len(signal.rows)) if places is None else places

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import numpy as np
 
 from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import Recipe, join_recipe
-from pecli.errors import PecliError
-from pecli.judge.arithmetic import float32_series
+from pecli.encodings.recipe import join_recipe
 from pecli.judge.description import Identification
 from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, unit
-from pecli.judge.waves import LEVELS, exactly
+from pecli.judge.waves import LEVELS, exactly, singles_of
 
 MAX_ULP = 4
 """Units in the last place by which a library's frequencies differ from simulated ones: a scaling takes some steps."""
+MIN_SURE_PAIRS = 8
+MAX_SURE_COST = 3.5
+"""Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n."""
 MIN_PAIRS = 3
 """Frequencies that a rule is read from; two numbers follow many."""
 
@@ -43,7 +41,7 @@ def identify_vector(table: Tabular) -> Identification | None:
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     best: tuple[float, float, str, str] | None = None
-    pairs = Pairs(values, EPSILON[dtype] * values, values == 0)
+    pairs = Pairs(values, EPSILON[dtype] * values, values == 0, magnitude=np.nan)
     for error in LEVELS.values():
         for encoding in CATALOGUE.values():
             if not encoding.declares("identify_waves"):
@@ -60,34 +58,20 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
             break
     if best is None:
         return None
-    _, worst, recipe, kind = best
+    cost, worst, recipe, kind = best
+    confidence = "sure" if len(values) >= MIN_SURE_PAIRS and cost <= MAX_SURE_COST else "likely"
     close = f"each within {worst:g} ulp of {kind} arithmetic's" if worst else "all are equal to the exact ones"
     notes = ("the frequencies of its pairs (inv_freq), not a table", close)
-    return Identification(recipe, "sure", None, None, kind, notes, (), len(values), (array,))
+    return Identification(recipe, confidence, None, None, kind, notes, (), len(values), (array,))
 
 
 def _arithmetic(values: Floats, encoding: str, named: Named, dtype: str) -> tuple[str, float]:
     """Return the arithmetic that gives the frequencies, and by how many units at most they differ from it."""
-    best = ("exact", np.inf)
-    for kind, made in _ways(encoding, named, dtype):
-        worst = float((np.abs(made - values) / unit(np.maximum(values, 2.0**-100), dtype)).max())
-        if worst < best[1]:
-            best = kind, worst
-    return best
-
-
-def _ways(encoding: str, named: Named, dtype: str) -> Iterator[tuple[str, Floats]]:
-    w = named.frequencies
-    yield "exact", rounded(w, dtype)
-    if dtype == "float64":
-        return
-    yield "float32", rounded(rounded(w, "float32"), dtype)
-    if CATALOGUE[encoding].declares("emulate"):
-        recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
-        with contextlib.suppress(PecliError, KeyError):
-            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
-            yield "float32", rounded(steps.frequencies.astype(np.float64), dtype)
-    if named.series is not None:
-        base, exponents, factor = named.series
-        for _, single in float32_series(base, exponents, factor):
-            yield "float32", rounded(np.where(w == 0, 0.0, single), dtype)
+    ways = [("exact", named.frequencies)]
+    if dtype != "float64":
+        singles = {"rounded": rounded(named.frequencies, "float32"), **singles_of(encoding, named)}
+        ways += [("float32", single) for single in singles.values()]
+    size = unit(np.maximum(values, 2.0**-100), dtype)
+    gaps = [(float((np.abs(rounded(w, dtype) - values) / size).max()), kind) for kind, w in ways]
+    worst, kind = min(gaps, key=lambda gap: gap[0])
+    return kind, worst

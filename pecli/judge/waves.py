@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -145,7 +145,7 @@ def measured_readings(planes: tuple[Plane, ...], stated: Floats | None = None) -
         if reading.sin is None:
             continue
         signal = measure(reading, rows, dtype)
-        if signal is None:
+        if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
             continue
         for swapped in (False, True) if len(signal.rows) == 1 else (signal.backward,):
             oriented = reading.swapped() if swapped else reading
@@ -192,6 +192,7 @@ def _plain(name: WaveName) -> bool:
 
 def _names(measured: Measured) -> list[WaveName]:
     found: list[WaveName] = []
+    seen = set()
     if not np.isfinite(measured.pairs.steps).all() or not np.isfinite(measured.pairs.magnitude):
         return found
     rules = [e for e in CATALOGUE.values() if e.declares("identify_waves")]
@@ -202,11 +203,10 @@ def _names(measured: Measured) -> list[WaveName]:
         for encoding in rules:
             tried = 0
             for named in encoding.hook("identify_waves")(pairs):
-                if any(
-                    n.encoding == encoding.name and n.named.keys == named.keys and n.named.step == named.step
-                    for n in found
-                ):
+                key = encoding.name, tuple(named.keys.items()), named.step
+                if key in seen:
                     continue
+                seen.add(key)
                 name = fitted(measured, encoding.name, named)
                 tried += name is not None
                 if name is not None:
@@ -248,10 +248,15 @@ def fitted(
     return best
 
 
+def bound(encoding: str, keys: Mapping[str, str]) -> Recipe:
+    """Return the recipe of an encoding with these keys."""
+    return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
+
+
 def exactly(encoding: str, named: Named) -> Named | None:
     """Return a name with the frequencies and the magnitude that its recipe declares, to double precision."""
     try:
-        plan = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()}).plan
+        plan = bound(encoding, named.keys).plan
     except PecliError:
         return None
     if not isinstance(plan, Waves) or (len(plan.bands) != 1 and len({band.axis for band in plan.bands}) > 1):
@@ -307,22 +312,20 @@ def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None
     The slowest pair tells it but for its whole turns, of which the first ones are tried, and the one `near` a guess.
     """
     at = int(np.flatnonzero(signal.rows == signal.reference)[0])
-    phases = np.angle(signal.unit[at : at + 1] * np.exp(-1j * angle))
-    one = replace(signal, unit=np.exp(1j * phases), rows=signal.rows[at : at + 1])
+    phases = np.angle(signal.unit[at] * np.exp(-1j * angle))
     known = (w > 0) & np.isfinite(signal.noise)
     if not known.any():
         return 0.0 if near is None else near
     slowest = int(np.flatnonzero(known)[np.argmin(w[known])])
-    first, turn = phases[0][slowest] / w[slowest], 2 * np.pi / w[slowest]
+    first, turn = phases[slowest] / w[slowest], 2 * np.pi / w[slowest]
     turns = [] if near is None else [round((near - first) / turn)]
-    for count in (*turns, *(k * sign for k in range(MAX_TURNS) for sign in (1, -1))):
-        (place,) = positions_in_steps(one, w, np.zeros(len(w)), np.array([first + count * turn]))
-        rest = np.abs(wrapped(phases[0] - w * place))
-        allowed = 0.05 + 6 * signal.noise + np.abs(w * place) * 2.0**-8
-        agree = (rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)
-        if agree.mean() > 0.8:
-            return float(place)
-    return None
+    turns += [k * sign for k in range(MAX_TURNS) for sign in (1, -1)][1:]
+    one = replace(signal, unit=np.exp(1j * phases)[None].repeat(len(turns), 0), rows=np.zeros(len(turns), np.int64))
+    places = positions_in_steps(one, w, np.zeros(len(w)), first + turn * np.array(turns, float))[:, None]
+    rest = np.abs(wrapped(phases - w * places))
+    allowed = 0.05 + 6 * signal.noise + np.abs(w * places) * 2.0**-8
+    agree = ((rest <= np.minimum(allowed, 0.7)) | ~np.isfinite(signal.noise)).mean(axis=1) > 0.8
+    return float(places[agree.argmax(), 0]) if agree.any() else None
 
 
 def _number(start: float, signal: Signal, w: Floats) -> Fraction | None:
@@ -348,6 +351,21 @@ def magnitude_of(measured: Measured, named: Named) -> float:
     return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
 
 
+def singles_of(encoding: str, named: Named) -> dict[str, Floats]:
+    """Return the frequencies as float32 code computes them, by the ways of libraries."""
+    singles = {}
+    if named.by_engine and CATALOGUE[encoding].declares("emulate"):
+        recipe = bound(encoding, named.keys)
+        with contextlib.suppress(PecliError, KeyError):
+            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
+            singles["framework's float32 steps"] = steps.frequencies.astype(np.float64)
+    if named.series is not None:
+        base, exponents, factor = named.series
+        for said, w in float32_series(base, exponents, factor):
+            singles[said] = np.where(named.frequencies == 0, 0.0, w)
+    return singles
+
+
 def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Floats, angle: float) -> Score:
     """Return the arithmetic that gives most of the sampled values of a named table."""
     reading, signal = measured.reading, measured.signal
@@ -364,17 +382,7 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
         cos, sin = values, reading.sin[index]  # the values are i^quarter times what is named
         cos, sin = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
         shown = Shown(positions, cos, sin, measured.dtype)
-    singles = {}
-    if named.series is not None:
-        base, exponents, factor = named.series
-        singles = {
-            said: np.where(named.frequencies == 0, 0.0, w) for said, w in float32_series(base, exponents, factor)
-        }
-    if named.by_engine and CATALOGUE[encoding].declares("emulate"):
-        recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in named.keys.items()})
-        with contextlib.suppress(PecliError, KeyError):
-            steps = CATALOGUE[encoding].hook("emulate")(recipe.plan, recipe.values)
-            singles = {"framework's float32 steps": steps.frequencies.astype(np.float64)} | singles
+    singles = singles_of(encoding, named)
     size = magnitude_of(measured, named)
     return best_way(named.frequencies, singles, shown, size, running=named.series is not None)
 

@@ -1,6 +1,6 @@
 """Changes that rules of several stacks make to a recipe's parameters, and conditions that they hang on.
 
-A change takes the parameters so far and what stands in the file, and returns
+A change takes the parameters so far and the raw config, and returns
 new parameters.
 """
 
@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from pecli.models.families import rotary_family
-from pecli.models.heads import rotating_or_none
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import ORIGINAL as ORIGINAL
+from pecli.models.config import number
+from pecli.models.families import rotary_family, rotating_or_none
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import ORIGINAL as ORIGINAL
 from pecli.models.stack import Change, Where
 from pecli.numbers.decimals import join_list, number_text
 
@@ -47,12 +46,12 @@ def after(*changes: Change) -> Change:
 # ----- what is left of a table
 
 
-def unscaled(params: Params, written: Written) -> Params:
+def unscaled(params: Params, written: RawConfig) -> Params:
     """Return the plain table of the same width and base."""
     return {name: params[name] for name in ("dim", "rotary-dim", "base") if name in params}
 
 
-def honoured_share(params: Params, written: Written) -> Params:
+def honoured_share(params: Params, written: RawConfig) -> Params:
     """Return the rotating share of the keys, whatever the type."""
     width = rotating_or_none(written.head, written.rope.get("partial_rotary_factor", 1))
     if width is None or width == written.head:
@@ -60,7 +59,7 @@ def honoured_share(params: Params, written: Written) -> Params:
     return {"dim": params["dim"], "rotary-dim": str(width), **without(params, "dim", "rotary-dim")}
 
 
-def whole_head(params: Params, written: Written) -> Params:
+def whole_head(params: Params, written: RawConfig) -> Params:
     """Return the table of a whole head, whatever share is given."""
     odd = {"rotary-dim": params["dim"]} if int(params["dim"]) % 2 else {}
     return {**without(params, "rotary-dim"), **odd}
@@ -78,7 +77,7 @@ whole_ends = lacking("truncate")  # of the ramp: whole indices
 fractional_ends = giving(truncate="false")  # of the ramp: the indices as they are
 
 
-def ratio(params: Params, written: Written) -> Params:
+def ratio(params: Params, written: RawConfig) -> Params:
     """Return YaRN with mscale over mscale_all_dim, 1 and 0 where absent; attention_factor is not read."""
     found = without(params, *MAGNITUDE)
     for key, option in (("mscale", "mscale"), ("mscale_all_dim", "mscale-all-dim")):
@@ -88,13 +87,13 @@ def ratio(params: Params, written: Written) -> Params:
     return found
 
 
-def ratio_of_both(params: Params, written: Written) -> Params:
+def ratio_of_both(params: Params, written: RawConfig) -> Params:
     """Return YaRN with the ratio where both keys are given, 0 too, else 0.1 ln(factor) + 1."""
     both = all(number(written.rope.get(key)) is not None for key in ("mscale", "mscale_all_dim"))
     return (ratio if both else plain_magnitude)(params, written)
 
 
-def inner_original(params: Params, written: Written) -> Params:
+def inner_original(params: Params, written: RawConfig) -> Params:
     """Return the original length that stands among the other parameters."""
     value = number(written.scaling.get(ORIGINAL))
     return params if value is None else {**params, "original-max": number_text(value)}
@@ -103,7 +102,7 @@ def inner_original(params: Params, written: Written) -> Params:
 # ----- LongRoPE
 
 
-def magnitude_by_lengths(params: Params, written: Written) -> Params:
+def magnitude_by_lengths(params: Params, written: RawConfig) -> Params:
     """Return LongRoPE with the config's own lists and sqrt(1 + ln(L/O)/ln O), whatever other keys say."""
     if written.length is None:
         return params
@@ -111,7 +110,7 @@ def magnitude_by_lengths(params: Params, written: Written) -> Params:
     return {**found, "long-factor": long_factors(params, written), "max-position": str(written.length)}
 
 
-def magnitude_by_mscales(params: Params, written: Written) -> Params:
+def magnitude_by_mscales(params: Params, written: RawConfig) -> Params:
     """Return the same, with short_mscale and long_mscale where both are given."""
     found = dict(magnitude_by_lengths(params, written))
     given = [number(written.rope.get(name)) for name in ("short_mscale", "long_mscale")]
@@ -121,18 +120,18 @@ def magnitude_by_mscales(params: Params, written: Written) -> Params:
     return found
 
 
-def by_served_length(params: Params, written: Written) -> Params:
+def by_served_length(params: Params, written: RawConfig) -> Params:
     """Return LongRoPE with one list at every position: by the length that is served, the config's."""
     return params if written.length is None else {**params, "seq-len": str(written.length)}
 
 
-def always_long(params: Params, written: Written) -> Params:
+def always_long(params: Params, written: RawConfig) -> Params:
     """Return LongRoPE with the long list at every length."""
     found = magnitude_by_lengths(params, written)
     return {**found, "short-factor": found["long-factor"]}
 
 
-def long_factors(params: Params, written: Written) -> str:
+def long_factors(params: Params, written: RawConfig) -> str:
     """Return the config's own long list: transformers gives some models the short one instead."""
     items = [value for value in map(number, written.rope.get("long_factor") or ()) if value is not None]
     return join_list(items, "+") if items else params["long-factor"]
@@ -146,7 +145,7 @@ built_in = giving(low_freq_factor="1", high_freq_factor="4", original_max="8192"
 # ----- dynamic
 
 
-def stretched_once(params: Params, written: Written) -> Params:
+def stretched_once(params: Params, written: RawConfig) -> Params:
     """Return the dynamic base of the longest table, max_position_embeddings times the factor, at every length."""
     factor = number(written.rope.get("factor"))
     return params if factor is None else {**params, "seq-len": str(int(int(params["max-position"]) * factor))}
@@ -170,12 +169,12 @@ def both(*conditions: Where) -> Where:
     return lambda written: all(one(written) for one in conditions)
 
 
-def short(params: Params, written: Written) -> bool:
+def short(params: Params, written: RawConfig) -> bool:
     """Whether the longest sequence does not exceed the original length."""
     return written.length is not None and written.length <= int(params["original-max"])
 
 
-def unscaled_when_short(params: Params, written: Written) -> Params:
+def unscaled_when_short(params: Params, written: RawConfig) -> Params:
     """Return the plain table where the longest sequence does not exceed the original length."""
     return unscaled(params, written) if short(params, written) else params
 
@@ -185,7 +184,7 @@ def given(*names: str) -> Where:
     return lambda written: any(written.rope.get(name) is not None for name in names)
 
 
-def share_beside(written: Written) -> bool:
+def share_beside(written: RawConfig) -> bool:
     """Whether partial_rotary_factor stands at the top level, beside the other parameters."""
     return written.config.get("partial_rotary_factor") is not None
 
@@ -195,22 +194,22 @@ def null(*names: str) -> Where:
     return lambda written: any(name in written.scaling and written.scaling[name] is None for name in names)
 
 
-def no_original(written: Written) -> bool:
+def no_original(written: RawConfig) -> bool:
     """Whether the original length stands nowhere in the file."""
     return written.scaling.get(ORIGINAL) is None and written.config.get(ORIGINAL) is None
 
 
-def no_inner_original(written: Written) -> bool:
+def no_inner_original(written: RawConfig) -> bool:
     """Whether the original length does not stand among the other parameters."""
     return written.scaling.get(ORIGINAL) is None
 
 
-def whole_factor(written: Written) -> bool:
+def whole_factor(written: RawConfig) -> bool:
     """Whether the factor is written as a whole number: 8, and not 8.0."""
     return isinstance(written.scaling.get("factor"), int)
 
 
-def sections(written: Written) -> bool:
+def sections(written: RawConfig) -> bool:
     """Whether several position streams share the frequencies."""
     return bool(written.rope.get("mrope_section"))
 
@@ -220,12 +219,12 @@ def type_of(scaling: Mapping[str, Any]) -> str:
     return str(scaling.get("rope_type", scaling.get("type", "default")))
 
 
-def typed(written: Written, word: str) -> bool:
+def typed(written: RawConfig, word: str) -> bool:
     """Whether this is the rope type under either name."""
     return word in (type_of(written.scaling), written.scaling.get("type"))
 
 
-def foreign_mrope(written: Written) -> bool:
+def foreign_mrope(written: RawConfig) -> bool:
     """Whether the type is mrope, of a model that has no position streams."""
     family = rotary_family(written.model)
     return written.scaling.get("type") == "mrope" and not (family and family.option("mrope"))
@@ -237,7 +236,7 @@ def foreign_mrope(written: Written) -> bool:
 def old_keys(base: str) -> Change:
     """Return the plain table of what stands outside rope_parameters; `base` where rope_theta is absent."""
 
-    def change(params: Params, written: Written) -> Params:
+    def change(params: Params, written: RawConfig) -> Params:
         theta = number(written.config.get("rope_theta"))
         share = number(written.config.get("partial_rotary_factor"))
         width = rotating_or_none(written.head, 1 if share is None else share)
@@ -249,11 +248,11 @@ def old_keys(base: str) -> Change:
     return change
 
 
-def new_keys(written: Written) -> bool:
+def new_keys(written: RawConfig) -> bool:
     """Whether the config says it in rope_parameters, as transformers 5 writes it."""
     return written.style == "rope_parameters" and bool(written.scaling)
 
 
-def old_share(written: Written) -> bool:
+def old_share(written: RawConfig) -> bool:
     """Whether a config as transformers 4 writes it gives partial_rotary_factor."""
     return share_beside(written) and not new_keys(written)

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
-from pecli.models.departures import as_stack, renamed, split
-from pecli.models.extras import with_extras
+from pecli.models.config import Keys, Notes, as_stored, load_config, nearly, shown
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
-from pecli.models.keys import Keys, Notes, as_stored, load_config, shown
-from pecli.models.others import holds, other_layers
+from pecli.models.non_rotary import holds, other_layers, with_extras
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
+from pecli.models.stack_differences import as_stack, renamed, split
 from pecli.models.stacks import STACKS, stack_of
+from pecli.process import notice
 
 ABOUT_POSITIONS = (
     "rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "mscale",
@@ -66,6 +66,8 @@ def read_config(
     reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))
     if name != STACKS[0]:
         reading = as_stack(reading, stack)
+    for text in reading.misspelled:
+        notice(f"warning: {reading.path}: {text}")
     if layer_type is not None:
         reading = replace(reading, layers={layer_type: reading.select(layer_type)})
     return reading
@@ -113,7 +115,11 @@ def _composite(
         flat = any(name in data for name in ("hidden_size", "num_attention_heads", "n_embd", "d_model"))
         beside = {name: value for name, value in data.items() if name != "model_type"} if flat else {}
         reading = read_data({**beside, "model_type": word}, path, where, word)
-        if not flat:
+        near = next((name for name in data if nearly(name, [main])), None)
+        if near is not None:
+            text = f"{where}{near} is not read; did you mean {main}? the defaults of {word} are used"
+            reading = replace(reading, warnings=(text, *reading.warnings), misspelled=(text, *reading.misspelled))
+        elif not flat:
             text = f"{model_type} has no {main}: the defaults of {word} stand in for it"
             reading = replace(reading, warnings=(text, *reading.warnings))
     others = _further(data, path, where, {name: parts[name] for name in further}, model_type, main)
@@ -154,12 +160,13 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
         family = _unknown(data, path, where, model_type, notes)
     keys = Keys(data, path, family.names if family else {}, where)
     layers = _layers(keys, model_type, family, notes)
+    _misspelled(keys, notes)
     _leftovers(keys, notes, model_type, layers)
     notes.warn_of_ignored(keys.where)
     used, ignored = notes.keys()
     return ConfigReading(
         str(path), model_type, layers, parts=_further(data, path, where, {}, model_type), used=used, ignored=ignored,
-        warnings=tuple(notes.warnings), faults=tuple(notes.faults),
+        warnings=tuple(notes.warnings), faults=tuple(notes.faults), misspelled=tuple(notes.misspelled),
         default=next(iter(layers)) if len(layers) > 1 and "encoder" in layers else "",
     )  # fmt: skip
 
@@ -223,6 +230,14 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
     return ModelFamily(model_type, honours=True)
 
 
+def _misspelled(keys: Keys, notes: Notes) -> None:
+    """Name the keys that nothing reads and that nearly have the name of one that was looked for."""
+    for name in keys.data:
+        meant = None if name in keys.used or name in notes.used else nearly(name, keys.missing)
+        if meant is not None:
+            notes.misspell(keys.where, name, meant, keys.missing[meant])
+
+
 def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, LayerReading]) -> None:
     """Name the keys about positions that nothing read and that say something else than the table does."""
     widths = {one.params.get("dim") for one in layers.values()}
@@ -234,11 +249,11 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
             notes.use(name, "read for the table")
             continue
         agrees = name in WIDTHS and str(value) in widths
-        told = agrees or name in (*NOT_OF_THE_TABLE, "position_embedding_type")
+        explained = agrees or name in (*NOT_OF_THE_TABLE, "position_embedding_type")
         reason = f"{model_type or 'this model type'} does not read it"
         if name in TYPED:
             reason = f"{reason} with this rope type"
-        notes.ignore(name, reason, told=told)
+        notes.ignore(name, reason, explained=explained)
     kinds = keys.data.get("layer_types")
     if kinds is not None and not isinstance(kinds, list):
         notes.ignore("layer_types", f"{shown(kinds)} is no list of kinds of layers")

@@ -19,7 +19,7 @@ GRIDS = ("16x16", "4x16x16")
 """What stands in a command for the grid of an image or a video, which no config gives."""
 
 
-class Written(NamedTuple):
+class RawConfig(NamedTuple):
     """What stands in the file of one kind of layer: what another stack would read.
 
     Parameters
@@ -82,7 +82,7 @@ class LayerReading:
         What to say where nobody chose this kind of layer among several.
     double : bool
         Whether the model's class makes its angles in double precision.
-    written : Written
+    written : RawConfig
         What stands in the file.
     """
 
@@ -97,7 +97,7 @@ class LayerReading:
     scores: str = ""
     chosen: str = ""
     double: bool = False
-    written: Written = field(default=Written(), repr=False)
+    written: RawConfig = field(default=RawConfig(), repr=False)
 
     @property
     def identity(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -142,6 +142,8 @@ class ConfigReading:
         What has no effect or is not certain, one sentence each, for standard error.
     faults : tuple of str
         Where the stack itself departs from what the key says; the table follows it.
+    misspelled : tuple of str
+        Those of the warnings that name a key whose name is nearly one that was looked for.
     stack, version : str
         Whose reading it is, and of which release or commit.
     default : str
@@ -158,6 +160,7 @@ class ConfigReading:
     ignored: tuple[Key, ...] = ()
     warnings: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    misspelled: tuple[str, ...] = ()
     stack: str = "transformers"
     version: str = VERSION
     default: str = ""

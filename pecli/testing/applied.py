@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli import api
-from pecli.application.pairing import HeadPairs
-from pecli.application.tensors import BY_RANK
+from pecli.apply.cosines import HeadPairs
+from pecli.apply.tensors import BY_RANK
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.judge import applied as judge

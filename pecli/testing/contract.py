@@ -11,11 +11,11 @@ from pecli.declare.encoding import REGISTRY, Encoding
 from pecli.encodings import find
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.extrapolation.extrapolation import extrapolate
-from pecli.inspection.measured import example_table
-from pecli.lessons.lesson import work_through
+from pecli.extrapolate.report import extrapolate
+from pecli.inspect.facts import example_table
 from pecli.numbers.dtypes import DTYPES
 from pecli.tables.table import Table
+from pecli.teach.examples import work_through
 
 
 def faults_of(encoding: Any, length: int) -> list[str]:

@@ -10,11 +10,10 @@ import pytest
 
 from pecli import PecliError, Recipe
 from pecli import apply as apply_values
-from pecli.application.apply import apply
-from pecli.application.tensors import tensor_of
-from pecli.application.wishes import Wish
+from pecli.apply.apply import apply
+from pecli.apply.options import ApplyOptions
+from pecli.apply.tensors import tensor_of
 from pecli.engine.angles import round_ratio
-from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
@@ -25,7 +24,7 @@ RNG = np.random.default_rng(7)
 
 def application(text, *values, names=("q", "k"), axes=None, **wish):
     tensors = [tensor_of(InMemory({n: v}), n, axes) for n, v in zip(names, values, strict=False)]
-    return apply(read_source(text), tensors, Wish(**wish))
+    return apply(read_source(text), tensors, ApplyOptions(**wish))
 
 
 def applied(text, *values, **wish):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, PecliError, Recipe
-from pecli.application.apply import apply
-from pecli.application.tensors import tensor_of
-from pecli.application.wishes import Wish
+from pecli.apply.apply import apply
+from pecli.apply.options import ApplyOptions
+from pecli.apply.tensors import tensor_of
 from pecli.declare.encoding import Family
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
@@ -21,7 +21,7 @@ FIRE = ("weight1", "bias1", "weight2", "bias2")
 
 def done(text, *values, names=("q", "k"), axes=None, **wish):
     tensors = [tensor_of(InMemory({n: v}), n, axes) for n, v in zip(names, values, strict=False)]
-    return apply(read_source(text), tensors, Wish(**wish))
+    return apply(read_source(text), tensors, ApplyOptions(**wish))
 
 
 def applied(text, *values, **wish):

@@ -5,7 +5,7 @@ import pytest
 
 from pecli import Recipe
 from pecli import compare as compare_subjects
-from pecli.application.faults import rotation_faults
+from pecli.apply.faults import rotation_faults
 from pecli.comparison.results import Tolerance
 from pecli.formats import open_table
 from pecli.judge.compare import compare

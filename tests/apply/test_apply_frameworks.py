@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from pecli.application.apply import apply
-from pecli.application.tensors import tensor_of
-from pecli.application.wishes import Wish
+from pecli.apply.apply import apply
+from pecli.apply.options import ApplyOptions
+from pecli.apply.tensors import tensor_of
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
 from tests.conftest import DATA
@@ -36,7 +36,7 @@ def test_what_a_framework_does_is_what_pecli_does(case, tmp_path):
     recipe = re.sub(r"@(\w+)", saved, case["recipe"])
     axes = wish.pop("axes", None)
     tensors = [tensor_of(InMemory({name: x}), name, axes) for name, x in inputs.items()]
-    outputs = apply(read_source(recipe), tensors, Wish(**wish)).outputs
+    outputs = apply(read_source(recipe), tensors, ApplyOptions(**wish)).outputs
     found, expected = outputs.read(outputs.arrays[0].name), array(case["output"])
     assert found.shape == expected.shape
     # float32 angles at positions of a hundred err by 4e-6; sums of a few float32 products by 1e-6

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.application.apply import apply
-from pecli.application.tensors import tensor_of
-from pecli.application.wishes import Wish
+from pecli.apply.apply import apply
+from pecli.apply.options import ApplyOptions
+from pecli.apply.tensors import tensor_of
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
 from tests.bench.rows import Row, best_of
@@ -19,7 +19,9 @@ Singles = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 def ours(x: Singles, pairs: str) -> object:
     """Turn it, the table included."""
-    return apply(read_source("rope:dim=128"), [tensor_of(InMemory({"q": x}), "q")], Wish(pairs=pairs)).outputs.read("q")
+    return apply(
+        read_source("rope:dim=128"), [tensor_of(InMemory({"q": x}), "q")], ApplyOptions(pairs=pairs)
+    ).outputs.read("q")
 
 
 def halves(x: Singles, cos: Singles, sin: Singles) -> object:

@@ -388,7 +388,6 @@ def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
         ["extrapolate", "bands:bands=6,len=64", "--test-len", "128"],
         ["generate", "retnet", "--dim", "128", "--heads", "128", "--len", "17", "--arithmetic", "bfloat16"],
         ["compare", "none:dim=3,len=17", "sincos2d:dim=16,grid=1x1"],
-        ["compare", "none:dim=64", "none:dim=64", "--for", "language-modelling"],
         ["apply", "rope:dim=4", "--vector", "1,2,3,4", "--steps", "--start", "0.5"],
         ["apply", "rope:dim=4", "--vector", "1,2,3,4", "--steps", "--start", "x"],
         ["apply", "alibi:heads=2", "--random", "1x2x4x8", "--scores", "--axes", "bhqk", "--format", "npz"],

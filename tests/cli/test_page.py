@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from pecli import CATALOGUE, Table, open_table, write_table
-from pecli.drawing.page import page_of
+from pecli.plots.page import page_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 

@@ -11,14 +11,24 @@ import numpy as np
 import pytest
 
 from pecli import PecliError, Table, manual
-from pecli.drawing.charts import Axis, BarChart, BarLayer, Circles, Heat, LineChart, Span, scale_of, scales
-from pecli.drawing.colours import palette, rgb, shade
-from pecli.drawing.fields_text import code
-from pecli.drawing.pictures import draw, picture_bytes
-from pecli.drawing.pixels import png, stored
-from pecli.drawing.tables import charts_of_table
-from pecli.drawing.views import shrunk
 from pecli.formats import open_table
+from pecli.plots.charts import (
+    Axis,
+    BarChart,
+    BarLayer,
+    Circles,
+    Heat,
+    LineChart,
+    Span,
+    palette,
+    rgb,
+    scale_of,
+    scales,
+    shade,
+)
+from pecli.plots.images import draw, picture_bytes, png, stored
+from pecli.plots.tables import charts_of_table, shrunk
+from pecli.plots.terminal import code
 from tests.conftest import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -313,9 +323,8 @@ def test_a_png_is_drawn_from_the_shapes_of_the_svg(monkeypatch):
     """Each shape is given to matplotlib once, at its place; what it draws of them is its own affair."""
     from types import SimpleNamespace
 
-    from pecli.drawing import png as writer
-    from pecli.drawing.layout import shapes_of
-    from pecli.drawing.shapes import Area, Cells, Disc, Stroke, Words
+    from pecli.plots import images as writer
+    from pecli.plots.shapes import Area, Cells, Disc, Stroke, Words, shapes_of
 
     calls = []
 

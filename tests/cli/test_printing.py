@@ -14,7 +14,7 @@ from pecli.cli.list import full_text
 from pecli.cli.terminal.items import grid, size_text
 from pecli.cli.terminal.layout import lines_of
 from pecli.formats import FORMATS
-from pecli.inspection.config_report import report
+from pecli.inspect.configs import report
 from pecli.models.reader import read_config
 from pecli.numbers.printing import ask_precision, column, figure
 from tests.support.golden_cases import cases

@@ -11,10 +11,10 @@ import pytest
 
 from pecli import CATALOGUE, Table, write_table
 from pecli.cli.run import run
-from pecli.drawing.charts import Heat, Span
-from pecli.drawing.fields_text import Screen, heat_text
-from pecli.drawing.pictures import draw
-from pecli.drawing.tables import charts_of_table
+from pecli.plots.charts import Heat, Span
+from pecli.plots.images import draw
+from pecli.plots.tables import charts_of_table
+from pecli.plots.terminal import Screen, heat_text
 
 WIDTHS = (40, 60, 80)
 OF_EACH = (
@@ -29,7 +29,7 @@ OTHERS = (
     "inspect config.json --all", "inspect pe.h5", "inspect pe.h5 --all", "inspect pe.h5 --verify",
     "inspect pe.h5 --identify", "inspect pe.h5 --properties", "inspect pe.h5 --sha256", "inspect wrong.npy --identify",
     "inspect alibi:heads=12,len=9 --all --precision 12",
-    "compare sinusoidal rope", "compare sinusoidal rope alibi", "compare --all", "compare --all --for long-context",
+    "compare sinusoidal rope", "compare sinusoidal rope alibi", "compare --all",
     "compare rope:dim=8 alibi:heads=2 t5:heads=2", "compare pe.h5 wrong.npy", "compare pe.h5 sinusoidal:dim=8",
     "compare pe.h5 pe.h5 sinusoidal:dim=8", "compare config.json --stacks",
     "compare rope:dim=8,len=6 rope:dim=8,len=6,base=500000 --values --precision 9",

@@ -8,8 +8,7 @@ import pytest
 from pecli import Recipe
 from pecli.declare.board import SmallTable, Step
 from pecli.encodings.shared.lessons import Exercise
-from pecli.lessons import families
-from pecli.lessons.lesson import compute, work_through
+from pecli.teach.examples import bias_steps, compute, work_through
 
 BOARDS = {  # recipes worked through
     "sines": "sinusoidal:dim=4", "wide sines": "sinusoidal:dim=16", "odd sines": "sinusoidal:dim=5,odd=truncate",
@@ -183,7 +182,7 @@ def texts(tmp_path_factory):
         np.save("t5.npy", np.ones((8, 2)))
         found = {name: on_board(work_through(Recipe.parse(text)).steps) for name, text in BOARDS.items()}
         for name, text in FAMILIES.items():
-            found[name] = on_board(list(families.biases(Exercise(Recipe.parse(text), None, None, compute))))
+            found[name] = on_board(list(bias_steps(Exercise(Recipe.parse(text), None, None, compute))))
     return {name: " ".join(text.split()) for name, text in found.items()}
 
 

@@ -1,7 +1,6 @@
-"""Choosing an encoding, and why it is as it is: the tree, the filter, the ranking, the answers."""
+"""Choosing an encoding, and why it is as it is: the tree, the filter, the answers."""
 
 import json
-import math
 import shlex
 
 import mpmath
@@ -9,15 +8,13 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli import CATALOGUE, Recipe
+from pecli import CATALOGUE
 from pecli.cli.run import run
 from pecli.encodings.shared.reasons import reasons
 from pecli.errors import BadParameter, UnknownName
-from pecli.extrapolation.ranking import rank
-from pecli.inspection.choosing import tree, where
+from pecli.teach.choosing import tree, where
 
 ENCODINGS = list(CATALOGUE.values())
-ITEMS = [(encoding, None) for encoding in ENCODINGS]
 ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(reasons(e))]
 DISTINCT = list({r.values[0].see: r for r in ANSWERS if r.values[0].see}.values())
 
@@ -46,44 +43,6 @@ def test_the_filter_takes_what_has_all_facts():
         where(ENCODINGS, "relativ=yes")
     with pytest.raises(BadParameter, match="distance, no, rotation"):
         where(ENCODINGS, "relative=maybe")
-
-
-def test_lengths_that_stay_put_trained_rows_first():
-    assert [r.encoding.name for r in rank("masked-lm", ITEMS)][:2] == ["learned", "sinusoidal"]
-    assert rank("language-modelling", ITEMS, 2048, 2048)[0].encoding.name == "rope"
-
-
-def test_a_long_context_takes_a_rope_only_with_a_scaling():
-    found = {r.encoding.name: r for r in rank("long-context", ITEMS, 4096, 32768)}
-    rope = found["rope"]
-    assert rope.fits
-    assert "factor=8" in rope.recipe
-    assert rope.reasons[-2].startswith("only with a scaling: without one 9 of 32 frequencies")
-    # pairs of a head of 64 that have not turned once in 4096 positions, and meet new phases
-    assert sum(2 * math.pi * 10000 ** (i / 32) > 4096 for i in range(32)) == 9
-    assert not found["sinusoidal"].fits
-    assert not found["learned"].fits
-    alibi = found["alibi"]  # the flattest slope 2^-8 weighs 1 % at ln(100) * 256
-    assert alibi.fits
-    assert alibi.reach == pytest.approx(math.floor(math.log(100) * 256) / 32768)
-    assert list(found).index("rope") < list(found).index("alibi")
-
-
-def test_a_recipe_is_judged_as_it_is_given():
-    given = ("rope:dim=128,base=500000", "rope:dim=128,scaling=linear,factor=8", "sinusoidal:dim=64")
-    found = rank("long-context", [(r.encoding, r) for r in map(Recipe.parse, given)], 4096, 32768)
-    assert [r.name for r in found if not r.fits] == ["sinusoidal:dim=64"]
-    linear = next(r for r in found if "linear" in r.name)
-    assert linear.recipe == given[1]  # it holds as it is
-    other = next(r for r in found if r.name == given[0])
-    assert "base=500000" in other.recipe
-    assert "scaling=" in other.recipe
-
-
-@pytest.mark.parametrize(("train", "test"), [(8, None), (None, 8), (8, 4)])
-def test_lengths_come_in_pairs(train, test):
-    with pytest.raises(BadParameter):
-        rank("short", ITEMS, train, test)
 
 
 def test_every_encoding_has_answers_but_for_what_has_nothing_to_ask():
@@ -159,7 +118,6 @@ def test_what_is_no_pure_rotation_says_what_it_does_to_a_length():
         (["list", "--choose"], "What has a position?"),
         (["list", "rope", "--why"], "R_m R_n = R_(m+n)"),
         (["list", "--where", "learned=yes,family=absolute"], "learned"),
-        (["compare", "--for", "masked-lm", "--top", 1], "learned"),
     ],
 )
 def test_the_command_line_says_it(pecli, arguments, holds):
@@ -175,7 +133,7 @@ def test_the_command_line_says_it(pecli, arguments, holds):
     [
         (["list", "--why"], "name it"),
         (["list", "rope", "--choose"], "leave ENCODING out"),
-        (["compare", "rope", "alibi", "--top", 3], "--for"),
+        (["compare", "rope", "alibi", "--for", "vision"], "pecli list --choose"),
     ],
 )
 def test_what_goes_together_is_said(refuses, arguments, says):

@@ -16,9 +16,9 @@ from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.board import Equation, SmallTable
 from pecli.encodings import CATALOGUE
 from pecli.encodings.rotary.rope.scalings import SCALINGS
-from pecli.inspection.facts import formula_value
-from pecli.lessons.lesson import work_through
+from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
+from pecli.teach.examples import work_through
 
 
 def board(text, positions=None, length=None):

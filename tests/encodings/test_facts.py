@@ -6,9 +6,7 @@ import pytest
 
 from pecli import CATALOGUE, Recipe, Table
 from pecli.errors import PecliError
-from pecli.inspection.facts import formula_value, sheet
-from pecli.inspection.measured import example_table, figures
-from pecli.inspection.purposes import PURPOSES, judge
+from pecli.inspect.facts import example_table, figures, formula_value, sheet
 from tests.support.measured_facts import measured
 
 ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
@@ -53,14 +51,6 @@ def test_the_learned_table_of_the_guides_has_393216_values():
     assert formula_value(recipe.encoding.facts.parameters, recipe.values) == 393_216
 
 
-@pytest.mark.parametrize("purpose", PURPOSES)
-def test_every_purpose_fits_some_encodings_and_not_all_and_says_why(purpose):
-    verdicts = [judge(encoding, purpose) for encoding in CATALOGUE.values()]
-    assert any(v.fits for v in verdicts)
-    assert not all(v.fits for v in verdicts)
-    assert all(v.reasons for v in verdicts)
-
-
 def test_a_sheet_says_what_the_guides_tables_say():
     assert sheet(CATALOGUE["learned"])["beyond"] == "ends"
     assert sheet(CATALOGUE["learned"])["parameters"] == "(max_len + rows_offset) * dim"
@@ -83,22 +73,6 @@ def test_a_shift_that_cannot_be_fitted_is_not_measured():
 
 def test_one_row_has_no_neighbours():
     assert "distance of neighbours" not in figures(Recipe.parse("sincos2d:dim=16,grid=1x1"))
-
-
-@pytest.mark.parametrize(
-    ("name", "fits"),
-    [("sinusoidal", False), ("rope", False), ("learned", False), ("xpos", False), ("alibi", True), ("t5", True)],
-)
-def test_long_contexts_are_fit_for_what_extrapolate_says_it_is(name, fits):
-    assert judge(CATALOGUE[name], "long-context").fits is fits
-
-
-def test_a_scaling_makes_a_rope_fit_for_long_contexts():
-    recipe = Recipe.parse("rope:dim=128,scaling=yarn,factor=8,original-max=4096")
-    found = judge(recipe.encoding, "long-context", recipe)
-    assert found.fits
-    assert "its scaling slows frequencies for longer contexts" in found.reasons
-    assert not judge(recipe.encoding, "long-context", Recipe.parse("rope:dim=128")).fits
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

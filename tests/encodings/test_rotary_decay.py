@@ -6,7 +6,7 @@ import pytest
 
 from pecli import Table
 from pecli.errors import PecliError
-from pecli.inspection.preview import preview
+from pecli.inspect.statistics import preview
 from tests.support.golden_cases import cases, values
 from tests.support.oracle import matches, number, power
 

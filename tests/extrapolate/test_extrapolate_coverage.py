@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from pecli.extrapolation.coverage import TURN, cover, critical_dimension, floor_sum, turn_fraction
+from pecli.extrapolate.coverage import TURN, cover, critical_dimension, floor_sum, turn_fraction
 from pecli.numbers.decimals import geometric
 
 

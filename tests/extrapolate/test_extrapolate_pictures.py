@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pecli import PecliError, Recipe
-from pecli.drawing.charts import Axis, BarChart, BarLayer, LineChart, Mark, Trace, scale_of, tick_text
-from pecli.drawing.pictures import check_picture, draw, picture_bytes
-from pecli.drawing.reach import charts_of
-from pecli.extrapolation.extrapolation import extrapolate
+from pecli.extrapolate.report import extrapolate
+from pecli.plots.charts import Axis, BarChart, BarLayer, LineChart, Mark, Trace, scale_of, tick_text
+from pecli.plots.images import check_picture, draw, picture_bytes
+from pecli.plots.reach import charts_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINES = LineChart(

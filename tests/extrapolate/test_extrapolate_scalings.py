@@ -7,7 +7,7 @@ import pytest
 
 from pecli import PecliError, Recipe, Table
 from pecli.encodings.rotary.rope.scalings import SCALINGS
-from pecli.extrapolation.scalings import chosen, compare_scalings, scaled_recipe, scalings_of, unscaled
+from pecli.extrapolate.scalings import chosen, compare_scalings, scaled_recipe, scalings_of, unscaled
 
 LLAMA = "rope:dim=128"
 

@@ -7,8 +7,7 @@ import pytest
 
 from pecli import PecliError
 from pecli.declare.tabular import Array, Tabular
-from pecli.extrapolation.extension import extension_reach
-from pecli.extrapolation.resize import Extension, Resized, make_taps, trained_rows
+from pecli.extrapolate.resize import Extension, Resized, extension_reach, make_taps, trained_rows
 from tests.conftest import DATA
 
 REFERENCE = json.loads((DATA / "reference" / "resize.json").read_text())

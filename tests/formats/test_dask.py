@@ -16,7 +16,7 @@ import pytest
 from pecli import table
 from pecli.errors import BadParameter
 from pecli.formats import open_table, write_table
-from pecli.inspection.verification import verify
+from pecli.inspect.verification import verify
 from tests.support.servers import free_port
 
 RECIPE = "sinusoidal:dim=256,len=100000"  # 98 MiB: 25 shards

@@ -7,7 +7,7 @@ from pecli import CATALOGUE, Table
 from pecli.declare.tabular import Array
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import open_table, write_table
-from pecli.inspection.measured import example_table
+from pecli.inspect.facts import example_table
 from tests.support.format_tables import Given
 
 

@@ -20,7 +20,7 @@ from pecli.comparison.compare import COMPUTED_BYTES
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.io.remote import HELD, LONGEST, Fetched, ReadAhead, put
-from pecli.inspection.verification import verify, verify_folder
+from pecli.inspect.verification import verify, verify_folder
 from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
 ROPE = "rope:dim=64,len=3000"

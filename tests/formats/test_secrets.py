@@ -5,10 +5,10 @@ import json
 import pytest
 
 from pecli.cli.run import run
-from pecli.drawing.page import page_of
-from pecli.drawing.svg import svg_of
-from pecli.drawing.tables import charts_of_table
 from pecli.numbers.reader import shown, url_name
+from pecli.plots.images import svg_of
+from pecli.plots.page import page_of
+from pecli.plots.tables import charts_of_table
 from pecli.tables.table import Table
 
 PLAIN = [

@@ -13,7 +13,7 @@ import pytest
 from pecli import table
 from pecli.errors import BadFile, BadParameter, WriteFailed
 from pecli.formats import open_table, write_table
-from pecli.inspection.verification import verify, verify_folder
+from pecli.inspect.verification import verify, verify_folder
 from pecli.tables.selection import InMemory
 
 SHAPES = [(5,), (700, 3), (2, 300, 5), (3, 2, 700, 11), (3, 700_000), (2, 1_500_000), (5000, 700), (2, 2, 2, 600_000)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from pecli import CATALOGUE
-from pecli.cli.apply.command import ApplyOptions
+from pecli.cli.apply.command import ApplyArguments
 from pecli.cli.commands import COMMANDS
 from pecli.cli.compare.options import CompareOptions
 from pecli.cli.convert import ConvertOptions
@@ -24,7 +24,7 @@ from pecli.formats import FORMATS
 
 ENCODINGS = dict(CATALOGUE)  # which itself looks into its folders whenever it is asked
 OPTIONS = {
-    "apply": ApplyOptions, "compare": CompareOptions, "convert": ConvertOptions, "extrapolate": ExtrapolateOptions,
+    "apply": ApplyArguments, "compare": CompareOptions, "convert": ConvertOptions, "extrapolate": ExtrapolateOptions,
     "generate": TableOptions, "inspect": InspectOptions, "list": ListOptions,
 }  # fmt: skip
 HOSTILE = (

@@ -21,11 +21,11 @@ OTHERWISE = {
     "learned": "a fact",
 }
 ELSEWHERE = {
-    *((room, "complex") for room in ("comparison", "judge", "lessons", "tables")),
-    *((room, "none") for room in ("declare", "drawing", "inspection")),
-    *((room, "linear") for room in ("extrapolation.resize", "cli.extrapolate.options")),
+    *((room, "complex") for room in ("comparison", "judge", "teach", "tables")),
+    *((room, "none") for room in ("declare", "plots", "inspect")),
+    *((room, "linear") for room in ("extrapolate.resize", "cli.extrapolate.options")),
     *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
-    *((room, "learned") for room in ("cli", "inspection.facts")),
+    *((room, "learned") for room in ("cli", "inspect.facts")),
 }
 KNOWN: set[tuple[str, str]] = set()  # may only shrink
 TWICE: set[str] = set()  # may only shrink

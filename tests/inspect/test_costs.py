@@ -7,7 +7,7 @@ import pytest
 
 from pecli import CATALOGUE
 from pecli.encodings.recipe import Recipe
-from pecli.inspection.costs import Setting, cost_of
+from pecli.inspect.facts import Setting, cost_of
 
 SMALL = Setting(length=6, width=8, heads=2, layers=3, dtype="float32")
 N, WIDTH, HEADS, HEAD, LAYERS = 6, 8, 2, 4, 3

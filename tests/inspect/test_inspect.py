@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.inspection.statistics import inspect_table
+from pecli.inspect.statistics import inspect_table
 
 
 def inspected(pecli, *arguments):

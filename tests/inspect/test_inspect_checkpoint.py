@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pecli.inspection.checkpoint import inspect_checkpoint
+from pecli.inspect.checkpoints import inspect_checkpoint
 
 LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "rope_theta": 10000.0}
 

@@ -9,11 +9,10 @@ import pytest
 
 from pecli import CATALOGUE, Table, open_table
 from pecli.errors import BadParameter, PecliError
-from pecli.inspection.expectations import expect
-from pecli.inspection.matrices import ShiftMatrix, Similarity
-from pecli.inspection.measured import example_table
-from pecli.inspection.properties import measure_properties
-from pecli.inspection.rows import nearest_rows
+from pecli.inspect.expectations import expect
+from pecli.inspect.facts import example_table
+from pecli.inspect.properties import measure_properties
+from pecli.inspect.rows import ShiftMatrix, Similarity, nearest_rows
 from pecli.tables.selection import InMemory
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from pecli import Table
 from pecli.formats import open_table
-from pecli.inspection.properties import measure_properties
-from pecli.inspection.property import as_dicts
+from pecli.inspect.properties import as_dicts, measure_properties
 
 
 def measured(source):

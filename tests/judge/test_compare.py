@@ -339,9 +339,6 @@ def test_a_row_of_a_bias_is_named_by_head_and_query(tmp_path):
     "arguments",
     [
         ["rope:dim=8", "alibi", "--heads", "4"],
-        ["rope:dim=8", "alibi", "--for", "research", "--atol", "1"],
-        ["rope:dim=8", "alibi", "--for", "research", "--len", "77"],
-        ["rope:dim=8", "alibi", "--for", "research", "--cost"],
         ["config.json", "--stacks", "--heads", "4"],
     ],
 )

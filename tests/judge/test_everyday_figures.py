@@ -118,33 +118,3 @@ def recipe_array(recipe):
 @pytest.mark.parametrize("layout", ["split", "half", "concat", "complex"])
 def test_what_is_rotated_depends_on_the_distance_alone(ask, layout):
     ask("inspect", f"rope:dim=32,layout={layout}", "--properties").ends(0).says("score depends on m - n alone yes")
-
-
-EXCLUDED = "new positions bring phases"
-
-
-def ranked(answer):
-    """Return the names of the encodings that a ranking has, and the lines of those that it has not."""
-    lines = answer.out.splitlines()
-    names = [line.split()[1] for line in lines if line.split()[:1] and line.split()[0].isdecimal()]
-    return names, [line for line in lines if line.strip().lower().startswith(("not ", "excluded"))]
-
-
-def test_rope_is_among_the_encodings_for_long_context(ask):
-    names, excluded = ranked(ask("compare", "--for", "long-context").ends(0).says("scaling"))
-    assert "rope" in names
-    assert not any(" rope," in line or " rope:" in line for line in excluded)
-
-
-@pytest.mark.parametrize("length", [512, 2048])
-def test_equal_lengths_bring_nothing_new_and_exclude_no_encoding_for_it(ask, length):
-    answer = ask("compare", "--for", "long-context", "--train-len", length, "--test-len", length).ends(0)
-    names, _ = ranked(answer.never(EXCLUDED, "new distances get", "leave the range", "new positions have none"))
-    assert {"rope", "alibi", "sinusoidal"} <= set(names)
-
-
-def test_longer_texts_than_in_training_still_say_why(ask):
-    answer = ask("compare", "--for", "long-context", "--train-len", 2048, "--test-len", 8192).ends(0)
-    names, excluded = ranked(answer)
-    assert "rope" in names
-    assert any("learned" in line for line in excluded)

@@ -155,6 +155,28 @@ def test_values_of_bfloat16_name_the_same(recipe):
     assert (found.recipe, found.confidence) == (recipe, "sure")
 
 
+def test_a_base_of_a_published_model_is_preferred_in_bfloat16():
+    found = told(**half_bits(pair(angles(places(4, 6, 11), (16, 56, 56), 256.0))))
+    assert (found.recipe, found.confidence) == ("rope-axes:axes=16+56+56,grid=4x6x11,base=256", "sure")
+
+
+def test_a_stretched_base_is_said_by_its_factor():
+    parts = zip(places(4, 6, 8), (44, 42, 42), (1e4 * 2 ** (44 / 42), 1e4, 1e4), strict=True)
+    angle = np.concatenate([c.astype(F32)[:, None] * frequencies(d // 2, base) for c, d, base in parts], 1)
+    assert told(**pair(angle)).recipe == "rope-axes:axes=44+42+42,grid=4x6x8,ntk=2+1+1"
+
+
+def test_a_long_table_is_named_by_some_of_its_rows():
+    found = told(sincos2d(80, 128, 512, kind=F32))
+    assert (found.recipe, found.confidence) == ("sincos2d:dim=512,grid=80x128", "sure")
+
+
+def test_one_value_does_not_make_another_table():
+    pe = sincos2d(6, 8, 64)
+    pe[5, 7] = 3
+    assert differences(S, pe=pe) is None
+
+
 def test_shapes_of_libraries_are_read():
     pe = detr(12, 16, 64)
     assert told(pe.T.reshape(1, 64, 12, 16)).recipe == "detr:dim=64,grid=12x16,normalize=true"
@@ -262,7 +284,7 @@ MISTAKES = [
     (R, lambda: plain(base=100.0), "base 100 where 10000 was expected"),
     (R, lambda: pair(angles([c + 1 for c in places(6, 10)], (32, 32))), "coordinates start at 1 where 0 was expected"),
     (R, lambda: pair(angles([2 * np.pi * ((2 * c + 1) / n - 1) for c, n in zip(places(6, 10), (6, 10), strict=True)],
-                            (32, 32), kind=np.float64)), "coordinates normalised to -1..1 by each side"),
+                            (32, 32), kind=np.float64)), "coordinates are normalised to -1..1 by each side"),
     (R, lambda: column_major(plain(), 6, 10), "rows are in column-major order where row-major order was expected"),
     (R, lambda: pair(angles(merged(6, 10), (32, 32))), "rows are in blocks of 2 x 2 (merge=2)"),
     (R + ",merge=2", plain, "rows are in row-major order where blocks of 2 x 2"),
@@ -270,12 +292,12 @@ MISTAKES = [
     (R, lambda: exchanged_on_columns(plain(), slice(0, 32)), "sin and cos are exchanged"),
     (R, lambda: {"cos": plain()["cos"], "sin": -plain()["sin"]}, "the sines are negated"),
     (R, lambda: pair(np.stack([angles(places(6, 10), (32, 32))[:, k::16] for k in range(16)], 1).reshape(60, -1)),
-     "the pairs of height and width alternate where blocks were expected"),
+     "pairs of height and width in turn (alternate) where in blocks were expected"),
     (R, lambda: {name: v[:, :16] for name, v in plain().items()}, "16 of 32 pairs are missing: those of the width"),
     (G, lambda: pair(angles([c * 16 / 14 for c in places(14, 14)], (32, 32), kind=np.float64)),
      "coordinates are interpolated to 16x16"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, "yx")}, "height and width are exchanged"),
-    (S, lambda: {"pe": sincos2d(6, 8, 64, last=1)}, "frequencies are spaced up to 1/base itself (endpoint, shift 1)"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64, last=1)}, "frequencies are spaced up to the last power itself (endpoint, shift 1)"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, scale=2)}, "coordinates are divided by 2 where 1 was expected"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, first=1)}, "coordinates start at 1 where 0 was expected"),
     (S, lambda: {"pe": sincos2d(8, 6, 64)}, "grid 8x6 where 6x8 was expected"),
@@ -308,6 +330,17 @@ MISTAKES = [
     (M, lambda: mrope(QWEN[[0, 0, 0]], (16, 24, 24)), "every pair follows the frame"),
     (M, lambda: mrope(QWEN, (16, 24, 24), base=1e4), "base 10000 where 1000000 was expected"),
     (M, lambda: mrope(streams(10, (1, 6, 4), 5), (16, 24, 24)), "sequence 10+1x6x4+5 where 10+1x4x6+5 was expected"),
+    (M, lambda: half_bits(mrope(QWEN, (24, 20, 20))), "sections 24+20+20 where 16+24+24 were expected"),
+    (M, lambda: {name: v.astype(np.float16) for name, v in mrope(QWEN[[0, 2, 1]], (16, 24, 24)).items()},
+     "height and width are exchanged"),
+    (R + ",layout=half", lambda: pair(angles(places(6, 10), (32, 32)), "interleaved"), "interleaved columns where half-split ones were expected"),
+    (R, lambda: pair(angles([places(6, 10)[0]] * 2, (32, 32))), "every pair follows the height"),
+    (R, lambda: pair(np.tile(np.arange(60, dtype=F32)[:, None] * frequencies(16), (1, 2))),
+     "positions count all 60 patches in one line"),
+    (S, lambda: {"pe": 8 * sincos2d(6, 8, 64)}, "every value is multiplied by 8"),
+    ("detr:dim=64,grid=12x16", lambda: {"pe": detr(12, 16, 64)}, "coordinates are normalised"),
+    ("rope-axes:axes=44+42+42,grid=3x4x5,ntk=2+1+1", lambda: pair(angles(places(3, 4, 5), (44, 42, 42))),
+     "ntk 1 where 2+1+1 was expected"),
 ]  # fmt: skip
 
 

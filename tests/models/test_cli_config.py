@@ -178,3 +178,30 @@ def test_the_arithmetic_of_a_framework_differs_from_the_real_values_by_what_it_m
 def test_arithmetic_is_refused_where_only_the_exact_is_known(refuses):
     refuses("generate", "rope", "--dim", 4, "--len", 4, "--arithmetic", "float8", says="unknown arithmetic")
     refuses("generate", "sinusoidal", "--dim", 4, "--len", 4, "--arithmetic", "float32", says="for rotary tables")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("generate", "config.json", "--len", 2),
+        ("inspect", "config.json"),
+        ("compare", "config.json", "rope:dim=64"),
+        ("compare", "config.json", "--stacks"),
+        ("convert", "config.json", "-o", "a.npy"),
+        ("extrapolate", "config.json", "--train-len", 64, "--test-len", 128),
+        ("inspect", "config.json::cos"),
+    ],
+)
+def test_every_command_names_a_misspelled_key(pecli, config, command):
+    name = config({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "rope_thetta": 5e5})
+    done = pecli(*command)
+    text = f"pecli: warning: {name}: rope_thetta is not read; did you mean rope_theta? base 10000 is the default"
+    assert done.stderr.count(text) == 1, done.stderr
+
+
+def test_a_misspelled_key_stands_in_the_report(pecli, config):
+    config({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "rope_thetta": 5e5})
+    done = pecli("inspect", "config.json", "--json", "--quiet")
+    text = "rope_thetta is not read; did you mean rope_theta? base 10000 is the default"
+    assert json.loads(done.stdout)["warnings"] == [text]
+    assert not done.stderr

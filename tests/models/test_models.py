@@ -4,12 +4,14 @@ import copy
 import json
 import math
 import random
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, PecliError, UnknownName
+from pecli.models.config import as_stored
 from pecli.models.families import known_types, lines, rotary_family
 from pecli.models.reader import read_config, read_data
 from tests.support.golden_cases import cases
@@ -517,3 +519,41 @@ def test_whatever_stands_in_a_config_only_sentences_come_of_it():
         except PecliError:
             pass
     assert read_so_far > len(configs)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("rope_thetta", 500000, "rope_thetta is not read; did you mean rope_theta? base 10000 is the default"),
+        ("ropeTheta", 500000, "ropeTheta is not read; did you mean rope_theta? base 10000 is the default"),
+        (
+            "num_atention_heads",
+            4,
+            "num_atention_heads is not read; did you mean num_attention_heads? 32 is the default",
+        ),
+        ("rope_scalling", YARN, "rope_scalling is not read; did you mean rope_scaling? the default is used"),
+        ("rope_scaling", {**YARN, "beta_fst": 16}, "rope_scaling.beta_fst is not read; did you mean beta_fast? "),
+    ],
+)
+def test_a_misspelled_key_is_named_with_the_one_that_was_meant(key, value, said):
+    found = read(**{"model_type": "llama", "hidden_size": 512, "max_position_embeddings": 4096, key: value})
+    assert any(one.startswith(said) for one in found.misspelled)
+    assert set(found.misspelled) <= set(found.warnings)
+    assert not any("no effect" in warning for warning in found.warnings)
+    assert any("did you mean" in one.text for one in found.ignored)
+
+
+def test_a_misspelled_key_of_a_part_is_named_with_its_place():
+    found = read(model_type="gemma3", text_config={"head_dmi": 128}, vision_config={})
+    assert found.misspelled == ("text_config.head_dmi is not read; did you mean head_dim? the default is used",)
+    found = read(model_type="gemma3", text_confg={"head_dim": 128})
+    assert found.misspelled[0].startswith("text_confg is not read; did you mean text_config?")
+
+
+def test_no_key_of_a_real_config_is_taken_for_a_misspelled_one():
+    readings = []
+    for case in cases("configs").values():
+        with suppress(PecliError):
+            readings.append(read_data(as_stored(case["config"]), "config.json"))
+    assert len(readings) > 250
+    assert [text for one in readings for part in (one, *one.parts.values()) for text in part.misspelled] == []

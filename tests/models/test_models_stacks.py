@@ -6,9 +6,9 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, UnknownName
-from pecli.inspection.stacks import advise, compare_stacks
-from pecli.models.departures import as_stack, read_as, said
+from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data
+from pecli.models.stack_differences import as_stack, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of
 
 OTHERS = STACKS[1:]
@@ -143,7 +143,7 @@ def test_a_rule_names_its_source_and_the_version_it_was_checked_at(name, rule):
     assert rule.text[0].islower()
     assert not rule.text.endswith(".")
     assert rule.checked or stack.version
-    text = said(rule, name, "0", stack)
+    text = rule_text(rule, name, "0", stack)
     assert f"checked at {rule.checked or stack.version.split()[0]}" in text
     assert ("read, not run" in text) is (not stack.run)
 

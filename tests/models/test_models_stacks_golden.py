@@ -8,8 +8,8 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.models.departures import read_as
 from pecli.models.reader import read_for
+from pecli.models.stack_differences import read_as
 from pecli.models.stacks import stack_of
 from pecli.tables.table import Table
 from tests.support.golden_cases import cases, values

@@ -8,7 +8,7 @@ import pytest
 
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.inspection.config_report import report
+from pecli.inspect.configs import report
 from pecli.models.reader import read_data
 from pecli.sources.configs import of_layer
 from tests.conftest import DATA

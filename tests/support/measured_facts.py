@@ -10,8 +10,8 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
-from pecli.inspection.measured import SHIFT, example_table, matrix
-from pecli.inspection.rows import matrix_shift
+from pecli.inspect.facts import SHIFT, example_table, matrix
+from pecli.inspect.rows import matrix_shift
 from pecli.tables.table import Table
 
 

@@ -31,12 +31,12 @@ from pecli.records import dataclass
 from pecli.tables.request import ARITHMETICS, known_arithmetic
 
 if TYPE_CHECKING:
-    from pecli.application.tensors import Tensor
-    from pecli.application.wishes import Application
+    from pecli.apply.options import ApplyResult
+    from pecli.apply.tensors import Tensor
     from pecli.declare.tabular import Tabular
 
 OF_TENSORS = ("output", "format", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
-AXES_WORDS = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
+AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
 
 
 def _arithmetic(_name: str, given: str) -> str:
@@ -44,7 +44,7 @@ def _arithmetic(_name: str, given: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplyOptions(Writing):
+class ApplyArguments(Writing):
     """What ``apply`` may be given."""
 
     source: Annotated[
@@ -68,7 +68,7 @@ class ApplyOptions(Writing):
         str | None,
         Option(
             "Axes of the inputs: bhsd, bshd, thd, bsd, sd; bhqk of logits (default: by their number).",
-            "WORD", TABLE, AXES_WORDS,
+            "WORD", TABLE, AXES,
         ),
     ] = None  # fmt: skip
     input_scale: Annotated[
@@ -119,9 +119,9 @@ class ApplyOptions(Writing):
     quiet: Quiet = False
 
 
-def command(options: ApplyOptions) -> int:
+def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
-    from pecli.application.apply import apply
+    from pecli.apply.apply import apply
     from pecli.cli.terminal.output import clean, tell
     from pecli.sources.sources import read_source
 
@@ -139,7 +139,7 @@ def command(options: ApplyOptions) -> int:
     names = [tensor.name for tensor in tensors]
     if len(set(names)) < len(names):
         raise BadParameter("input", ", ".join(names), "must have names of their own: they name the outputs")
-    made = apply(source, tensors, _wish(options))
+    made = apply(source, tensors, _apply_options(options))
     outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made)
     if not options.silent:
         for note in made.notes:
@@ -155,12 +155,12 @@ def command(options: ApplyOptions) -> int:
     return status
 
 
-def _worked_through(options: ApplyOptions) -> int:
+def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.cli.inspect.lesson_view import text_of
     from pecli.cli.terminal.output import print_json, prose_width, say
-    from pecli.lessons.applied import work_through_vector
     from pecli.sources.sources import read_source
+    from pecli.teach.vectors import work_through_vector
 
     if options.vector is None:
         raise BadParameter("steps", "true", "needs one vector: give --vector 1,2,-1,1")
@@ -168,7 +168,7 @@ def _worked_through(options: ApplyOptions) -> int:
         raise BadParameter("INPUT", options.inputs[0], "cannot stand with --steps, which takes --vector")
     refuse("is for tensors: --steps prints", options, *OF_TENSORS)
     source = read_source(options.source, **_choice(options))
-    example = work_through_vector(source, _vector(options.vector), _wish(options))
+    example = work_through_vector(source, _vector(options.vector), _apply_options(options))
     if options.json:
         print_json(example.as_dict())
     else:
@@ -176,7 +176,7 @@ def _worked_through(options: ApplyOptions) -> int:
     return 0
 
 
-def _choice(options: ApplyOptions) -> dict[str, str]:
+def _choice(options: ApplyArguments) -> dict[str, str]:
     """Return what is read of a config."""
     asked = {"layer_type": options.layer_type, "stack": options.stack}
     return {name: word for name, word in asked.items() if word is not None}
@@ -188,8 +188,8 @@ def _vector(text: str) -> list[float]:
     return [float(parse_number("vector", word)) for word in text.split(",")]
 
 
-def _wish(options: ApplyOptions) -> Any:
-    from pecli.application.wishes import Wish, parse_scale
+def _apply_options(options: ApplyArguments) -> Any:
+    from pecli.apply.options import ApplyOptions, parse_scale
 
     if options.inverse and options.gradient:
         raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
@@ -197,7 +197,7 @@ def _wish(options: ApplyOptions) -> Any:
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
     if options.mask not in (None, "causal"):
         raise BadParameter("mask", options.mask, "must be causal")
-    return Wish(
+    return ApplyOptions(
         options.pairs, options.start, _positions(options.positions), scale, way, options.dtype,
         options.scores, options.mask == "causal", options.softmax, options.arithmetic or "exact",
         parse_scale(options.score_scale, "score-scale"),
@@ -228,7 +228,7 @@ def _positions(text: str | None) -> Any:
 
 def _tensors(text: str, axes: str | None) -> list[Tensor]:
     """Return the tensors of a file, named by it where it holds one."""
-    from pecli.application.tensors import tensor_of
+    from pecli.apply.tensors import tensor_of
     from pecli.sources.parts import open_path
 
     table = open_path(text)
@@ -238,7 +238,7 @@ def _tensors(text: str, axes: str | None) -> list[Tensor]:
     return [tensor_of(table, array.name, axes, called) for array in table.arrays]
 
 
-def _drawn(options: ApplyOptions) -> list[Tensor] | None:
+def _drawn(options: ApplyArguments) -> list[Tensor] | None:
     """Return the drawn queries and keys; None where files are named."""
     if options.random is None:
         for name, value in (("kv-heads", options.kv_heads), ("seed", options.seed)):
@@ -247,8 +247,7 @@ def _drawn(options: ApplyOptions) -> list[Tensor] | None:
         return None
     if options.inputs:
         raise BadParameter("random", options.random, "stands for the inputs: name no files beside it")
-    from pecli.application.joined import Drawn
-    from pecli.application.tensors import tensor_of
+    from pecli.apply.tensors import RandomTensor, tensor_of
     from pecli.numbers.decimals import parse_integer
 
     sides = [parse_integer("random", side) for side in options.random.lower().split("x")]
@@ -260,28 +259,28 @@ def _drawn(options: ApplyOptions) -> list[Tensor] | None:
         raise BadParameter("kv-heads", keys, f"must divide the {heads} heads of the queries")
     dtype, seed = options.dtype or "float32", options.seed or 0
     shapes = {"q": (batch, heads, length, width), "k": (batch, keys, length, width)}
-    tables = [Drawn(name, shape, dtype, seed, stream) for stream, (name, shape) in enumerate(shapes.items())]
+    tables = [RandomTensor(name, shape, dtype, seed, stream) for stream, (name, shape) in enumerate(shapes.items())]
     return [tensor_of(table, table.arrays[0].name, "bhsd") for table in tables]
 
 
-def _golden(drawn: list[Tensor], made: Application) -> Tabular:
+def _golden(drawn: list[Tensor], made: ApplyResult) -> Tabular:
     """Return inputs, positions, cosines and sines, and outputs in one file."""
     import numpy as np
 
-    from pecli.application.joined import Joined
+    from pecli.apply.tensors import ConcatTable
     from pecli.tables.selection import InMemory
 
     parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in drawn]
-    if made.beside is not None:
-        where = made.beside
+    if made.companion is not None:
+        where = made.companion
         if "positions" not in where:
             found = where.position(0, where.arrays[0].rows)
             where = InMemory({"positions": np.arange(where.arrays[0].rows) if found is None else found})
-        parts += [("positions", where, "positions"), *((name, made.beside, name) for name in ("cos", "sin"))]
+        parts += [("positions", where, "positions"), *((name, made.companion, name) for name in ("cos", "sin"))]
     outputs = made.outputs
     moved = "scores" not in outputs
     parts += [(f"{array.name}_rotated" if moved else array.name, outputs, array.name) for array in outputs.arrays]
     facts = dict(outputs.metadata)
     if "rotated" in facts:
         facts["rotated"] = " ".join(f"{name}_rotated" for name in facts["rotated"].split())
-    return Joined(parts, facts)
+    return ConcatTable(parts, facts)

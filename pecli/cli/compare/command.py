@@ -14,9 +14,7 @@ from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
     from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
-    from pecli.declare.encoding import Encoding
     from pecli.declare.tabular import Tabular
-    from pecli.encodings.recipe import Recipe
     from pecli.sources.sources import NamedSource
 
 MOST_DIGITS = 17
@@ -32,16 +30,11 @@ def command(options: CompareOptions) -> int:
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values", "heads", "cost", *OF_COST)
-        refuse("is for encodings: name them, or none for all of them", options, "purpose")
         return show_stacks(sources[0], layer_type=options.layer_type, json=options.json)
     refuse("is for --stacks: write it in the source, as NAME:config=FILE,layer-type=NAME", options, "layer_type")
     from pecli.cli.compare.facts_view import chosen, show_facts
 
     named = None if options.values else chosen(sources)
-    if options.purpose is not None:
-        refuse("has no effect with --for: leave it out", options, *TOLERANCES, "heads", "cost", *OF_COST)
-        return _ranking(named, options)
-    refuse("is for --for PURPOSE: name one, or leave it out", options, "train_len", "test_len", "top")
     if options.cost:
         refuse("has no effect with --cost: leave it out", options, *TOLERANCES, "values")
         if named is None:
@@ -56,16 +49,6 @@ def command(options: CompareOptions) -> int:
     return _compare_values(sources, options)
 
 
-def _ranking(named: Sequence[tuple[Encoding, Recipe | None]] | None, options: CompareOptions) -> int:
-    from pecli.cli.compare.ranking_view import show_ranking
-
-    if named is None or options.purpose is None:
-        raise BadParameter("for", options.purpose, "is for encodings: name them, or none for all of them")
-    items = list({str(recipe or encoding.name): (encoding, recipe) for encoding, recipe in named}.values())
-    lengths = options.train_len, options.test_len
-    return show_ranking(options.purpose, items, lengths, options.top, json=options.json)
-
-
 def _sources(options: CompareOptions) -> list[str]:
     """Return the sources; ``--all`` stands for the whole catalogue."""
     given = list(options.sources)
@@ -75,7 +58,7 @@ def _sources(options: CompareOptions) -> list[str]:
         from pecli.encodings import CATALOGUE
 
         return list(CATALOGUE)
-    if not given and (options.purpose is not None or options.cost):
+    if not given and options.cost:
         from pecli.encodings import CATALOGUE
 
         return list(CATALOGUE)
@@ -119,7 +102,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:
-    from pecli.application.faults import explained
+    from pecli.apply.faults import explained
     from pecli.judge.compare import compare
 
     total = sum(array.bytes for table in (a, b) for array in table.arrays)

@@ -18,7 +18,7 @@ FEW = 8  # encodings whose recipes are shown; of more the names
 
 def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: CompareOptions) -> int:
     """Print what each encoding costs a model of the size that the options give; return 0."""
-    from pecli.inspection.costs import Setting, cost_of
+    from pecli.inspect.facts import Setting, cost_of
 
     usual = Setting()
     setting = Setting(

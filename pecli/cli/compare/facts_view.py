@@ -38,8 +38,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
 def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, json: bool) -> int:
     """Print declared facts and measured figures of encodings; return 0."""
-    from pecli.inspection.facts import TITLES, sheet
-    from pecli.inspection.measured import figures
+    from pecli.inspect.facts import TITLES, figures, sheet
 
     items = list({_name(e, r): (e, r) for e, r in items}.values())  # who names one twice sees it once
     sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pecli.cli.completion import source_words
 from pecli.cli.options import Dtype, Json, LayerType, Limit, Option, Precision, Quiet, TrustRecipe, positions, whole
-from pecli.declare.words import PURPOSES
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.records import dataclass
@@ -50,15 +49,6 @@ class CompareOptions:
     ] = None
     stacks: Annotated[bool, Option("Of a model's config.json: which stacks agree, and on what it hangs.")] = False
     all: Annotated[bool, Option("The facts of every encoding.")] = False
-    purpose: Annotated[
-        str | None,
-        Option(
-            f"Which encodings fit, the best first: {', '.join(PURPOSES)}.", "PURPOSE", words=PURPOSES, names=("--for",)
-        ),
-    ] = None
-    train_len: Annotated[int | None, Option("Positions in training; for --for.", "N", check=whole(1))] = None
-    test_len: Annotated[int | None, Option("Positions in use; for --for.", "N", check=whole(1))] = None
-    top: Annotated[int | None, Option("The first so many of them; for --for.", "N", check=whole(1, 1 << 16))] = None
     cost: Annotated[bool, Option("Trained values, bytes, additions and products, in a model of this size:")] = False
     len: Annotated[int | None, Option("Positions; for --cost (default 4096).", "N", check=positions(1))] = None
     dim: Annotated[

@@ -9,7 +9,7 @@ from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import print_json, prose_width, say
 
 if TYPE_CHECKING:
-    from pecli.inspection.stacks import StackRow
+    from pecli.inspect.configs import StackRow
 
 
 def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False) -> int:
@@ -20,7 +20,7 @@ def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False)
     PecliError
         If the config cannot be read.
     """
-    from pecli.inspection.stacks import advise, compare_stacks
+    from pecli.inspect.configs import advise, compare_stacks
 
     found = compare_stacks(path, layer_type)
     agree = all(row.equal for rows in found.values() for row in rows if row.known)

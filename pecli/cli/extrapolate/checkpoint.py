@@ -29,7 +29,7 @@ def checkpoint_of(options: ExtrapolateOptions) -> tuple[str, str, str] | None:
 
 def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended: Callable[[str], Tabular]) -> int:
     """Write it, and say what was done."""
-    from pecli.application.checkpoints import file_with, replace_array
+    from pecli.apply.checkpoints import file_with, replace_array
 
     started, written = time.perf_counter(), [0]
 

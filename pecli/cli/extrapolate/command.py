@@ -13,15 +13,11 @@ def command(options: ExtrapolateOptions) -> int:
     """
     check_together(options)
     if options.plot is not None:
-        from pecli.drawing.choice import check_words
-        from pecli.drawing.pictures import check_picture
+        from pecli.plots.charts import check_words
+        from pecli.plots.images import check_picture
 
-        check_picture(options.plot)  # before minutes of work
+        check_picture(options.plot)  # before any work
         check_words(options.pictures, REACHES)
-    if options.probe:
-        from pecli.cli.extrapolate.trial import run_trial
-
-        return run_trial(options)
     from pecli.cli.extrapolate.run import run
 
     return run(options)

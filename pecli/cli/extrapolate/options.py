@@ -31,7 +31,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.records import dataclass
 
-LENGTHS, SCALINGS, LONGER, TRIAL = "Lengths", "Context extensions", "Longer tables", "Trial"
+LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
 ALONE = "scalings of a rotary or sinusoidal encoding side by side"
 LARGEST_SIDE = 1 << 20  # patches
@@ -102,9 +102,6 @@ class ExtrapolateOptions(Writing):
         float | None,
         Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
     ] = None
-    probe: Annotated[
-        bool, Option("Train small models on a toy language, and measure their loss beyond the length.", panel=TRIAL)
-    ] = False
     output: Output = None
     format: Format = None
     dtype: Dtype = None
@@ -138,15 +135,11 @@ def check_together(options: ExtrapolateOptions) -> None:
     extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
     measuring = ("threshold", "tuned")
     writing = ("format", "dtype", "layout")
-    if options.probe:
-        rule = "cannot stand with --probe, which trains models and writes no table"
-        refuse(rule, options, "output", "extend", *extending, *writing, "layer_type", *measuring, "picture")
-        return
     if options.output is not None or options.extend is not None:
         refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")
         refuse("is for reports, and -o and --extend make a table instead: leave one out", options, *measuring)
     if not options.sources:
-        rule = "must be given: a recipe such as rope:dim=128, or a file; or use --probe"
+        rule = "must be given: a recipe such as rope:dim=128, or a file"
         raise BadParameter("SOURCE", None, rule)
     if options.output is None:
         refuse("has no effect without -o", options, *writing, *(() if options.plot else ("no_clobber",)))

@@ -13,11 +13,9 @@ from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import deliver
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
-from pecli.extrapolation.extension import extension_reach
-from pecli.extrapolation.extrapolation import extrapolate, rules_of
-from pecli.extrapolation.resize import Extension, Resized, trained_rows
-from pecli.extrapolation.scalings import chosen, scaled_recipe
-from pecli.extrapolation.subjects import Subject, check_rows, lengths_of, read_subjects, report
+from pecli.extrapolate.report import Subject, check_rows, extrapolate, lengths_of, read_subjects, report, rules_of
+from pecli.extrapolate.resize import Extension, Resized, extension_reach, trained_rows
+from pecli.extrapolate.scalings import chosen, scaled_recipe
 from pecli.numbers.reader import shown
 from pecli.sources.sources import make_table
 
@@ -49,7 +47,7 @@ def run(options: ExtrapolateOptions) -> int:
         refuse("is for biases, and these sources have none: leave it out", options, "threshold")
     if options.plot is not None:
         from pecli.cli.terminal.drawing import show_charts
-        from pecli.drawing.reach import charts_of
+        from pecli.plots.reach import charts_of
 
         charts = charts_of(reports, options.pictures)
         if not charts:

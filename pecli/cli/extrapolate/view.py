@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid
-from pecli.extrapolation.extrapolation import Extrapolation, rules_of
-from pecli.extrapolation.reach import spans
-from pecli.extrapolation.scalings import Scaled
+from pecli.extrapolate.reach import spans
+from pecli.extrapolate.report import Extrapolation, rules_of
+from pecli.extrapolate.scalings import Scaled
 from pecli.numbers.printing import at_least, figure, padded, percent
 
 if TYPE_CHECKING:
-    from pecli.extrapolation.coverage import Coverage
-    from pecli.extrapolation.extension import ExtensionReach
-    from pecli.extrapolation.reach import BiasReach, IndexReach
-    from pecli.extrapolation.trial.probe import ModelTrial, Probe
-    from pecli.extrapolation.waves import WaveReach
+    from pecli.extrapolate.coverage import Coverage, WaveReach
+    from pecli.extrapolate.reach import BiasReach, IndexReach
+    from pecli.extrapolate.resize import ExtensionReach
 
 PAIRS = 14
 HEADS = 12
-TOY = "A toy that shows the effect, not a benchmark: one layer of attention"
 
 
 def reports_view(reports: Sequence[Extrapolation]) -> list[Item]:
@@ -195,52 +192,3 @@ def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
             f"  {e.repeated} of {e.looked_at} rows repeat an earlier one; -o FILE writes the table",
         ]
     return items
-
-
-def probe_view(probe: Probe) -> list[Item]:
-    """Return the losses of the trial, and what it is."""
-    from pecli.extrapolation.trial.probe import RULES as VERDICTS
-
-    s = probe.settings
-    figures = ("inside", "seeds", "beyond", "seeds", "ratio")
-    names = [("encoding", LEFT), *((name, RIGHT) for name in figures), ("verdict", LEFT)]
-    rows = [_trial_row(trial) for trial in probe.trials]
-    floor = ["(the best possible)", padded(probe.floor_inside, 3), "", padded(probe.floor_beyond, 3), "",
-             padded(probe.floor_beyond / probe.floor_inside, 2), ""]  # fmt: skip
-    quarter = s.train // 4
-    starts = list(range(0, s.test, quarter * 2))
-    columns = [("tokens from", LEFT), *((str(start), RIGHT) for start in starts)]
-    means = [[trial.name, *_by_part(trial, quarter, len(starts))] for trial in probe.trials]
-    beyond = f"tokens {s.test - s.train // 2} to {s.test - 1}"
-    used = dict.fromkeys(trial.verdict for trial in probe.trials)
-    return [
-        f"{TOY}, {s.steps} steps on {s.train} tokens, {len(s.seeds)} seeds.",
-        f"Language: {probe.language}.",
-        f"Loss in nats of each value; inside: tokens {s.train // 2} to {s.train - 1}; beyond: {beyond}.",
-        grid(names, [*rows, floor]),
-        grid(columns, means, title="Loss by position, mean of the seeds"),
-        "rules",
-        *(f"  {verdict}: {VERDICTS[verdict]}" for verdict in used),
-    ]
-
-
-def _trial_row(trial: ModelTrial) -> list[str]:
-    low, high = trial.spread_inside
-    row = [trial.name, padded(trial.inside, 3), f"{padded(low, 3)}-{padded(high, 3)}"]
-    if trial.beyond is None or trial.spread_beyond is None:
-        return [*row, "none", "", "", trial.verdict]
-    low, high = trial.spread_beyond
-    return [
-        *row,
-        padded(trial.beyond, 3),
-        f"{padded(low, 3)}-{padded(high, 3)}",
-        padded(trial.beyond / trial.inside, 2),
-        trial.verdict,
-    ]
-
-
-def _by_part(trial: ModelTrial, size: int, count: int) -> list[str]:
-    """Return the mean loss over seeds of each part of `size` values, empty where there are none."""
-    mean = [sum(values) / len(values) for values in zip(*trial.losses, strict=True)]
-    parts = [mean[i * size : (i + 1) * size] for i in range(count)]
-    return [padded(sum(part) / len(part), 2) if part else "" for part in parts]

@@ -109,9 +109,10 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
         table = take_table_keys(name, own)
         return name, own, table | {key: own.pop(key) for key in OF_CONFIG if key in own}
     if kind is Kind.CONFIG:
-        from pecli.models.reader import read_config
+        from pecli.models.config import load_config
+        from pecli.models.reader import read_data
 
-        return next(iter(read_config(word).layers.values())).encoding, {}, {"config": word}
+        return next(iter(read_data(load_config(word), word).layers.values())).encoding, {}, {"config": word}
     if os.path.exists(word):
         raise BadFile(clean(word), "is a file, and generate makes tables: pecli convert or pecli inspect reads it")
     if any(word.endswith(suffix) for form in FORMATS.values() for suffix in form.suffixes):

@@ -62,6 +62,8 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
             tell(f"pecli: {one.layer.chosen}")
     if not options.silent:
         for warning in reading.warnings:
+            if warning in reading.misspelled:
+                continue
             tell(clean(f"pecli: warning: {warning}"))
     return made, label
 
@@ -102,7 +104,7 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
 
 def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
     """Print the table for a person, or as JSON its rounded head and tail."""
-    from pecli.inspection.preview import preview
+    from pecli.inspect.statistics import preview
 
     if options.dry_run:
         return describe(table, label, options)

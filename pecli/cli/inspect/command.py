@@ -18,8 +18,8 @@ from pecli.numbers.reader import shown
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
-    from pecli.drawing.charts import Chart
     from pecli.numbers.positions import Positions
+    from pecli.plots.charts import Chart
     from pecli.sources.sources import NamedSource
 
 DEFAULT_ROWS = 128
@@ -101,7 +101,7 @@ def _check(options: InspectOptions) -> None:
 def _explain(options: InspectOptions) -> int:
     """Say what a config says of its positions."""
     from pecli.cli.inspect.config_view import brief, explanation
-    from pecli.inspection.config_report import report
+    from pecli.inspect.configs import report
     from pecli.models.reader import read_config
 
     stack = options.stack or STACKS[0]
@@ -117,7 +117,7 @@ def _explain(options: InspectOptions) -> int:
 def _checkpoint(options: InspectOptions) -> int:
     """Say what a checkpoint's folder holds of positions."""
     from pecli.cli.inspect.config_view import checkpoint_view
-    from pecli.inspection.checkpoint import inspect_checkpoint
+    from pecli.inspect.checkpoints import inspect_checkpoint
 
     rule = "is for tables, and this is a checkpoint's folder: name a file in it"
     refuse(rule, options, *QUESTIONS, "frequencies", "rows", "columns", "layer_type")
@@ -133,7 +133,7 @@ def _checkpoint(options: InspectOptions) -> int:
 def _steps(source: NamedSource, options: InspectOptions) -> int:
     """Work an example of a recipe."""
     from pecli.cli.inspect.lesson_view import text_of
-    from pecli.lessons.lesson import work_through
+    from pecli.teach.examples import work_through
 
     if source.recipe is None:
         raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
@@ -185,8 +185,7 @@ def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
 def _look(source: NamedSource, options: InspectOptions) -> int:
     """Report statistics, and what else was asked for."""
     from pecli.cli.inspect.view import as_dict, brief_view, full_view
-    from pecli.inspection.preview import preview
-    from pecli.inspection.statistics import inspect_table
+    from pecli.inspect.statistics import inspect_table, preview
 
     table = table_of(source, options)
     total = sum(array.bytes for array in table.arrays)
@@ -201,7 +200,7 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
         take_type(table, "float32")
         more["identity"] = identify(table, _given_positions(source, options))
     if options.properties:
-        from pecli.inspection.properties import measure_properties
+        from pecli.inspect.properties import measure_properties
 
         more["properties"] = measure_properties(table)
     charts = _charts(table, options)
@@ -233,8 +232,8 @@ def _given_positions(source: NamedSource, options: InspectOptions) -> Any:
 
 def _check_drawing(options: InspectOptions) -> None:
     """Raise for words that cannot be drawn, before anything is read."""
-    from pecli.drawing.choice import check_words
-    from pecli.drawing.pictures import check_picture, is_page
+    from pecli.plots.charts import check_words
+    from pecli.plots.images import check_picture, is_page
 
     assert options.plot is not None
     check_picture(options.plot, page=True)
@@ -251,13 +250,13 @@ def _charts(table: Tabular, options: InspectOptions) -> list[Chart] | str:
     """Return the pictures asked for, or the page, before anything is printed."""
     if options.plot is None:
         return []
-    from pecli.drawing.pictures import is_page
+    from pecli.plots.images import is_page
 
     if is_page(options.plot):
-        from pecli.drawing.page import page_of
+        from pecli.plots.page import page_of
 
         return page_of(table, shown(options.source))
-    from pecli.drawing.tables import charts_of_table
+    from pecli.plots.tables import charts_of_table
 
     return charts_of_table(table, shown(options.source), options.pictures, options.columns_drawn)
 

@@ -13,8 +13,8 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.printing import between
 
 if TYPE_CHECKING:
-    from pecli.inspection.checkpoint import Checkpoint
-    from pecli.inspection.config_report import ConfigReport, Frequency, LayerReport
+    from pecli.inspect.checkpoints import Checkpoint
+    from pecli.inspect.configs import ConfigReport, Frequency, LayerReport
     from pecli.sources.sources import NamedSource
 
 SHOWN = 12  # frequencies of a layer that are printed; --json has all
@@ -105,7 +105,7 @@ def show_frequencies(source: NamedSource, length: int | None, *, json: bool) -> 
         If it is no recipe, or one of what does not oscillate.
     """
     from pecli.declare.plan import Waves
-    from pecli.inspection.config_report import frequencies_of
+    from pecli.inspect.configs import frequencies_of
 
     if source.recipe is None:
         raise BadParameter("frequencies", "true", "lists those of a recipe or a config: find one with --identify")

@@ -10,7 +10,7 @@ from pecli.cli.terminal.output import WIDE, clean
 
 if TYPE_CHECKING:
     from pecli.declare.board import Equation, Matrix, SmallTable, Step
-    from pecli.lessons.lesson import Example
+    from pecli.teach.examples import Example
 
 INDENT = "  "
 

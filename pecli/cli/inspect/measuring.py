@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def check_expectations(table: Tabular, options: InspectOptions) -> int:
     """Check each expectation over every row; return 0 if all hold, else 1."""
-    from pecli.inspection.expectations import expect
-    from pecli.inspection.property import as_dicts
+    from pecli.inspect.expectations import expect
+    from pecli.inspect.properties import as_dicts
 
     assert options.expect is not None
     words = [word.strip() for word in options.expect.replace("+", ",").split(",") if word.strip()]
@@ -34,8 +34,8 @@ def check_expectations(table: Tabular, options: InspectOptions) -> int:
 
 def show_matrix(table: Tabular, options: InspectOptions) -> int:
     """Write, or print, how alike the rows are, or what takes each to a later one."""
-    from pecli.inspection.matrices import ShiftMatrix, Similarity
-    from pecli.inspection.preview import preview
+    from pecli.inspect.rows import ShiftMatrix, Similarity
+    from pecli.inspect.statistics import preview
 
     made: Tabular
     if options.similarity is not None:

@@ -36,7 +36,7 @@ def verify_sources(options: InspectOptions) -> int:
 
 
 def _file(text: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item]]:
-    from pecli.inspection.verification import verify
+    from pecli.inspect.verification import verify
     from pecli.sources.sources import read_source
 
     source = read_source(text, **options.choice)
@@ -50,7 +50,7 @@ def _file(text: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item
 
 
 def _folder(path: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item]]:
-    from pecli.inspection.verification import verify_folder
+    from pecli.inspect.verification import verify_folder
 
     found = verify_folder(path, options.recipe)
     facts = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}

@@ -13,14 +13,13 @@ from pecli.cli.terminal.output import WIDE, screen_width
 from pecli.declare.board import exact_text
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import join_recipe, split_recipe
-from pecli.inspection.facts import TITLES, sheet
+from pecli.inspect.facts import TITLES, sheet
 from pecli.numbers.printing import between, figure
 
 if TYPE_CHECKING:
-    from pecli.inspection.preview import Excerpt
-    from pecli.inspection.property import Property
-    from pecli.inspection.statistics import Inspection, Statistics
-    from pecli.inspection.verification import Folder, Verified
+    from pecli.inspect.properties import Property
+    from pecli.inspect.statistics import Excerpt, Inspection, Statistics
+    from pecli.inspect.verification import Folder, Verified
     from pecli.judge.description import Identification
 MOST_LINES, MOST_ARRAYS, MOST_SLOPES = 30, 6, 16  # of a short answer
 FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
@@ -205,7 +204,7 @@ def as_dict(found: Inspection, more: Mapping[str, Any]) -> dict[str, Any]:
     if "identity" in more:
         result |= more["identity"].as_dict()
     if "properties" in more:
-        from pecli.inspection.property import as_dicts
+        from pecli.inspect.properties import as_dicts
 
         result["properties"] = as_dicts(more["properties"])
     return result

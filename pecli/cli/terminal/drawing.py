@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from pecli.cli.terminal.output import clean, say, screen_width, tell, wants_colour
-from pecli.drawing.charts import Chart
-from pecli.drawing.pictures import draw, picture_bytes
+from pecli.plots.charts import Chart
+from pecli.plots.images import draw, picture_bytes
 from pecli.process import unwinding
 
 

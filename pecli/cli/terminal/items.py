@@ -10,7 +10,7 @@ from pecli.numbers.printing import column
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
-    from pecli.inspection.preview import Excerpt
+    from pecli.inspect.statistics import Excerpt
 
 LEFT, RIGHT = "left", "right"
 LABEL = 15  # columns of what stands before a fact

@@ -21,11 +21,16 @@ PUBLISHED_SCALES = ("1", "1.875", "2")
 MAX_SCALE_DIGITS = 4
 """Digits of a scale of coordinates that somebody chose."""
 
+MIN_VALUES = 4
+"""Different values of some column that features need; all of 0 and 1 fit any."""
 
-def two_sides(axes: Axes) -> Iterator[tuple[int, ...]]:
-    """Yield the two sides of a grid; of a line both as one row and as one column."""
-    if len(axes.sides) == 2:
+
+def two_sides(axes: Axes, *, frames: bool = False) -> Iterator[tuple[int, ...]]:
+    """Yield the sides of a grid, of frames too; of a line both as one row and as one column."""
+    if len(axes.sides) == 2 or (frames and len(axes.sides) == 3):
         yield axes.sides
+    if frames and len(axes.sides) == 2 and len(axes.axes) == 1:
+        yield (*axes.sides, 1)
     if len(axes.sides) == 1:
         yield 1, axes.sides[0]
         yield axes.sides[0], 1
@@ -112,6 +117,8 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
     dict, float
         The parameters bands, grid, coordinates, axis-order, include-input and order; the scale.
     """
+    if max(len(np.unique(column)) for column in axes.values[:256].T) < MIN_VALUES:
+        return
     n, some = axes.rows, np.linspace(0, len(axes.values) - 1, min(len(axes.values), 128)).astype(int)
     values, rows = axes.values[some], axes.streams[some, 0].astype(np.int64)
     sides = [(a, n // a) for a in range(isqrt(n), 1, -1) if n % a == 0]

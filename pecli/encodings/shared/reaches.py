@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pecli.declare.plan import Waves
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
 
@@ -12,28 +11,6 @@ def phases(recipe: Recipe) -> Reach:
     if recipe.rows is not None:
         return grid(recipe)
     return Reach("phases", "sines and cosines of the new positions, by the same formula")
-
-
-def scaled_phases(recipe: Recipe) -> Reach:
-    """Say it of sines and cosines whose frequencies a scaling may slow."""
-    if recipe.rows is not None:  # the tokens of one sequence of text and grids
-        return grid(recipe)
-    return Reach("phases", "sines and cosines of the new positions, by the same formula", slowed=_slowed(recipe))
-
-
-def _slowed(recipe: Recipe) -> bool:
-    """Whether frequencies are below those without the scaling, and none above them."""
-    rescalings = recipe.encoding.hook("scale")(recipe.keys())
-    if recipe.values["scaling"] == "none" or not rescalings:
-        return False
-    if recipe.open_parameters:  # frequencies that depend on the length fall with it
-        return True
-    plain, _ = next(iter(rescalings.values())).made(1, 1, None)
-    before, after = Recipe.bind(recipe.encoding.name, **plain).plan, recipe.plan
-    assert isinstance(before, Waves)
-    assert isinstance(after, Waves)
-    pairs = list(zip(before.frequencies, after.frequencies, strict=True))
-    return any(new < old for old, new in pairs) and all(new <= old for old, new in pairs)
 
 
 def biases(recipe: Recipe) -> Reach:

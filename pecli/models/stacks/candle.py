@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pecli.models import changes, usual
+from pecli.models import changes, common_rules
 from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "candle-transformers/src/models"
@@ -20,7 +20,7 @@ STACK = Stack(
             key="rope_type", text="has llama3 and default alone for Llama", source=f"{_PATH}/llama.rs",
             scaling=("linear", "dynamic", "yarn", "longrope"), error="no such rope type", where=changes.of("llama"),
         ),
-        usual.ratio(f"{_PATH}/deepseek2.rs", where=changes.of(*changes.DEEPSEEK)),
+        common_rules.ratio(f"{_PATH}/deepseek2.rs", where=changes.of(*changes.DEEPSEEK)),
         Rule(
             key="short_factor",
             text="multiplies the frequencies by the lists instead of dividing, with no magnitude, and takes rows "

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pecli.models.changes import DEEPSEEK, magnitude_of_one, unscaled_when_short
-from pecli.models.remedies import NO_MSCALE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import NO_MSCALE, Rule, Stack
 
 _rule = partial(Rule, scaling="yarn", source="DeepSeek-V3 inference/model.py:297-372, 435")
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, OLD_STYLE, ONE_TYPE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import EVERY, INNER_ORIGINAL, OLD_STYLE, ONE_TYPE, Rule, Stack
 
 _PATH = "exllamav2/rope.py; config.py:383-412"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)
 _longrope = partial(Rule, scaling="longrope", source=_PATH)
 
 
-def _ramp_of_length(params: Params, written: Written) -> Params:
+def _ramp_of_length(params: Params, written: RawConfig) -> Params:
     """Return YaRN with a ramp by the served length, and plain betas and magnitude."""
     if written.length is None:
         return params
@@ -23,19 +22,19 @@ def _ramp_of_length(params: Params, written: Written) -> Params:
     return {**found, "original-max": str(written.length)}
 
 
-def _short_unscaled(params: Params, written: Written) -> Params:
+def _short_unscaled(params: Params, written: RawConfig) -> Params:
     """Return a magnitude of 1 with the short list."""
     short = changes.short(params, written)
     return {**changes.without(params, "max-position"), "attention-factor": "1"} if short else params
 
 
-def _longer(written: Written) -> bool:
+def _longer(written: RawConfig) -> bool:
     """Whether the longest sequence exceeds the original length: only then is the factor reckoned with."""
     original = number(written.scaling.get(changes.ORIGINAL))
     return original is None or written.length is None or written.length > original
 
 
-def _two_types(written: Written) -> bool:
+def _two_types(written: RawConfig) -> bool:
     """Whether both keys stand in the file; where one is a word of older releases, the reader has added the other."""
     kind = written.scaling.get("type")
     return written.style == "rope_scaling" and kind not in (None, "su", "mrope") and "rope_type" in written.scaling
@@ -55,9 +54,9 @@ STACK = Stack(
             error="KeyError: 'original_max_position_embeddings'", where=changes.no_inner_original,
             remedies=(INNER_ORIGINAL,),
         ),
-        usual.inner_original(_PATH, ("yarn", "llama3")),
-        usual.null_factor(_PATH, where=lambda written: _longer(written)),
-        usual.honoured_share("exllamav2/config.py:381; rope.py", where=changes.old_share),
+        common_rules.inner_original(_PATH, ("yarn", "llama3")),
+        common_rules.null_factor(_PATH, where=lambda written: _longer(written)),
+        common_rules.honoured_share("exllamav2/config.py:381; rope.py", where=changes.old_share),
         Rule(
             key="type", text="takes one of type and rope_type, not both", source=_PATH,
             error="AssertionError: rope_scaling key has both `type` and `rope_type` subkeys",

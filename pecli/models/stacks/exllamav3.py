@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import NO_MSCALE, NO_SHARE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import EVERY, NO_MSCALE, NO_SHARE, Rule, Stack
 from pecli.numbers.decimals import CONTEXT, number_text
 
 _PATH = "exllamav3/util/rope.py"
@@ -20,7 +19,7 @@ _OTHERWISE = changes.given("attention_factor", "llama_4_scaling_beta")
 _yarn = partial(Rule, scaling="yarn", source=f"{_PATH}:284-330")
 
 
-def _factor_of_lengths(params: Params, written: Written) -> Params:
+def _factor_of_lengths(params: Params, written: RawConfig) -> Params:
     """Return YaRN with L/O as its factor; plain where they are equal."""
     if written.length is None:
         return params
@@ -28,7 +27,7 @@ def _factor_of_lengths(params: Params, written: Written) -> Params:
     return {**params, "factor": number_text(times)}
 
 
-def _share_beside(params: Params, written: Written) -> Params:
+def _share_beside(params: Params, written: RawConfig) -> Params:
     """Return the share at the top level, which wins over the one in rope_parameters."""
     share = number(written.config.get("partial_rotary_factor"))
     if share is None:
@@ -37,12 +36,12 @@ def _share_beside(params: Params, written: Written) -> Params:
     return {**changes.without(params, "rotary-dim"), **({} if width == written.head else {"rotary-dim": str(width)})}
 
 
-def _plain(params: Params, written: Written) -> Params:
+def _plain(params: Params, written: RawConfig) -> Params:
     """Return the plain table of rope_theta beside the kinds of layers; Gemma 3 has bases of its own."""
     return (changes.unscaled if written.model == "gemma3_text" else changes.old_keys("10000"))(params, written)
 
 
-def _nested(written: Written) -> bool:
+def _nested(written: RawConfig) -> bool:
     found = written.config.get("rope_parameters")
     if written.model.startswith(_BY_KIND):
         return False
@@ -61,11 +60,13 @@ STACK = Stack(
             key="rope_parameters", text="reads no parameters by kind of layer: the table is the plain one",
             source=_PATH, change=_plain, where=_nested,
         ),
-        usual.null_betas(
+        common_rules.null_betas(
             f"{_PATH}:284-330", "TypeError: float() argument must be a string or a real number, not 'NoneType'"
         ),
-        usual.inner_original(f"{_PATH}:284-330", "yarn"),
-        usual.null_factor(f"{_PATH}:284-330", where=lambda written: written.scaling.get(changes.ORIGINAL) is None),
+        common_rules.inner_original(f"{_PATH}:284-330", "yarn"),
+        common_rules.null_factor(
+            f"{_PATH}:284-330", where=lambda written: written.scaling.get(changes.ORIGINAL) is None
+        ),
         _yarn(
             key="factor",
             text="takes max_position_embeddings over the original length for the factor, whatever the key says",
@@ -88,8 +89,8 @@ STACK = Stack(
             "else the short ones; the magnitude follows the ratio of the lengths alone",
             source=_PATH, change=changes.after(changes.magnitude_by_lengths, changes.by_served_length),
         ),
-        usual.absent_original(8192, _PATH, "llama3"),
-        usual.honoured_share(_PATH),
+        common_rules.absent_original(8192, _PATH, "llama3"),
+        common_rules.honoured_share(_PATH),
         Rule(
             key="partial_rotary_factor",
             text="takes partial_rotary_factor at the top level before the one in rope_parameters", source=_PATH,

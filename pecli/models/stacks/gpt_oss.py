@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pecli.models.changes import fractional_ends, plain_magnitude
-from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import Rule, Stack
+from pecli.models.stack import NO_ATTENTION_FACTOR, NO_MSCALE, Rule, Stack
 
 _PATH = "openai/gpt-oss gpt_oss/torch/model.py"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import EVERY, Rule, Stack
 from pecli.numbers.decimals import CONTEXT, TAU, join_list, number_text
 
@@ -16,7 +16,7 @@ _yarn = partial(Rule, scaling="yarn", source=_PATH)
 _DIGITS = Decimal(10) ** -30  # of the lists below; float64 has 16
 
 
-def _reversed_ramp(params: Params, written: Written) -> Params:
+def _reversed_ramp(params: Params, written: RawConfig) -> Params:
     """Return YaRN with its ramp the wrong way round, as divisors of the plain frequencies.
 
     Pair i is divided by f/(f r + 1 - r), with r the share that YaRN interpolates: 0 for the fastest pair.
@@ -40,7 +40,7 @@ def _reversed_ramp(params: Params, written: Written) -> Params:
     return {**changes.unscaled(params, written), **lists, "attention-factor": number_text(_magnitude(written, factor))}
 
 
-def _magnitude(written: Written, factor: Decimal) -> Decimal:
+def _magnitude(written: RawConfig, factor: Decimal) -> Decimal:
     """Return the ratio of mscale and mscale_all_dim, or what the one gives that is given; a 0 counts for none."""
     found = [value for name in ("mscale", "mscale_all_dim") if (value := number(written.rope.get(name)))]
     if not found or factor <= 1:
@@ -73,15 +73,15 @@ STACK = Stack(
             scaling=("yarn", "llama3"), error="KeyError: 'original_max_position_embeddings'",
             where=changes.no_inner_original,
         ),
-        usual.inner_original(_PATH, ("yarn", "llama3")),
-        usual.null_betas(_PATH),
-        usual.null_factor(_PATH),
+        common_rules.inner_original(_PATH, ("yarn", "llama3")),
+        common_rules.null_betas(_PATH),
+        common_rules.null_factor(_PATH),
         _yarn(
             key="rope_type",
             text="has YaRN's ramp the wrong way round: fast pairs are interpolated, slow ones left; the magnitude "
             "is 1 unless mscale or mscale_all_dim is given",
             change=_reversed_ramp,
         ),
-        usual.honoured_share("litgpt/config.py:145, rotary_percentage", where=changes.old_share),
+        common_rules.honoured_share("litgpt/config.py:145, rotary_percentage", where=changes.old_share),
     ),
 )  # fmt: skip

@@ -5,11 +5,20 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_MSCALE, NO_SHARE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import (
+    BETAS,
+    EVERY,
+    INNER_ORIGINAL,
+    NO_ATTENTION_FACTOR,
+    NO_MSCALE,
+    NO_SHARE,
+    SCALED,
+    Rule,
+    Stack,
+)
 from pecli.numbers.decimals import CONTEXT, number_text
 
 _CONVERTER = "llama.cpp conversion"
@@ -20,11 +29,11 @@ _RATIO = ("deepseek_v32", "mistral3", "ministral3")
 _yarn = partial(Rule, scaling="yarn")
 
 
-def _scales_all(written: Written) -> bool:
+def _scales_all(written: RawConfig) -> bool:
     return written.model in _DEEPSEEK2 and bool(number(written.rope.get("mscale_all_dim")))
 
 
-def _by_logarithm(params: Params, written: Written) -> Params:
+def _by_logarithm(params: Params, written: RawConfig) -> Params:
     """Return the magnitude 0.1 ln(L/O) + 1 of lists whose type says yarn."""
     if written.length is None:
         return params
@@ -62,7 +71,7 @@ STACK = Stack(
             key="factor", text="writes no scaling where the factor is null: the table is the plain one",
             source=f"{_CONVERTER}/base.py:1470", change=changes.unscaled, where=changes.null("factor"),
         ),
-        usual.inner_original(f"{_CONVERTER}/base.py:1376", ("yarn", "llama3", "longrope")),
+        common_rules.inner_original(f"{_CONVERTER}/base.py:1376", ("yarn", "llama3", "longrope")),
         _yarn(
             key="mscale_all_dim",
             text="leaves cos and sin of DeepSeek models unscaled: the magnitudes of mscale and mscale_all_dim "
@@ -70,7 +79,7 @@ STACK = Stack(
             source="llama.cpp src/llama-context.cpp:185-198; pull request 17945", change=changes.magnitude_of_one,
             where=_scales_all,
         ),
-        usual.ratio("llama.cpp src/llama-context.cpp:194; src/models/mistral3.cpp:9", where=changes.of(*_RATIO)),
+        common_rules.ratio("llama.cpp src/llama-context.cpp:194; src/models/mistral3.cpp:9", where=changes.of(*_RATIO)),
         _yarn(
             key="attention_factor",
             text="computes the magnitude as 0.1 ln(factor) + 1, whatever attention_factor and mscale say",
@@ -79,7 +88,7 @@ STACK = Stack(
             where=lambda written: not _scales_all(written) and written.model not in _RATIO,
             remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
-        usual.whole_ends("ggml/src/ggml.c:4486, ggml_rope_yarn_corr_dims"),
+        common_rules.whole_ends("ggml/src/ggml.c:4486, ggml_rope_yarn_corr_dims"),
         _yarn(
             key="beta_slow", text="takes a beta_slow of 0 as it is: the ramp ends at the last index",
             source=f"{_CONVERTER}/base.py:1479; ggml/src/ggml.c:4486",
@@ -91,7 +100,7 @@ STACK = Stack(
             text="writes nothing of a dynamic scaling: the table is the plain one",
             source=f"{_CONVERTER}/base.py:1487", change=changes.unscaled,
         ),
-        usual.absent_original(8192, f"{_CONVERTER}/llama.py:306-309", "llama3"),
+        common_rules.absent_original(8192, f"{_CONVERTER}/llama.py:306-309", "llama3"),
         Rule(
             scaling="longrope", key="rope_type",
             text="writes the lists of Phi-3, PhiMoE, MiniCPM and MiniCPM3 alone: the table is the plain one",

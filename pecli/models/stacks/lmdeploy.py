@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
+from pecli.models import changes, common_rules
+from pecli.models.config import number
 from pecli.models.families import rotary_family
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import EVERY, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR, Rule, Stack
 from pecli.numbers.decimals import number_text
 
 _PATH = "lmdeploy/pytorch/nn/rotary_embedding.py; backends/default/rotary_embedding.py"
@@ -17,18 +16,18 @@ _ABSENT = ("olmo", "olmo2", "olmo3", "olmoe", "olmo_hybrid", "flex_olmo")  # of 
 _longrope = partial(Rule, scaling="longrope", source=_PATH)
 
 
-def _without_alpha(params: Params, written: Written) -> Params:
+def _without_alpha(params: Params, written: RawConfig) -> Params:
     factor = number(written.rope.get("factor"))
     more = {"scaling": "dynamic", "factor": number_text(factor or 1), "max-position": str(written.length)}
     return {**changes.unscaled(params, written), **more}
 
 
-def _declared(params: Params, written: Written) -> Params:
+def _declared(params: Params, written: RawConfig) -> Params:
     """Return the declared length for the original one."""
     return params if written.length is None else {**params, "original-max": str(written.length)}
 
 
-def _beside(written: Written) -> bool:
+def _beside(written: RawConfig) -> bool:
     """Whether the original length stands at the top level of a class that has no such field."""
     family = rotary_family(written.model)
     field = written.model in ("phimoe", "minicpm3") or (family is not None and family.option("original"))
@@ -42,9 +41,9 @@ STACK = Stack(
             key="model_type", text="has no such model", source="lmdeploy/pytorch/models/module_map.py, patch.py:196",
             error="RuntimeError: Can not found rewrite for architectures", where=changes.of(*_ABSENT),
         ),
-        usual.null_betas(_PATH),
-        usual.null_factor(_PATH),
-        usual.inner_original(_PATH, ("yarn", "llama3")),
+        common_rules.null_betas(_PATH),
+        common_rules.null_factor(_PATH),
+        common_rules.inner_original(_PATH, ("yarn", "llama3")),
         Rule(
             scaling="ntk", key="alpha",
             text="reads no alpha: the base follows factor and the longest position of the call", source=_PATH,
@@ -65,6 +64,6 @@ STACK = Stack(
             scaling="proportional", key="rope_type", text="has no rope type proportional", source=_PATH,
             error="KeyError: 'proportional'",
         ),
-        usual.honoured_share(_PATH, where=lambda written: changes.type_of(written.rope) == "default"),
+        common_rules.honoured_share(_PATH, where=lambda written: changes.type_of(written.rope) == "default"),
     ),
 )  # fmt: skip

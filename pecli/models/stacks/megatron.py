@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Written
-from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import RawConfig
+from pecli.models.stack import BETAS, EVERY, NO_ATTENTION_FACTOR, NO_MSCALE, Rule, Stack
 
 _CORE = "megatron/core/models/common/embeddings"
 _BRIDGE = "Megatron-Bridge 067f987df conversion"
@@ -16,7 +15,7 @@ _OWN_BRIDGES = ("gemma3_text", "gemma4_text", "exaone4", "exaone_moe")  # not ru
 _yarn = partial(Rule, scaling="yarn")
 
 
-def _zero_beta(written: Written) -> bool:
+def _zero_beta(written: RawConfig) -> bool:
     return any(number(written.scaling.get(name)) == 0 for name in ("beta_fast", "beta_slow"))
 
 
@@ -33,16 +32,16 @@ STACK = Stack(
             key="beta_slow", text="divides by a beta of 0", source=f"{_CORE}/yarn_rotary_pos_embedding.py",
             error="ZeroDivisionError: float division by zero", where=_zero_beta, remedies=(BETAS,),
         ),
-        usual.null_factor(f"{_CORE}/yarn_rotary_pos_embedding.py"),
-        usual.inner_original(f"{_BRIDGE}/model_bridge.py:600-633", "yarn"),
+        common_rules.null_factor(f"{_CORE}/yarn_rotary_pos_embedding.py"),
+        common_rules.inner_original(f"{_BRIDGE}/model_bridge.py:600-633", "yarn"),
         _yarn(
             key="mscale",
             text="reads no attention_factor, and takes mscale over mscale_all_dim where both are given, 0 too",
             source=f"{_CORE}/yarn_rotary_pos_embedding.py:267; gpt_provider.py:156", change=changes.ratio_of_both,
             where=changes.not_of(*changes.DEEPSEEK), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
-        usual.ratio("megatron/core/transformer/transformer_config.py:2948", where=changes.of(*changes.DEEPSEEK)),
-        usual.whole_ends(f"{_BRIDGE}/model_bridge.py:621", where=changes.of(*changes.DEEPSEEK)),
+        common_rules.ratio("megatron/core/transformer/transformer_config.py:2948", where=changes.of(*changes.DEEPSEEK)),
+        common_rules.whole_ends(f"{_BRIDGE}/model_bridge.py:621", where=changes.of(*changes.DEEPSEEK)),
         _yarn(
             key="partial_rotary_factor",
             text="rotates the whole head with YaRN: it ignores the rotary percentage there",
@@ -66,6 +65,6 @@ STACK = Stack(
             "config says",
             source=f"{_CORE}/rotary_pos_embedding.py:91; llama_bridge.py:69", change=changes.built_in,
         ),
-        usual.honoured_share(f"{_BRIDGE}/model_bridge.py:477", ("none", "linear", "llama3")),
+        common_rules.honoured_share(f"{_BRIDGE}/model_bridge.py:477", ("none", "linear", "llama3")),
     ),
 )  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pecli.models.changes import both, of, unscaled
-from pecli.models.reading import Written
+from pecli.models.reading import RawConfig
 from pecli.models.stack import SCALED, Rule, Stack
 
 _PATH = "python/mlc_llm/model"
 
 
-def _old_type(written: Written) -> bool:
+def _old_type(written: RawConfig) -> bool:
     return "type" in written.scaling and "rope_type" not in written.scaling
 
 

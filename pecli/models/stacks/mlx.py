@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import INNER_ORIGINAL, NO_SHARE, OLD_STYLE
-from pecli.models.stack import EVERY, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import EVERY, INNER_ORIGINAL, NO_SHARE, OLD_STYLE, Rule, Stack
 from pecli.numbers.decimals import number_text
 
 _PATH = "mlx-lm mlx_lm/models"
@@ -30,31 +29,31 @@ _OWN_LISTS = ("phi3", "phimoe", "minicpm3")
 _longrope = partial(Rule, scaling="longrope", source=f"{_UTILS}:10-60")
 
 
-def _reads_new(written: Written) -> bool:
+def _reads_new(written: RawConfig) -> bool:
     return written.model in _NEW or written.model.startswith("muse_")
 
 
-def _ignores_new(written: Written) -> bool:
+def _ignores_new(written: RawConfig) -> bool:
     return changes.new_keys(written) and not _reads_new(written)
 
 
-def _without_known_base(written: Written) -> bool:
+def _without_known_base(written: RawConfig) -> bool:
     known = written.model in (*_BASES, "gemma3_text", "olmo3") or "rope_theta" in written.config
     return _ignores_new(written) and not known
 
 
-def _class_defaults(params: Params, written: Written) -> Params:
+def _class_defaults(params: Params, written: RawConfig) -> Params:
     if written.model == "gemma3_text":
         sliding = written.kind == "sliding_attention"
         return {**changes.unscaled(params, written), "base": "10000" if sliding else "1000000"}
     return changes.old_keys(_BASES.get(written.model, "10000"))(params, written)
 
 
-def _own_base(params: Params, written: Written) -> Params:
+def _own_base(params: Params, written: RawConfig) -> Params:
     return {**params, "base": _BASES[written.model]}
 
 
-def _by_long_mscale(params: Params, written: Written) -> Params:
+def _by_long_mscale(params: Params, written: RawConfig) -> Params:
     value = number(written.rope.get("long_mscale"))
     found = changes.always_long(params, written)
     if value is None:
@@ -62,7 +61,7 @@ def _by_long_mscale(params: Params, written: Written) -> Params:
     return {**changes.without(found, "max-position"), "attention-factor": number_text(value)}
 
 
-def _odd_share(written: Written) -> bool:
+def _odd_share(written: RawConfig) -> bool:
     share = number(written.config.get("partial_rotary_factor"))
     if share is None or written.model in _WHOLE or not _ignores_new(written):
         return False
@@ -115,12 +114,12 @@ STACK = Stack(
             key="partial_rotary_factor", text="turns the whole head of this model, whatever partial_rotary_factor says",
             source=f"{_PATH}/llama.py", change=changes.whole_head, where=changes.of(*_WHOLE), remedies=(NO_SHARE,),
         ),
-        usual.null_betas(_UTILS, where=changes.not_of(*_UNSCALED)),
-        usual.null_factor(_UTILS, where=changes.not_of(*_UNSCALED)),
-        usual.ratio(f"{_UTILS}:169, 328-337; pull request 1507, closed"),
-        usual.whole_ends(f"{_UTILS}:154"),
-        usual.inner_original(_UTILS, ("yarn", "llama3", "longrope"), where=changes.not_of(*_OWN_LISTS)),
-        usual.absent_original(4096, f"{_UTILS}:134", "yarn", where=changes.no_inner_original),
+        common_rules.null_betas(_UTILS, where=changes.not_of(*_UNSCALED)),
+        common_rules.null_factor(_UTILS, where=changes.not_of(*_UNSCALED)),
+        common_rules.ratio(f"{_UTILS}:169, 328-337; pull request 1507, closed"),
+        common_rules.whole_ends(f"{_UTILS}:154"),
+        common_rules.inner_original(_UTILS, ("yarn", "llama3", "longrope"), where=changes.not_of(*_OWN_LISTS)),
+        common_rules.absent_original(4096, f"{_UTILS}:134", "yarn", where=changes.no_inner_original),
         Rule(
             scaling="dynamic", key="rope_type", text="has no rope type dynamic", source=_UTILS,
             error="ValueError: Unsupported RoPE type dynamic", until="0.32.0", checked="0.31.3",
@@ -149,6 +148,6 @@ STACK = Stack(
             text="takes the long factors at every length; the magnitude follows the ratio of the lengths alone",
             source=f"{_UTILS}:10-60; phi3.py:67", change=changes.always_long, where=changes.not_of("phimoe"),
         ),
-        usual.absent_original(8192, f"{_UTILS}:85", "llama3", where=changes.no_inner_original),
+        common_rules.absent_original(8192, f"{_UTILS}:85", "llama3", where=changes.no_inner_original),
     ),
 )  # fmt: skip

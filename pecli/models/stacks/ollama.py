@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pecli.models import changes
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS
-from pecli.models.stack import SCALED, Rule, Stack
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import BETAS, SCALED, Rule, Stack
 
 _PATH = "convert"
 
 
-def _deepseek(params: Params, written: Written) -> Params:
+def _deepseek(params: Params, written: RawConfig) -> Params:
     scaled = number(written.rope.get("mscale_all_dim"))
     magnitude = changes.magnitude_of_one if scaled else changes.plain_magnitude
     return changes.whole_ends(magnitude(params, written), written)

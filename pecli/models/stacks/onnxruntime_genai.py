@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import BETAS, NO_ATTENTION_FACTOR, NO_MSCALE
-from pecli.models.stack import EVERY, Rule, Stack, Where
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import BETAS, EVERY, NO_ATTENTION_FACTOR, NO_MSCALE, Rule, Stack, Where
 from pecli.numbers.decimals import number_text
 
 _PATH = "onnxruntime_genai/models/builders/base.py:665-700, 3291-3398"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)
 
 
-def _magnitude(params: Params, written: Written) -> Params:
+def _magnitude(params: Params, written: RawConfig) -> Params:
     """Return both as a ratio, mscale alone as the magnitude itself, else 0.1 ln(factor) + 1."""
     alone, other = (number(written.rope.get(name)) for name in ("mscale", "mscale_all_dim"))
     if alone is not None and other is None:
@@ -23,7 +22,7 @@ def _magnitude(params: Params, written: Written) -> Params:
     return changes.ratio(params, written) if alone is not None else changes.without(params, *changes.MAGNITUDE)
 
 
-def _no_betas(written: Written) -> bool:
+def _no_betas(written: RawConfig) -> bool:
     return any(name not in written.scaling for name in ("beta_fast", "beta_slow"))
 
 
@@ -42,7 +41,7 @@ STACK = Stack(
         _unsupported("dynamic", "dynamic", "ntk"),
         _unsupported("longrope", "longrope"),
         _unsupported("proportional", "proportional"),
-        usual.null_betas(_PATH),
+        common_rules.null_betas(_PATH),
         _yarn(
             key="beta_fast", text="has no defaults for the betas", error="ZeroDivisionError: float division by zero",
             where=_no_betas, remedies=(BETAS,),

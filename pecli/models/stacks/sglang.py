@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.stack import EVERY, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, SCALED, Rule, Stack
 
 _PATH = "sglang/srt/layers/rotary_embedding"
 _yarn = partial(Rule, scaling="yarn", source=f"{_PATH}/factory.py:310-390, yarn.py:122")
@@ -31,10 +30,10 @@ STACK = Stack(
             text="reads no mscale where position streams share the frequencies: the magnitude is 0.1 ln(factor) + 1",
             change=changes.plain_magnitude, where=changes.sections, remedies=(NO_MSCALE,),
         ),
-        usual.ratio("sglang/srt/models/deepseek_v2.py:2066", where=changes.of(*changes.DEEPSEEK)),
-        usual.null_betas(f"{_PATH}/factory.py:310-390, yarn.py:122"),
-        usual.null_factor(f"{_PATH}/yarn.py"),
-        usual.honoured_share(
+        common_rules.ratio("sglang/srt/models/deepseek_v2.py:2066", where=changes.of(*changes.DEEPSEEK)),
+        common_rules.null_betas(f"{_PATH}/factory.py:310-390, yarn.py:122"),
+        common_rules.null_factor(f"{_PATH}/yarn.py"),
+        common_rules.honoured_share(
             "sglang/srt/models/llama.py:199",
             where=changes.both(changes.of("llama", "mistral"), changes.share_beside),
         ),
@@ -44,7 +43,7 @@ STACK = Stack(
             source=f"{_PATH}/rope_variant.py:881", change=changes.stretched_once,
             where=lambda written: not changes.given("alpha")(written),
         ),
-        usual.whole_factor(f"{_PATH}/base.py:640"),
+        common_rules.whole_factor(f"{_PATH}/base.py:640"),
         Rule(
             scaling="longrope", key="attention_factor",
             text="takes the long factors for a whole batch as soon as one position exceeds the original length; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pecli.models import changes, usual
+from pecli.models import changes, common_rules
 from pecli.models.stack import Rule, Stack
 
 _PATH = "tensorrt_llm/_torch/attention_backend/interface.py, RopeParams.from_config"
@@ -11,10 +11,10 @@ STACK = Stack(
     title="TensorRT-LLM", version="unknown (a stored file)", scalings=("none", "yarn", "longrope", "llama3"),
     run=False,
     rules=(
-        usual.null_factor(_PATH),
-        usual.ratio(_PATH),
-        usual.whole_ends(_PATH),
-        usual.absent_original(1024, _PATH, ("yarn", "llama3")),
+        common_rules.null_factor(_PATH),
+        common_rules.ratio(_PATH),
+        common_rules.whole_ends(_PATH),
+        common_rules.absent_original(1024, _PATH, ("yarn", "llama3")),
         Rule(
             key="low_freq_factor", scaling="llama3",
             text="has 1 and 4 for low_freq_factor and high_freq_factor, whatever the config says", source=_PATH,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pecli.models import usual
+from pecli.models import common_rules
 from pecli.models.changes import no_original
 from pecli.models.stack import SCALED, Rule, Stack
 
@@ -12,8 +12,8 @@ STACK = Stack(
     title="Text Generation Inference", version="db931fcf (2026-01-08, archived)", scalings=("none", *SCALED), run=False,
     conversion="config.json; ROPE_SCALING and ROPE_FACTOR of the environment override it",
     rules=(
-        usual.null_factor(_PATH),
-        usual.ratio(_PATH),
+        common_rules.null_factor(_PATH),
+        common_rules.ratio(_PATH),
         Rule(
             key="original_max_position_embeddings", scaling="llama3", text="has no default for the original length",
             source=_PATH, error="KeyError: 'original_max_position_embeddings'", where=no_original,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from pecli.models import changes, usual
-from pecli.models.keys import number
-from pecli.models.reading import Params, Written
-from pecli.models.remedies import NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE
-from pecli.models.stack import EVERY, SCALED, Rule, Stack
+from pecli.models import changes, common_rules
+from pecli.models.config import number
+from pecli.models.reading import Params, RawConfig
+from pecli.models.stack import EVERY, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE, SCALED, Rule, Stack
 from pecli.numbers.decimals import number_text
 
 _PATH = "vllm/model_executor/layers/rotary_embedding"
@@ -17,11 +16,11 @@ _yarn = partial(Rule, scaling="yarn")
 _dynamic = partial(Rule, scaling="dynamic", source=f"{_PATH}/dynamic_ntk_scaling_rope.py:52-66")
 
 
-def _four_times(params: Params, written: Written) -> Params:
+def _four_times(params: Params, written: RawConfig) -> Params:
     return {**params, "original-max": str(4 * int(params["original-max"]))}
 
 
-def _trained(params: Params, written: Written) -> Params:
+def _trained(params: Params, written: RawConfig) -> Params:
     """Return dynamic NTK for the served length over the trained one; plain where no key says what that was."""
     trained = number(written.rope.get("max_trained_positions"))
     if trained is None or written.length is None:
@@ -29,17 +28,17 @@ def _trained(params: Params, written: Written) -> Params:
     return {**params, "max-position": str(int(trained)), "seq-len": str(written.length)}
 
 
-def _alpha(params: Params, written: Written) -> Params:
+def _alpha(params: Params, written: RawConfig) -> Params:
     alpha = number(written.rope.get("alpha"))
     ntk = {"scaling": "ntk", "factor": number_text(alpha or 1)}
     return params if alpha is None else {**changes.unscaled(params, written), **ntk}
 
 
-def _nested_truncate(params: Params, written: Written) -> Params:
+def _nested_truncate(params: Params, written: RawConfig) -> Params:
     return {**params, "truncate": "false"} if written.rope.get("truncate") is False else params
 
 
-def _names_differ(written: Written) -> bool:
+def _names_differ(written: RawConfig) -> bool:
     """Whether type and rope_type name different types; old names of one type do not."""
     names = {str(written.scaling[key]) for key in ("type", "rope_type") if key in written.scaling}
     same = ({"su", "longrope"}, {"mrope", "default"})
@@ -61,7 +60,7 @@ STACK = Stack(
             change=changes.plain_magnitude, where=changes.not_of(*changes.DEEPSEEK, "gpt_oss"), until="0.30.0",
             checked="0.29.0",
         ),
-        usual.ratio(
+        common_rules.ratio(
             "vllm/model_executor/models/deepseek_v2.py:542; deepseek_scaling_rope.py",
             where=changes.of(*changes.DEEPSEEK),
         ),
@@ -71,8 +70,8 @@ STACK = Stack(
             source="vllm/model_executor/models/gpt_oss.py:115", change=changes.plain_magnitude,
             where=changes.of("gpt_oss"), remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
         ),
-        usual.null_betas(f"{_PATH}/yarn_scaling_rope.py:60-70"),
-        usual.null_factor(f"{_PATH}/yarn_scaling_rope.py"),
+        common_rules.null_betas(f"{_PATH}/yarn_scaling_rope.py:60-70"),
+        common_rules.null_factor(f"{_PATH}/yarn_scaling_rope.py"),
         _yarn(
             key="mrope_section",
             text="computes the ramp's ends from four times the original length where position streams share it",
@@ -98,7 +97,7 @@ STACK = Stack(
             key="factor", text="computes one base for max_position_embeddings times the factor, at every length",
             change=changes.stretched_once, until="0.22.1", checked="0.22.0",
         ),
-        usual.whole_factor(f"{_PATH}/linear_scaling_rope.py:70"),
+        common_rules.whole_factor(f"{_PATH}/linear_scaling_rope.py:70"),
         Rule(
             scaling="longrope", key="original_max_position_embeddings",
             text="takes the long factors at every position when it serves more than the original length, else the "
@@ -113,7 +112,7 @@ STACK = Stack(
             source="vllm/config/model.py:2643-2650",
             where=lambda written: "original_max_position_embeddings" in written.config,
         ),
-        usual.honoured_share(
+        common_rules.honoured_share(
             f"{_PATH}/__init__.py, get_rope", where=lambda written: changes.type_of(written.rope) == "default"
         ),
         Rule(

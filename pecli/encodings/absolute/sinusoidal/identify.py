@@ -53,36 +53,26 @@ def _halves(pairs: Pairs) -> list[tuple[dict[str, str], Fraction]]:
 
 def _series(pairs: Pairs, half: Fraction) -> Iterator[Named]:
     """Yield base, spacing and scale of the frequencies."""
-    m, first = pairs.count, pairs.steps[0]
-    loose = pairs.slack(pairs.steps)[0] / max(first, 1e-300)
-    low, high = first * (1 - loose), first * (1 + loose)
-    scales = [Fraction(1)]
-    if not low <= 1 <= high and first > 0:
-        number = shortest(low, high)
-        scales = [Fraction(number)] if digits(number) <= MAX_SCALE_DIGITS else []
-        if low <= 2 * math.pi <= high:
-            scales.append(Fraction(0))  # turns
-    for scale in scales:
-        times = float(scale) if scale else 2 * math.pi
-        for shift in (0, 1):
-            if half - shift <= 0:
-                continue
-            exponents = np.arange(m) / float(half - shift)
-            for base in pairs.bases(exponents, times) if m > 1 else [Decimal(10000)]:
+    m = pairs.count
+    for shift in (0, 1) if half > 1 else (0,):
+        exponents = np.arange(m) / float(half - shift)
+        scales = [Fraction(1)]
+        for low, high in pairs.scales(exponents):
+            number = shortest(low, high)
+            scales += [Fraction(number)] if digits(number) <= MAX_SCALE_DIGITS else []
+            scales += [Fraction(0)] if low <= 2 * math.pi <= high else []  # turns
+        for scale in dict.fromkeys(scales):
+            times = float(scale) if scale else 2 * math.pi
+            for base in pairs.bases(exponents, times):
                 frequencies = np.exp(-exponents * math.log(float(base)))
                 if not pairs.fits(frequencies * times):
                     continue
                 keys = {} if base == 10000 else {"base": number_text(base)}
-                keys |= {"shift": str(shift)} if shift else {}
+                keys |= ({"shift": str(shift)} if shift else {}) | ({} if scale else {"turns": "true"})
                 cost = plain_digits(base, PUBLISHED_BASES) + 0.25 * shift
-                step = Fraction(1)
-                if scale == 0:
-                    keys["turns"] = "true"
-                    frequencies = frequencies * times
-                elif scale != 1:
-                    step = scale
-                    cost += plain_digits(scale) + 0.5
-                yield Named(keys, frequencies, step, cost, (float(base), exponents, 1.0))
+                cost += plain_digits(scale) + 0.5 if scale not in (0, 1) else 0.0
+                yield Named(keys, frequencies * (1 if scale else times), scale or Fraction(1), cost,
+                            (float(base), exponents, 1.0))  # fmt: skip
 
 
 def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
@@ -117,6 +107,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
     said = "2i runs over every column: the exponent of column j is 2j/d where the pair's was expected"
     yield Change("exponent", said, waves=partial(_by_column, 2))
+    said = "the exponent of column j is j/d where that of its pair, 2i/d, was expected"
+    yield Change("exponent", said, waves=partial(_by_column, 1))
     yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)
 
 

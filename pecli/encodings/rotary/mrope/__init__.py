@@ -234,6 +234,6 @@ mrope = encoding(
         "lesson": ".lesson:steps",
         "emulate": "..rope.arithmetic:emulate",
         "scale": "..rope.scale:scale",
-        "extend": reaches.scaled_phases,
+        "extend": reaches.phases,
     },
 )(mrope)

@@ -48,7 +48,7 @@ _COMPUTED = ("frequencies", (None,))
         "lesson": ".lesson:steps",
         "emulate": ".arithmetic:emulate",
         "scale": ".scale:scale",
-        "extend": reaches.scaled_phases,
+        "extend": reaches.phases,
         "why": ".why:why",
         "code": ".code:code",
     },

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -33,6 +34,8 @@ MAX_FACTOR_DIGITS = 4
 """Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""
 RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
 """low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
+FASTS = (32, 64, 16, 128, 8)
+"""beta-fast: YaRN's, then others that were published."""
 SINE_FIRST = 2.0
 """Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too."""
 
@@ -65,28 +68,19 @@ def _named(pairs: Pairs) -> Iterator[Named]:
     tail = _unrotated(pairs)
     if tail is None:
         return
+    fitted = False
     for base in pairs.bases(exponents):
         named = _series(pairs, base, exponents, tail)
         if named is not None:
+            fitted = True
             yield named
-            yield from _ntk(pairs, base, exponents, tail)
             if not tail:
-                yield from _dynamic(pairs, base, exponents)
+                yield from _grown(pairs, base, exponents)
     yield from _stepped(pairs, exponents, tail)
     if not tail and m >= 4 and np.isfinite(pairs.errors).all():
-        yield from _odd_width(pairs)
         yield from _ramps(pairs, exponents)
-        yield from _list(pairs, exponents)
-
-
-def _odd_width(pairs: Pairs) -> Iterator[Named]:
-    """Yield a series over an odd rotary width, which gives one pair more than half of it."""
-    width = 2 * pairs.count - 1
-    exponents = 2 * np.arange(pairs.count) / width
-    for base in pairs.bases(exponents):
-        named = _series(pairs, base, exponents, {"rotary-dim": str(width)})
-        if named is not None:
-            yield replace(named, fitted=named.fitted + 1.0)
+        if not fitted:
+            yield from _list(pairs, exponents)
 
 
 def _list(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
@@ -103,26 +97,11 @@ def _list(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
         if np.mean([digits(number) <= LIST_DIGITS for number in listed]) < MIN_LISTED:
             continue
         items = "+".join(map(number_text, listed))
-        size, own = _longrope_magnitude(pairs)
-        keys = {"scaling": "longrope", **_base_key(Decimal(text)), "seq-len": "1",
-                "short-factor": items, "long-factor": items, **own}  # fmt: skip
+        keys = {"scaling": "longrope", **_base_key(Decimal(text)), "seq-len": "1", "original-max": "4096",
+                "attention-factor": f"{pairs.magnitude:.6g}", "short-factor": items, "long-factor": items}  # fmt: skip
         frequencies = plain / np.array([float(number) for number in listed])
-        yield Named(keys, frequencies, Fraction(1), LIST_COST, magnitude=size, listed=True)
+        yield Named(keys, frequencies, Fraction(1), LIST_COST, listed=True)
         return
-
-
-def _longrope_magnitude(pairs: Pairs) -> tuple[float, dict[str, str]]:
-    """Return the magnitude sqrt(1 + ln f / ln L) with its factor and original length, else as an attention factor."""
-    size, near = pairs.magnitude, 2 * pairs.magnitude_error
-    if abs(size - 1) <= near:
-        return 1.0, {"original-max": "4096", "attention-factor": "1"}
-    for length in LENGTHS:
-        for factor in PUBLISHED_FACTORS:
-            own = math.sqrt(1 + math.log(float(factor)) / math.log(length))
-            if abs(size / own - 1) <= near:
-                return own, {"original-max": str(length), "factor": factor}
-    text = number_text(shortest(size * (1 - near), size * (1 + near)))
-    return float(text), {"original-max": "4096", "attention-factor": text}
 
 
 def _unrotated(pairs: Pairs) -> dict[str, str] | None:
@@ -157,70 +136,36 @@ def _series(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]
     return Named(keys, plain / times, step, cost, (float(base), exponents, times))
 
 
-def _ntk(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
-    """Yield a published base with an NTK factor where the measured base is no short number."""
-    d = 2 * pairs.count
-    if digits(base) <= 3 or d <= 2 or tail:
-        return
-    for text in PUBLISHED_BASES[:8]:
-        ratio = (float(base) / float(text)) ** ((d - 2) / d)
-        if not 1.01 < ratio < 1025:
-            continue
-        loose = (pairs.slack(pairs.steps)[-1] / max(pairs.steps[-1], 1e-300)) + 1e-9
-        factor = shortest(ratio * (1 - 2 * loose), ratio * (1 + 2 * loose))
-        if digits(factor) > 3:
-            continue
-        grown = float(text) * float(factor) ** (d / (d - 2))
-        frequencies = np.exp(-exponents * math.log(grown))
-        if pairs.fits(frequencies):
-            keys = {**_base_key(Decimal(text)), "scaling": "ntk", "factor": number_text(factor)}
-            cost = 1.0 + plain_digits(Decimal(text), PUBLISHED_BASES) + plain_digits(factor, PUBLISHED_FACTORS)
-            yield Named(keys, frequencies, Fraction(1), cost, (grown, exponents, 1.0))
-
-
-def _dynamic(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
-    """Yield a published base that dynamic scaling enlarged for the table's own length."""
+def _grown(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
+    """Yield a published base that NTK's factor enlarged, or dynamic scaling for the table's own length."""
     d = 2 * pairs.count
     if digits(base) <= 3 or d <= 2:
         return
-    for text in PUBLISHED_BASES[:3]:
-        for length in (n for n in LENGTHS[:14] if n < pairs.rows):
-            growth = (float(base) / float(text)) ** ((d - 2) / d)  # f L/M - (f - 1)
-            ratio = pairs.rows / length - 1
-            factor = shortest((growth * (1 - 1e-5) - 1) / ratio, (growth * (1 + 1e-5) - 1) / ratio)
-            if digits(factor) > 2 or factor <= 0:
-                continue
-            grown = float(text) * (float(factor) * ratio + 1) ** (d / (d - 2))
-            frequencies = np.exp(-exponents * math.log(grown))
-            if pairs.fits(frequencies):
-                keys = {**_base_key(Decimal(text)), "scaling": "dynamic", "factor": number_text(factor),
-                        "max-position": str(length), "seq-len": str(pairs.rows)}  # fmt: skip
-                yield Named(keys, frequencies, Fraction(1), 3.0, (grown, exponents, 1.0))
-                return
+    loose = pairs.slack(pairs.steps)[-1] / max(pairs.steps[-1], 1e-300) + 1e-9
+    shorter = [n for n in LENGTHS[:14] if n < pairs.rows]
+    for text, length in product(PUBLISHED_BASES[:8], (None, *shorter)):
+        growth = (float(base) / float(text)) ** ((d - 2) / d)  # f, or f n/L - (f - 1)
+        times = 1.0 if length is None else pairs.rows / length - 1
+        low, high = growth * (1 - 2 * loose), growth * (1 + 2 * loose)
+        factor = shortest(low, high) if length is None else shortest((low - 1) / times, (high - 1) / times)
+        if not 1.01 < growth < 1025 or factor <= 0 or digits(factor) > (3 if length is None else 2):
+            continue
+        grown = float(text) * (float(factor) * times + (length is not None)) ** (d / (d - 2))
+        frequencies = np.exp(-exponents * math.log(grown))
+        if not pairs.fits(frequencies):
+            continue
+        keys = {**_base_key(Decimal(text)), "scaling": "ntk", "factor": number_text(factor)}
+        cost = 1.0 + plain_digits(Decimal(text), PUBLISHED_BASES) + plain_digits(factor, PUBLISHED_FACTORS)
+        if length is not None:
+            keys |= {"scaling": "dynamic", "max-position": str(length), "seq-len": str(pairs.rows)}
+            cost += 2.0
+        yield Named(keys, frequencies, Fraction(1), cost, (grown, exponents, 1.0))
 
 
 def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
     """Yield a series whose first frequency is no 1: positions a row, or a linear factor."""
-    use = np.flatnonzero(pairs.usable)
-    if not len(use):
-        return
-    size = pairs.slack(pairs.steps)
-    if len(use) == 1:
-        first, loose = pairs.steps[use[0]], size[use[0]] / pairs.steps[use[0]]
-        scales = [(first, loose)] if use[0] == 0 else []
-    else:
-        logs, weights = np.log(pairs.steps[use]), pairs.steps[use] / size[use]
-        slope, start = np.polyfit(exponents[use], logs, 1, w=weights)
-        fit = start + slope * exponents[use]
-        loose = float(np.abs(logs - fit).max() + (size[use] / pairs.steps[use]).max())
-        scales = [(math.exp(start), loose)]
-        if use[0] == 0:
-            scales.insert(0, (pairs.steps[0], size[0] / pairs.steps[0]))
     seen = set()
-    for scale, loose in scales:
-        low, high = scale * (1 - loose), scale * (1 + loose)
-        if low <= 1 <= high or low <= 0:
-            continue
+    for low, high in pairs.scales(exponents):
         options: list[tuple[Fraction, Decimal | None]] = []
         inverse = shortest(1 / high, 1 / low)
         if inverse > 1 and digits(inverse) <= MAX_FACTOR_DIGITS:
@@ -228,7 +173,7 @@ def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[
         number = shortest(low, high)
         if digits(number) <= MAX_FACTOR_DIGITS and number > 0:
             options.append((Fraction(number), None))
-        whole = round(scale)
+        whole = round((low + high) / 2)
         if whole > 1 and low <= whole <= high:
             options.append((Fraction(whole), None))
         for step, factor in options:
@@ -266,8 +211,7 @@ def _of_ratio(pairs: Pairs, base: Decimal, plain: Floats, ratio: Floats, loose: 
         if (share < -doubt).any() or (share > 1 + doubt).any():
             continue
         price = cost + plain_digits(factor, PUBLISHED_FACTORS)
-        for keys, shares, more in (*_by_rotations(plain, share, doubt), *_by_index(pairs, base, share, doubt),
-                                   *_by_fast_end(pairs, base, share, doubt)):  # fmt: skip
+        for keys, shares, more in (*_by_rotations(plain, share, doubt), *_by_index(pairs, base, share, doubt)):
             frequencies = plain * ((1 - shares) / f + shares)
             if not pairs.fits(frequencies):
                 continue
@@ -298,7 +242,6 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple
     """Yield Llama 3's ramp, linear in rotations within the original length: share = (L w/2 pi - low)/(high - low)."""
     rotations = plain / (2 * math.pi)
     for low, high in RAMP_ENDS:
-        inside = (share > doubt) & (share < 1 - doubt)
         most = np.where(share > 1 - doubt, np.inf, ((share + doubt) * (high - low) + low) / rotations)
         least = np.where(share < doubt, 0.0, ((share - doubt) * (high - low) + low) / rotations)
         least, most = least.max(), most.min()
@@ -306,18 +249,13 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple
             continue
         length = next((n for n in LENGTHS if least <= n <= most), None)
         if length is None:
-            if not inside.any():
-                continue
-            short = shortest(least, most)
-            if short != short.to_integral_value() or digits(short) > 6:
-                continue
-            length = int(short)
+            continue
         keys = {"scaling": "llama3", "original-max": str(length)}
         keys |= {} if low == 1 else {"low-freq-factor": f"{low:g}"}
         keys |= {} if high == 4 else {"high-freq-factor": f"{high:g}"}
         shares = np.clip((length * rotations - low) / (high - low), 0, 1)
-        yield keys, shares, (0.0 if length in LENGTHS else digits(Decimal(length))) + 2.0 * (high != 4)
-        if (low, high) == (1.0, 32.0):
+        yield keys, shares, 2.0 * (high != 4)
+        if high == 32:
             yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
 
 
@@ -328,43 +266,16 @@ def _by_index(
     d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
     if logb <= 0:
         return
-    for truncate in (True, False):
-        for order, length in enumerate(LENGTHS):
-            ends = [d * math.log(length / (2 * math.pi * beta)) / (2 * logb) for beta in (32, 1)]
-            low, high = (math.floor(ends[0]), math.ceil(ends[1])) if truncate else ends
-            low, high = max(low, 0), min(high, d - 1)
-            high += 0.001 if low == high else 0
-            if high < low:
-                continue
-            shares = 1 - np.clip((k - low) / (high - low), 0, 1)
-            if (np.abs(shares - share) <= doubt + 1e-9).all():
-                keys = {"scaling": "yarn", "original-max": str(length)} | ({} if truncate else {"truncate": "false"})
-                yield keys, shares, 0.05 * order + (0 if truncate else 0.5)
-
-
-def _by_fast_end(
-    pairs: Pairs, base: Decimal, share: Floats, doubt: Floats
-) -> Iterator[tuple[dict[str, str], Floats, float]]:
-    """Yield YaRN's ramp with another beta-fast, from the whole indices between which it runs."""
-    inside = np.flatnonzero((share > 4 * doubt) & (share < 1 - 4 * doubt))
-    d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
-    if len(inside) < 2 or logb <= 0:
-        return
-    slope, start = np.polyfit(inside, 1 - share[inside], 1)
-    low, high = round(-start / slope), round((1 - start) / slope)
-    if not 0 <= low < high:
-        return
-    shares = 1 - np.clip((k - low) / (high - low), 0, 1)
-    if not (np.abs(shares - share) <= doubt + 1e-9).all():
-        return
-    for length in LENGTHS:
-        if math.ceil(d * math.log(length / (2 * math.pi)) / (2 * logb)) != high:
-            continue
-        ends = [length / (2 * math.pi) * math.exp(-2 * logb * index / d) for index in (low + 1 - 1e-9, low)]
-        fast = shortest(*ends)
-        if fast > 1 and digits(fast) <= 2:
-            yield {"scaling": "yarn", "original-max": str(length), "beta-fast": number_text(fast)}, shares, 2.0
-            return
+    for fast, truncate, (order, length) in product(FASTS, (True, False), enumerate(LENGTHS)):
+        ends = [d * math.log(length / (2 * math.pi * beta)) / (2 * logb) for beta in (fast, 1)]
+        low, high = (math.floor(ends[0]), math.ceil(ends[1])) if truncate else ends
+        low, high = max(low, 0), min(high, d - 1)
+        high += 0.001 if low == high else 0
+        shares = 1 - np.clip((k - low) / (high - low), 0, 1)
+        if high > low and (np.abs(shares - share) <= doubt + 1e-9).all():
+            keys = {"scaling": "yarn", "original-max": str(length)} | ({} if truncate else {"truncate": "false"})
+            keys |= {} if fast == 32 else {"beta-fast": str(fast)}
+            yield keys, shares, 0.05 * order + (0 if truncate else 0.5) + 2.0 * (fast != 32)
 
 
 def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cost: float) -> Iterator[Named]:
@@ -372,40 +283,30 @@ def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cos
     f = float(keys["factor"])
     own = 0.1 * math.log(f) + 1 if f > 1 else 1.0
     near = 2 * pairs.magnitude_error
-    if abs(pairs.magnitude / own - 1) <= near:
+    if np.isnan(pairs.magnitude) or abs(pairs.magnitude / own - 1) <= near:
         yield Named({**keys, "scaling": "yarn"}, frequencies, Fraction(1), cost, magnitude=own)
-    elif abs(pairs.magnitude - 1) <= near:
-        yield Named({**keys, "scaling": "ntk-by-parts"}, frequencies, Fraction(1), cost + 0.5)
     else:
-        size = shortest(pairs.magnitude * (1 - near), pairs.magnitude * (1 + near))
-        if digits(size) <= 7:
-            given = {**keys, "scaling": "yarn", "attention-factor": number_text(size)}
-            yield Named(given, frequencies, Fraction(1), cost + digits(size), magnitude=float(size))
+        yield Named({**keys, "scaling": "ntk-by-parts"}, frequencies, Fraction(1), cost + 0.5)
 
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     """Say which parameters differ: the base, the scaling with its numbers, or single numbers of one scaling."""
-    scalings = have.get("scaling", "none"), want.get("scaling", "none")
-    bases = have.get("base"), want.get("base")
-    found = []
+    name, expected = have.get("scaling", "none"), want.get("scaling", "none")
+    base, meant = have.get("base"), want.get("base")
     own = {k: v for k, v in have.items() if k not in COMMON}
     other = {k: v for k, v in want.items() if k not in COMMON}
-    if scalings[0] != scalings[1] and bases[0] != bases[1]:
-        found.append(
-            f"{_phrase(scalings[0], bases[0], own)} where {_phrase(scalings[1], bases[1], other)} was expected"
-        )
-    elif scalings[0] != scalings[1]:
-        if scalings[0] == "none":
-            found.append(f"scaling {scalings[1]} is missing ({_numbers(other)}): the frequencies are unscaled")
-        elif scalings[1] == "none":
-            found.append(f"{scalings[0]} scaling ({_numbers(own)}) where none was expected")
-        else:
-            found.append(
-                f"{scalings[0]} scaling ({_numbers(own)}) where {scalings[1]} ({_numbers(other)}) was expected"
-            )
+    found = []
+    if name != expected and base != meant:
+        found.append(f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected")
+    elif name != expected:
+        said = f"{name} scaling ({_numbers(own)}) where {expected} ({_numbers(other)}) was expected"
+        if name == "none":
+            said = f"scaling {expected} is missing ({_numbers(other)}): the frequencies are unscaled"
+        elif expected == "none":
+            said = f"{name} scaling ({_numbers(own)}) where none was expected"
+        found.append(said)
     else:
-        if bases[0] != bases[1]:
-            found.append(f"base {bases[0]} where {bases[1]} was expected")
+        found += [f"base {base} where {meant} was expected"] if base != meant else []
         for key in dict.fromkeys((*other, *own)):
             if own.get(key) != other.get(key):
                 one = f"{key} {own[key]}" if key in own else f"no {key}"
@@ -427,6 +328,4 @@ def _numbers(keys: Mapping[str, str]) -> str:
 
 
 def _phrase(scaling: str, base: str | None, keys: Mapping[str, str]) -> str:
-    if scaling == "none":
-        return f"plain base {base}"
-    return f"base {base} with {scaling} scaling ({_numbers(keys)})"
+    return f"plain base {base}" if scaling == "none" else f"base {base} with {scaling} scaling ({_numbers(keys)})"

@@ -9,142 +9,69 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
+from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
+from pecli.encodings.shared.identify_grids import two_sides
 from pecli.numbers.decimals import digits, number_text, shortest
 
-NOTHING = np.empty(0)
 MAX_FIRST_DIGITS = 3
 """Digits of a first coordinate that somebody chose."""
 
 
 def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of rope2d, published conventions first."""
-    if axes.absolute or axes.count % 2 or not axes.sides:
+    m = axes.count
+    if axes.absolute or m % 2 or len(axes.sides) > 3:
         return
-    half = axes.count // 2
-    for sides in _sides(axes):
-        for order in ("yx", "xy"):
-            for pairs in ("blocks", "alternate"):
-                wanted = np.tile([0, 1], half) if pairs == "alternate" else np.repeat([0, 1], half)
-                wanted = wanted if order == "yx" else 1 - wanted
-                by_side = _by_side(axes, sides, wanted)
+    halves = {"blocks": (range(m // 2), range(m // 2, m)), "alternate": (range(0, m, 2), range(1, m, 2))}
+    table = dict(axes.table)
+    own = dict(axes.edges)
+    if table.get("layout") == "half-axis":
+        table, own = {"layout": "half"}, {**own, "halves": "axis"}
+    for sides in two_sides(axes, frames=True):
+        rows, columns = len(sides) - 2, len(sides) - 1
+        for pairs, (first, second) in halves.items():
+            for order, wanted in {"yx": {rows: first, columns: second}, "xy": {rows: second, columns: first}}.items():
+                by_side = axes.by_side(sides, wanted)
                 if by_side is None:
                     continue
-                own = {"dim": str(2 * axes.count), "grid": "x".join(map(str, sides)), **axes.edges}
-                own |= {} if order == "yx" else {"axis-order": order}
-                own |= {} if pairs == "blocks" else {"pairs": pairs}
-                table = dict(axes.table)
-                if table.get("layout") == "half-axis":
-                    table, own = {"layout": "half"}, {**own, "halves": "axis"}
-                for keys, cost in _series(axes, sides, wanted, by_side):
-                    yield Named({**own, **keys}, NOTHING, fitted=cost, table=table)
+                given = {"dim": str(2 * m), "grid": "x".join(map(str, sides)), **own}
+                given |= {} if order == "yx" else {"axis-order": order}
+                given |= {} if pairs == "blocks" else {"pairs": pairs}
+                place = {a: (axes.axes[a].columns - wanted[side].start) // wanted[side].step
+                         for side, a in by_side.items()}  # fmt: skip
+                size = {a: sides[side] for side, a in by_side.items()}
+                for series in ("half", "even-odd"):
+                    exponents = {a: place[a] / (m // 2) for a in size}
+                    if series == "even-odd":
+                        exponents = {a: (2 * place[a] + (side == columns)) / m for side, a in by_side.items()}
+                    keys = {} if series == "half" else {"series": series}
+                    for more, scale in _coordinates(axes, size, sides[rows:], by_side):
+                        for base in axes.common_bases(exponents, scale):
+                            one = {} if base == 10000 else {"base": number_text(base)}
+                            cost = plain_digits(base, PUBLISHED_BASES) + (2.0 if "reference" in more else len(more) / 2)
+                            yield Named({**given, **one, **keys, **more}, np.empty(0), fitted=cost, table=table)
 
 
-def _sides(axes: Axes) -> Iterator[tuple[int, ...]]:
-    """Yield the grid: as measured, or a line of one row or one column."""
-    if len(axes.sides) == 1:
-        yield 1, axes.sides[0]
-        yield axes.sides[0], 1
-    elif len(axes.sides) == 2 and len(axes.axes) == 1:
-        yield axes.sides
-        yield (*axes.sides, 1)
-    else:
-        yield axes.sides
-
-
-def _by_side(axes: Axes, sides: tuple[int, ...], wanted: np.ndarray) -> Mapping[int, int] | None:
-    """Return the axis of each side (0 rows, 1 columns) where pairs follow them in this order."""
-    if len(sides) > 3:
-        return None
-    found: dict[int, int] = {}
-    for number, axis in enumerate(axes.axes):
-        follows = set(wanted[axis.columns].tolist())
-        if len(follows) != 1:
-            return None
-        (side,) = follows
-        if side in found or sides[len(sides) - 2 + side] != axis.size:
-            return None
-        if len(sides) == len(axes.sides) and axes.side_of[number] != len(sides) - 2 + side:
-            return None
-        found[side] = number
-    return found
-
-
-def _series(axes: Axes, sides: tuple[int, ...], wanted: np.ndarray, by_side: Mapping[int, int]) -> Iterator[
-    tuple[dict[str, str], float]
+def _coordinates(axes: Axes, size: Mapping[int, int], sides: tuple[int, ...], by_side: Mapping[int, int]) -> Iterator[
+    tuple[dict[str, str], dict[int, float]]
 ]:  # fmt: skip
-    quarter = axes.count // 2
-    size = {side: sides[len(sides) - 2 + side] for side in (0, 1)}
-    number = {side: np.flatnonzero(wanted == side) for side in (0, 1)}
-    index = {side: np.searchsorted(number[side], axes.axes[a].columns) for side, a in by_side.items()}
-    scales = {
-        "index": dict.fromkeys(by_side, 1.0),
-        "separate": {side: 4 * math.pi / size[side] for side in by_side},
-        "max": {side: 4 * math.pi / max(size.values()) for side in by_side},
-        "min": {side: 4 * math.pi / min(size.values()) for side in by_side},
-    }
-    square = len(set(size.values())) == 1
-    for series in ("half", "even-odd"):
-        exponents = {
-            a: (index[side] / quarter if series == "half" else (2 * index[side] + side) / (2 * quarter))
-            for side, a in by_side.items()
-        }
-        keys = {} if series == "half" else {"series": series}
-        for word, scale in scales.items():
-            if square and word in ("max", "min"):
-                continue
-            more = {} if word == "index" else {"coordinates": word}
-            if word == "index":
-                first = _first(axes, by_side)
-                if first is None:
-                    continue
-                more = {} if first == 0 else {"first": number_text(first)}
-            for base in axes.common_bases(exponents, {a: scale[side] for side, a in by_side.items()}):
-                given = {} if base == 10000 else {"base": number_text(base)}
-                yield {**given, **keys, **more}, plain_digits(base, PUBLISHED_BASES) + 0.5 * len(more)
-        if series == "half":
-            yield from _stretched(axes, by_side, size, exponents)
-    if axes.axes and all(_is_pixel(axes, a, size[side], index[side], quarter) for side, a in by_side.items()):
-        yield {"coordinates": "corners", "series": "pixel"}, 1.0
-
-
-def _first(axes: Axes, by_side: Mapping[int, int]) -> Decimal | None:
-    """Return the one coordinate at which both sides begin; None where it is no plain number."""
-    origins = [axes.axes[a].origin for a in by_side.values()]
-    if not np.isfinite(origins).all() or np.ptp(origins) > 0.02:
-        return None
-    middle = float(np.mean(origins))
-    if abs(middle - round(middle)) < 0.02:
-        return Decimal(round(middle))
-    found = shortest(middle - 0.005, middle + 0.005)
-    return found if digits(found) <= MAX_FIRST_DIGITS else None
-
-
-def _stretched(
-    axes: Axes, by_side: Mapping[int, int], size: Mapping[int, int], exponents: Mapping[int, Floats]
-) -> Iterator[tuple[dict[str, str], float]]:
-    """Yield indices that are stretched or squeezed to those of another grid."""
-    if len(by_side) < 2:
-        return
-    reference, scale = [], {}
-    for side, a in sorted(by_side.items()):
-        pairs = axes.axes[a].pairs
-        wide = (pairs.slack(pairs.steps)[0] + 1e-12) * size[side]
-        whole = round(pairs.steps[0] * size[side])
-        if exponents[a][0] != 0 or whole < 1 or abs(pairs.steps[0] * size[side] - whole) > max(wide, 1e-3):
+    """Yield how coordinates are counted, with the step from level to level of each axis."""
+    origins = [axes.axes[a].origin for a in size]
+    if np.isfinite(origins).all() and np.ptp(origins) <= 0.02:
+        middle = float(np.mean(origins))
+        near = abs(middle - round(middle)) < 0.02
+        first = Decimal(round(middle)) if near else shortest(middle - 0.005, middle + 0.005)
+        if digits(first) <= MAX_FIRST_DIGITS:
+            yield {} if first == 0 else {"first": number_text(first)}, dict.fromkeys(size, 1.0)
+    yield {"coordinates": "separate"}, {a: 4 * math.pi / n for a, n in size.items()}
+    for word, one in {"max": max(sides), "min": min(sides)}.items() if min(sides) < max(sides) else ():
+        yield {"coordinates": word}, dict.fromkeys(size, 4 * math.pi / one)
+    whole, steps = {}, {a: axes.axes[a].pairs for a in size}  # stretched or squeezed to those of another grid
+    for a in size:
+        wide = max(1e-3, (steps[a].slack(steps[a].steps)[0] + 1e-12) * size[a])
+        whole[a] = round(steps[a].steps[0] * size[a])
+        if whole[a] < 1 or abs(steps[a].steps[0] * size[a] - whole[a]) > wide:
             return
-        reference.append(str(whole))
-        scale[a] = float(Fraction(whole, size[side]))
-    if all(value == 1 for value in scale.values()):
-        return
-    for base in axes.common_bases(exponents, scale):
-        given = {} if base == 10000 else {"base": number_text(base)}
-        yield {**given, "reference": "x".join(reference)}, plain_digits(base, PUBLISHED_BASES) + 2.0
-
-
-def _is_pixel(axes: Axes, a: int, size: int, index: np.ndarray, quarter: int) -> bool:
-    steps = axes.axes[a].pairs
-    w = math.pi * (1 + index * (112 - 1) / max(1, quarter - 1)) * 2 / max(1, size - 1)
-    folded = np.abs(w - 2 * math.pi * np.round(w / (2 * math.pi)))
-    gap = np.minimum(np.abs(steps.steps - folded), np.abs(2 * math.pi - steps.steps - folded))
-    return bool((gap <= 0.01 + steps.errors).mean() > 0.8)
+    if len(size) == 2 and any(whole[a] != n for a, n in size.items()):
+        text = "x".join(str(whole[a]) for _, a in sorted(by_side.items()))
+        yield {"reference": text}, {a: float(Fraction(whole[a], n)) for a, n in size.items()}

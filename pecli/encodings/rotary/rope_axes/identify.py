@@ -12,12 +12,18 @@ import numpy as np
 from pecli.declare.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
 from pecli.numbers.decimals import digits, number_text, shortest
 
-MORE_BASES = ("256", "2000", *PUBLISHED_BASES)
+MORE_BASES = (*PUBLISHED_BASES, "256", "2000")
 EQUAL_AXES = 1.0
 """Digits that two sides of one width count: rope2d says the same."""
 MAX_SCALE_DIGITS = 4
-NTK = (1, 2, 3, 4)
+MAX_BASE_DIGITS = 6
+"""Digits of a base that somebody chose; a stretched one, such as Cosmos', has more and is said by its factor."""
+NTK = (2, 3, 4)
 """Factors by which a base is stretched, as Cosmos does."""
+
+
+USUAL = {"base": "10000", "ntk": "1", "first": "0", "scale": "1", "centred": "0"}
+"""Parameters with a number for each axis, and their defaults."""
 
 
 def identify(axes: Axes) -> Iterator[Named]:
@@ -29,50 +35,21 @@ def identify(axes: Axes) -> Iterator[Named]:
         if moving != sorted(set(moving)) or len(moving) != len(axes.axes) or not 2 <= len(runs) <= 4:
             continue
         sides = [axes.sides[axes.side_of[number]] if number >= 0 else 1 for number, _ in runs]
-        if math.prod(sides) + axes.prefix + axes.suffix != axes.rows:
+        parts = [_axis(axes.axes[n], width, sides[k]) if n >= 0 else ({}, 0.0) for k, (n, width) in enumerate(runs)]
+        if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or None in parts:
             continue
+        found = [part for part in parts if part is not None]
         keys = {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides)), **axes.edges}
         cost = EQUAL_AXES * (len(runs) == 2 and runs[0][1] == runs[1][1]) + 0.25 * (len(runs) - 1)
         table = dict(axes.table)
         if table.get("layout") == "half-axis":
             table, keys = {"layout": "half"}, {**keys, "halves": "axis"}
-        parts = [
-            _axis(axes.axes[number], width, sides[k]) if number >= 0 else Part()
-            for k, (number, width) in enumerate(runs)
-        ]
-        if any(part is None for part in parts):
-            continue
-        found = [part for part in parts if part is not None]
-        own = [part for part, (number, _) in zip(found, runs, strict=True) if number >= 0]
-        given = {
-            "base": _listed(
-                [p.base if n >= 0 else own[0].base for p, (n, _) in zip(found, runs, strict=True)], "10000"
-            ),
-            "ntk": _listed([part.ntk for part in found], "1"),
-            "first": _listed([part.first for part in found], "0"),
-            "scale": _listed([part.scale for part in found], "1"),
-            "centred": _listed([part.centred for part in found], "0"),
-        }
-        cost += max(part.cost for part in found)
-        yield Named(
-            {**keys, **{key: text for key, text in given.items() if text}}, np.empty(0), fitted=cost, table=table
-        )
-
-
-class Part:
-    """Parameters of one axis; of one that does not move the defaults."""
-
-    def __init__(self, base: str = "10000", cost: float = 0.0, **given: str) -> None:
-        self.base, self.cost = base, cost
-        self.ntk, self.scale = given.get("ntk", "1"), given.get("scale", "1")
-        self.first, self.centred = given.get("first", "0"), given.get("centred", "0")
-
-
-def _listed(values: list[str], usual: str) -> str:
-    """Return numbers as the option takes them, "" where all are the usual one."""
-    if set(values) == {usual}:
-        return ""
-    return values[0] if len(set(values)) == 1 else "+".join(values)
+        base = next(given.get("base", "10000") for (given, _), (n, _) in zip(found, runs, strict=True) if n >= 0)
+        for key, usual in USUAL.items():
+            texts = [given.get(key, base if key == "base" and not given else usual) for given, _ in found]
+            if set(texts) != {usual}:
+                keys[key] = texts[0] if len(set(texts)) == 1 else "+".join(texts)
+        yield Named(keys, np.empty(0), fitted=cost + max(price for _, price in found), table=table)
 
 
 def _runs(axes: Axes) -> Iterator[list[tuple[int, int]]]:
@@ -91,32 +68,26 @@ def _runs(axes: Axes) -> Iterator[list[tuple[int, int]]]:
         yield joined
 
 
-def _axis(axis: GridAxis, width: int, size: int) -> Part | None:
-    """Return the parameters of an axis that moves; None where its frequencies are no series."""
+def _axis(axis: GridAxis, width: int, size: int) -> tuple[dict[str, str], float] | None:
+    """Return the parameters of an axis that moves, and what they cost; None where its frequencies are no series."""
     if axis.size != size:
         return None
     exponents = (axis.columns - axis.columns[0]) / width
     first = axis.pairs.steps[0]
     slack = axis.pairs.slack(axis.pairs.steps)[0]
-    scales = [Decimal(1)]
+    scale = Decimal(1)
     if not first - slack <= 1 <= first + slack and np.isfinite(slack):
-        scales = [shortest(first - slack, first + slack)]
-    for scale in scales:
-        if digits(scale) > MAX_SCALE_DIGITS or scale <= 0:
-            continue
-        for base in axis.pairs.bases(exponents, float(scale)):
-            if not axis.pairs.fits(np.exp(-exponents * math.log(float(base))), float(scale)):
-                continue
-            cost = plain_digits(base, MORE_BASES) + (0 if scale == 1 else digits(scale) + 1.0)
-            given = {"scale": number_text(scale)}
-            if digits(base) > 4 and width > 1 and format(base.normalize(), "f") not in PUBLISHED_BASES:
-                for factor in NTK[1:]:
-                    grown = 10000.0 * factor ** (2 * width / (2 * width - 2))
-                    if axis.pairs.fits(np.exp(-exponents * math.log(grown)), float(scale)):
-                        base, cost, given = Decimal(10000), 2.0, {**given, "ntk": str(factor)}
-                        break
-            place = _first(axis, size)
-            return None if place is None else Part(number_text(base), cost, **given, **place)
+        scale = shortest(first - slack, first + slack)
+    place = _first(axis, size)
+    if digits(scale) > MAX_SCALE_DIGITS or scale <= 0 or place is None:
+        return None
+    options = [(Decimal(text), 1) for text in MORE_BASES] + [(Decimal(10000), factor) for factor in NTK]
+    for base, ntk in [*options, *((base, 1) for base in axis.pairs.bases(exponents, float(scale)))]:
+        grown = float(base) * ntk ** (width / max(1, width - 1))
+        if digits(base) <= MAX_BASE_DIGITS and axis.pairs.fits(np.exp(-exponents * math.log(grown)), float(scale)):
+            cost = 2.0 if ntk > 1 else plain_digits(base, MORE_BASES)
+            cost += 0 if scale == 1 else digits(scale) + 1.0
+            return {"base": number_text(base), "ntk": str(ntk), "scale": number_text(scale), **place}, cost
     return None
 
 

@@ -1,0 +1,263 @@
+"""Rows added to a tensor or multiplied with it, and rows made from its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.exact import (
+    ExactRows,
+    Floats,
+    InputScale,
+    Interval,
+    Places,
+    StoredRows,
+    largest_size,
+    round_sums,
+    rows_of,
+)
+from pecli.apply.options import (
+    ApplyOptions,
+    ApplyResult,
+    axes_notes,
+    keys_of,
+    only_tensor,
+    roles_note,
+    stored_rows,
+    table_rows,
+)
+from pecli.apply.tensors import ConcatTable, Tensor
+from pecli.declare.effect import Effect
+from pecli.declare.plan import Conditional
+from pecli.declare.tabular import Tabular
+from pecli.engine.threads import Scratch, scratch
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import parse_integer, shorten
+from pecli.numbers.double_double import DoubleDouble, add
+from pecli.numbers.positions import Positions
+from pecli.numbers.rounding import narrow
+from pecli.sources.sources import NamedSource
+from pecli.tables.content import base_of
+from pecli.tables.fill.rounding import minus_infinity, round_into
+from pecli.tables.table import Table
+
+AT_ONCE = 1 << 15
+"""Values worked on at once: their float64 copies stay in a core's cache."""
+
+RUN, KEPT = 1 << 18, 32
+"""Values of rows that are computed together, and how many such runs (2 MiB each) are kept for the other batches."""
+
+ONE = (Fraction(1), Fraction(1))
+
+Rows = NDArray[np.int64]
+RowsOf = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
+
+class AddedRows(Tabular):
+    """A tensor with rows added or multiplied; a row is a vector.
+
+    Parameters
+    ----------
+    reals : ExactRows
+        The table's rows; of width 1 they serve every column.
+    tensor : Tensor
+        What they are added to.
+    dtype : str
+        Of the output, which has the tensor's name.
+    scale : InputScale
+        What multiplies the tensor first.
+    where : callable or (batches, n) int64 ndarray, optional
+        Of vectors, numbered, gives their rows; or the row of each position of each batch; by default their positions.
+    multiplied : bool
+        Whether rows are factors.
+    causal : bool
+        Of logits: whether keys after the query get minus infinity, queries being the last of the keys' positions.
+    """
+
+    def __init__(
+        self,
+        reals: ExactRows,
+        tensor: Tensor,
+        dtype: str,
+        scale: InputScale | None = None,
+        *,
+        where: RowsOf | Rows | None = None,
+        multiplied: bool = False,
+        causal: bool = False,
+    ) -> None:
+        if reals.width not in (tensor.width, 1 if multiplied else tensor.width):
+            rule = f"has vectors of {tensor.width}, and the table has rows of {reals.width}"
+            raise BadParameter("input", tensor.name, rule)
+        self.reals, self.tensor, self.dtype, self.multiplied, self.causal = reals, tensor, dtype, multiplied, causal
+        self.scale = scale or InputScale.root(1)
+        self.arrays = (tensor.like(tensor.name, dtype),)
+        self.recipe, self.metadata = None, {}
+        self.factor = self.scale.doubled
+        self.where = where if callable(where) else partial(tensor.rows, rows=where)
+        self.step = max(1, RUN // reals.width)
+        self._run = lru_cache(maxsize=KEPT)(self._computed)
+
+    def _computed(self, number: int) -> Floats:
+        return self.reals.rows(number * self.step, min((number + 1) * self.step, self.reals.count))
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        step = max(1, AT_ONCE // self.tensor.width)
+        with scratch() as own:
+            for target in out.values():
+                for at in range(start, stop, step):
+                    end = min(at + step, stop)
+                    self._write(np.arange(at, end, dtype=np.int64), target[at - start : end - start], own)
+
+    def _write(self, vectors: NDArray[np.int64], out: NDArray[Any], own: Scratch) -> None:
+        where = self.where(vectors)
+        rows = self._rows(where)
+        given = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
+        strange = None
+        if not (
+            np.isfinite(largest_size(given)) and np.isfinite(largest_size(rows))
+        ):  # IEEE 754 says what becomes of them
+            strange = ~(np.isfinite(given) & np.isfinite(rows))
+            with np.errstate(all="ignore"):
+                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[strange]
+            given, rows = np.where(strange, 0.0, given), np.where(strange, 0.0, rows)
+        if self.multiplied:  # x r + 0 1, otherwise k x + 1 r
+            size, other, row = np.broadcast_to(rows, given.shape), np.zeros(given.shape), np.ones(given.shape)
+            most = largest_size(given) * largest_size(rows)
+        else:
+            size, other = (np.broadcast_to(value, given.shape) for value in (self.factor.hi, np.ones(1)))
+            row, most = rows, largest_size(given) * largest_size(self.factor.hi) + largest_size(rows)
+        round_sums(given, size, other, row, RowFactors(self, where), self.dtype, out, own, most)
+        if strange is not None:
+            out[strange] = narrow(kept, None, self.dtype)
+        if self.causal:
+            last = self.tensor.places(vectors, "q") + self.tensor.side("k") - self.tensor.side("q")
+            out[np.arange(self.tensor.width) > last[:, None]] = minus_infinity(self.dtype)
+
+    def _rows(self, where: NDArray[np.int64]) -> Floats:
+        if int(where.max()) >= self.reals.count:  # says which
+            self.reals.rows(0, int(where.max()) + 1)
+        rows = np.empty((len(where), self.reals.width))
+        for number in np.unique(where // self.step).tolist():
+            mine = np.flatnonzero(where // self.step == number)
+            rows[mine] = self._run(number)[where[mine] - number * self.step]
+        return rows
+
+
+@dataclass(frozen=True)
+class RowFactors:
+    """What multiplies a block of vectors, and the rows: k and r of k x + 1 r, or r of x r + 0 1."""
+
+    added: AddedRows
+    where: NDArray[np.int64]
+
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return both at some places; see :class:`pecli.apply.exact.Factors`."""
+        added = self.added
+        row, column = np.divmod(places, added.tensor.width)
+        value, error = added.reals.doubled(self.where[row], np.minimum(column, added.reals.width - 1))
+        one = DoubleDouble(np.ones(len(places)), np.zeros(len(places)))
+        if added.multiplied:
+            return value, one, error
+        size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
+        return size, value, error + np.abs(added.factor.hi) * 2.0**-104
+
+    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold both at one place; see :class:`pecli.apply.exact.Factors`."""
+        added = self.added
+        row, column = divmod(place, added.tensor.width)
+        value = added.reals.interval(int(self.where[row]), min(column, added.reals.width - 1), bits)
+        return (value, ONE) if added.multiplied else (added.scale.interval(bits), value)
+
+
+def apply_content(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect) -> ApplyResult:
+    """Return what a conditional source does to tensors; see :func:`pecli.apply.apply.apply`."""
+    if effect.content is None:
+        return _scale_queries(source, tensors, options, effect)
+    tensor = only_tensor(tensors, "it stands for the content")
+    if source.recipe is None or not isinstance(source.recipe.plan, Conditional):
+        raise BadRecipe(f"{shorten(source.text)} holds what was made of other content: give its recipe")
+    if options.positions is not None:
+        raise BadParameter("positions", None, "are not for content: give --start")
+    made = ConditionedRows(source.recipe.plan, tensor, options, added=effect.content == "adds")
+    return ApplyResult(made, (effect.note, *axes_notes(tensors)))
+
+
+def _scale_queries(
+    source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect
+) -> ApplyResult:
+    """Return queries with their factors, and keys as they are."""
+    table_options, rows = table_rows(source, tensors, options)
+    table = source.open(**table_options, dtype="float64") if source.recipe is not None else source.open()
+    if not isinstance(table, Table):
+        rows = stored_rows(table, tensors, options)
+    parts: list[tuple[str, Tabular, str]] = []
+    for tensor in tensors:
+        if tensor in keys_of(tensors):
+            parts.append((tensor.name, tensor.view.table, tensor.view.array.name))
+            continue
+        reals: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
+        made = AddedRows(reals, tensor, options.dtype or tensor.dtype, multiplied=True, where=rows)
+        parts.append((tensor.name, made, tensor.name))
+    return ApplyResult(ConcatTable(parts), (effect.note, roles_note(tensors), *axes_notes(tensors)))
+
+
+class ConditionedRows(Tabular):
+    """Rows made of a tensor's own, batch by batch; computed in float64, in one order of sums.
+
+    Parameters
+    ----------
+    plan : Conditional
+        What is made of them.
+    tensor : Tensor
+        The content, (b, s, d) or (s, d).
+    options : ApplyOptions
+        Start and type.
+    added : bool
+        Whether the rows are added to the input.
+    """
+
+    def __init__(self, plan: Conditional, tensor: Tensor, options: ApplyOptions, *, added: bool) -> None:
+        if tensor.axes not in ("bsd", "sd"):
+            raise BadParameter("axes", tensor.axes, "are not those of content: bsd and sd are")
+        self.plan, self.tensor, self.added = plan, tensor, added
+        self.dtype = options.dtype or tensor.dtype
+        self.n = tensor.side("s")
+        positions = Positions.arange(self.n, parse_integer("start", options.start or "0"))
+        self.base = base_of(plan, positions, Table.parse)
+        width = tensor.width if self.base is None else self.base.arrays[0].shape[1]
+        if added and width != tensor.width:
+            raise BadParameter(
+                "input", tensor.name, f"has vectors of {tensor.width}, and the table has rows of {width}"
+            )
+        self.around = plan.reach(self.n)
+        plan.fit(tensor.width, width)
+        self.arrays = (tensor.like(tensor.name, self.dtype, width),)
+        self.recipe, self.metadata = None, {}
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for target in out.values():
+            at = start
+            while at < stop:
+                batch, first = divmod(at, self.n)
+                last = min(self.n, first + stop - at)
+                self._batch(batch * self.n, first, last, target[at - start :][: last - first])
+                at += last - first
+
+    def _batch(self, at: int, first: int, last: int, out: NDArray[Any]) -> None:
+        offset = max(0, first - self.around)
+        rows = self.tensor.read(at + offset, at + min(self.n, last + self.around))
+        base = None if self.base is None else self.base.read_rows(["pe"], first, last)["pe"]
+        found = self.plan.value(rows, offset, first, last, self.n, base)
+        if self.added:
+            found = found if isinstance(found, DoubleDouble) else DoubleDouble(np.asarray(found), np.zeros(found.shape))
+            given = rows[first - offset : last - offset]
+            found = add(found, DoubleDouble(given, np.zeros(given.shape)))
+        round_into(found, self.dtype, out)

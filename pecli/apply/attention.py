@@ -1,0 +1,397 @@
+"""Scores of queries and keys, and what queries gather of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.addition import apply_content
+from pecli.apply.exact import Floats
+from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes
+from pecli.apply.rotation import rotate
+from pecli.apply.scores import (
+    UNIT,
+    Adjustment,
+    BiasRows,
+    HeadVectors,
+    QueryRows,
+    ScoreRows,
+    WithBias,
+    finite_size,
+    pair_table,
+)
+from pecli.apply.scores import longest_vector as size_of
+from pecli.apply.tensors import Tensor, tensor_of
+from pecli.declare.effect import Effect, Term
+from pecli.declare.encoding import Family
+from pecli.declare.tabular import Array, Tabular
+from pecli.encodings.recipe import Recipe
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import shorten
+from pecli.numbers.positions import Positions
+from pecli.numbers.rounding import narrow, widen
+from pecli.sources.sources import NamedSource
+
+
+class Products:
+    """The inner products of queries, keys and vectors.
+
+    Parameters
+    ----------
+    queries, keys : Tensor
+        Of the same axes; the keys may have fewer heads.
+    effect : Effect
+        Which products.
+    table : Tabular or None
+        With vectors and their indices.
+    scale : float
+        What multiplies the products.
+    """
+
+    name = "scores"
+
+    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, table: Tabular | None, scale: float) -> None:
+        self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
+        self.sides = (queries.side("b"), queries.side("h"), queries.side("s"), keys.side("s"))
+        self.width, self.terms, self.table = queries.width, effect.terms, table
+        self.scale = scale
+        self.group = self.queries.heads // self.keys.heads
+        self._keys = self.keys.keeping(2)
+        self.held: dict[tuple[str, str | None], tuple[Floats, float]] = {}
+        self._check_grids()
+        for term in self.terms:
+            for name in (term.content, term.against):
+                if name in ("query", "key"):
+                    continue
+                if table is None or name not in table or term.index not in table:
+                    rule = f"are those of {name} and {term.index}, which the table lacks: give its dim, or weights"
+                    raise BadParameter("terms", ", ".join(one.against for one in self.terms), rule)
+                key = (name, term.projection if name == term.against else None)
+                if key not in self.held:
+                    self.held[key] = projected(table, *key)
+                    self._check(name, self.held[key][0].shape)
+
+    def _check_grids(self) -> None:
+        """Raise BadParameter where the axes of a grid do not make as many queries and keys as there are."""
+        grid = [term for term in self.terms if term.keys is not None]
+        if not grid or self.table is None or any(term.index not in self.table for term in grid):
+            return
+        shapes = [self.table.array(term.index).shape for term in grid]
+        sides = prod(shape[0] for shape in shapes), prod(shape[1] for shape in shapes)
+        if sides != self.sides[2:]:
+            rule = f"do not fit the grid, which has {sides[0]} x {sides[1]}"
+            raise BadParameter("input", f"({self.sides[2]} queries x {self.sides[3]} keys)", rule)
+
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        heads = self.queries.heads
+        if shape[-1] not in (self.width, heads * self.width):
+            rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
+            raise BadParameter("input", self.queries.tensor.name, rule)
+
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
+        """Return scores; see :class:`pecli.apply.scores.Logits`."""
+        query = self.queries.read(rows.batch, rows.head, rows.start, rows.stop)
+        key = self._keys(rows.batch, rows.head // self.group)
+        total, error = np.zeros((len(query), len(key))), 0.0
+        for term in self.terms:
+            found, known = self._term(term, query, key, rows)
+            scale = self.scale if term.scaled else 1.0
+            total += found * scale
+            error += known * abs(scale) + UNIT * finite_size(total)
+        return total, error
+
+    def _term(self, term: Term, query: Floats, key: Floats, rows: QueryRows) -> tuple[Floats, float]:
+        """Return one product, (queries, keys), and a bound on its error."""
+        own = {"query": query, "key": key}
+        content = own[term.content] if term.content in own else self.held[term.content, None][0][rows.head][None]
+        vectors, known = (key, 0.0) if term.against == "key" else self._vectors(term, rows.head)
+        with np.errstate(invalid="ignore", over="ignore"):
+            products: Floats = content @ vectors.T
+            # two factors rounded once, d products and sums, the scale (a root and its reciprocal) and its product
+            error = size_of(content) * (UNIT * (self.width + 6) * size_of(vectors) + known * sqrt(self.width))
+        if term.against == "key":
+            return products, error
+        index = self.index(term, rows)
+        if term.content == "key":
+            return products[np.arange(len(key)), index], error
+        if len(content) == 1:
+            return products[0][index], error
+        return np.take_along_axis(products, index, axis=1), error
+
+    def _vectors(self, term: Term, head: int) -> tuple[Floats, float]:
+        """Return the vectors of a head, all or the columns that are its own, and a bound on their error."""
+        whole, error = self.held[term.against, term.projection]
+        return whole if whole.shape[1] == self.width else whole[:, head * self.width :][:, : self.width], error
+
+    def index(self, term: Term, rows: QueryRows) -> NDArray[np.int64]:
+        """Return which vector belongs to each query and key, (queries, keys)."""
+        assert self.table is not None
+        at = np.arange(rows.start, rows.stop)
+        keys = np.arange(self.sides[3])
+        places = at if term.queries is None else term.queries(at)
+        low, high = int(places.min()), int(places.max()) + 1
+        index = np.asarray(self.table.read_rows([term.index], low, high)[term.index], np.int64)[places - low]
+        if term.keys is not None:
+            index = index[:, term.keys(keys)]
+        if index.shape[1] != len(keys):
+            rule = f"do not fit the table, which is for {index.shape[1]}"
+            raise BadParameter("input", f"({len(keys)} keys)", rule)
+        return index if term.rows is None else term.rows(index)
+
+
+def projected(table: Tabular, name: str, projection: str | None) -> tuple[Floats, float]:
+    """Return vectors (rows, d) of a table, projected where a matrix of it does so, and a bound on their error."""
+    arrays = {part: widen(table.read(part), table.array(part).dtype) for part in (name, projection) if part is not None}
+    vectors = arrays[name]
+    if projection is None:
+        return vectors, 0.0
+    found: Floats = vectors @ arrays[projection].T
+    if f"{projection}_bias" in table:
+        found += widen(table.read(f"{projection}_bias"), table.array(f"{projection}_bias").dtype)
+    # factors rounded once, d products and sums, and the sum with the bias
+    error = (vectors.shape[1] + 2) * size_of(vectors) * size_of(arrays[projection]) + finite_size(found)
+    return found, UNIT * error
+
+
+class AttendedRows(Tabular):
+    """What queries gather: their weights times values and the vectors that values take; a row is a query of a head.
+
+    Parameters
+    ----------
+    weights : ScoreRows
+        Of each query and key.
+    products : Products
+        What they were made of.
+    values : Tensor
+        Of the keys' axes.
+    effect : Effect
+        With the array of the vectors.
+
+    Attributes
+    ----------
+    error : float
+        How far from the real numbers what was read so far may be.
+    """
+
+    def __init__(self, weights: ScoreRows, products: Products, values: Tensor, effect: Effect) -> None:
+        keys, table, name = products.keys.tensor, products.table, effect.values or ""
+        if not weights.options.softmax:
+            raise BadParameter("input", values.name, "are weighed: give --softmax too")
+        if values.shape != keys.shape or values.axes != keys.axes:
+            raise BadParameter("input", values.name, f"must have the shape of {keys.name}: {keys.shape}")
+        if table is None or name not in table:
+            raise BadParameter("input", values.name, "take vectors that the table lacks: give it --value-weights FILE")
+        self.weights, self.products, self.term = weights, products, Term("query", name)
+        self.values = HeadVectors(values).keeping(2)
+        self.vectors = projected(table, name, None)[0]
+        (scores,) = weights.arrays
+        axes = (*scores.axes[:-1], "channel")
+        self.arrays = (Array("output", (*scores.shape[:-1], values.width), weights.dtype, axes, scores.lead),)
+        self.recipe, self.metadata, self.error = None, {}, 0.0
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for target in out.values():
+            at = start
+            for rows in self.weights.split(start, stop):
+                weights, error = self.weights.values(rows)
+                own = self.values(rows.batch, rows.head // self.products.group)
+                shares = np.zeros((len(weights), len(self.vectors)))  # of each vector
+                np.add.at(shares, (np.arange(len(weights))[:, None], self.products.index(self.term, rows)), weights)
+                narrow(
+                    weights @ own + shares @ self.vectors,
+                    None,
+                    self.weights.dtype,
+                    target[at - start :][: len(weights)],
+                )
+                at += len(weights)
+                # weights of a query sum to 1 and err by `error` each; sums of as many terms as there are keys, twice
+                size = finite_size(own) + finite_size(self.vectors)
+                self.error = max(self.error, size * (weights.shape[1] * (error + 4 * UNIT) + 4 * UNIT))
+
+
+SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
+
+
+def scores_of(
+    source: NamedSource,
+    tensors: Sequence[Tensor],
+    options: ApplyOptions,
+    family: Family,
+    effect: Effect,
+    recipe: Recipe | None,
+) -> ApplyResult:
+    """Return scores, or weights; see :func:`pecli.apply.apply.apply`."""
+    if len(tensors) not in (2, 2 + (effect.values is not None)):
+        raise BadParameter("input", ", ".join(t.name for t in tensors), "must be two with --scores: queries and keys")
+    queries, keys, *values = tensors
+    _fit(queries, keys, options)
+    if effect.unscored:
+        raise BadRecipe(f"{shorten(source.text)} does not say its scores: {effect.unscored}")
+    scale, scaled = _scale(source, queries.width, options, effect)
+    table: Tabular | None = None
+    notes: list[str] = []
+    changes: list[Adjustment] = []
+    lengths = queries.side("s"), keys.side("s")
+    match family:
+        case Family.ROTARY | Family.CONDITIONAL:
+            how = partial(rotate, recipe=recipe) if family is Family.ROTARY else apply_content
+            queries, keys, notes = _moved(source, queries, keys, options, effect, how)
+            if effect.decay is not None:
+                decays = source.open(dtype="float64", length=lengths[1])
+                changes.append(Decay(decays, effect, lengths, queries.side("h")))
+        case Family.BIAS:
+            rows = BiasRows(pair_table(source, *lengths, options), source.text)
+            rows.check(queries.side("h"), *lengths)
+            changes.append(WithBias(rows, effect.logits, scale if source.model_scores == BIASED else 1.0))
+        case Family.RELATIVE:
+            table = pair_table(source, *lengths, options)
+        case Family.ABSOLUTE:
+            raise BadRecipe(f"{shorten(source.text)} is added to embeddings, before there are queries and keys")
+    products = Products(queries, keys, effect, table, scale)
+    weights = ScoreRows(products, changes, options, SCORED[queries.axes])
+    made = AttendedRows(weights, products, values[0], effect) if values else weights
+    aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
+    said = [effect.note] if family is Family.RELATIVE else []
+    notes = notes or [*said, *axes_notes(tensors)]
+    return ApplyResult(made, tuple(filter(None, (*notes, scaled, aligned))), lambda: made.error)
+
+
+BIASED, GATED, PART = "biased", "gated", "part"
+"""What a config may say of scores: a bias is scaled with the products, or gated; only some columns of a head turn."""
+
+
+def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effect) -> tuple[float, str]:
+    """Return what multiplies the products of queries and keys, and what to say of it.
+
+    What is asked for wins over what the model's config says, and that over what the encoding says.
+    """
+    divided = f"the products are divided by sqrt({f'{effect.divisor} x ' * (effect.divisor > 1)}{width})"
+    said, _, cap = (source.model_scores or "").partition("capped ")
+    said = said.strip()
+    if cap and options.softmax and options.score_scale is None:
+        raise BadParameter(
+            "softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}"
+        )
+    if options.score_scale == "sqrt":
+        return 1 / sqrt(width), f"the products are divided by sqrt({width}), as given"
+    if options.score_scale is not None:
+        return float(options.score_scale), f"the products are multiplied by {options.score_scale}, as given"
+    if said == "sqrt":
+        return 1 / sqrt(width), f"{divided}, as the model has it"
+    if said == GATED:
+        rule = "multiplies its bias by a gate of the content, which queries and keys do not give"
+        raise BadParameter("scores", "true", f"are not those of this model: it {rule}")
+    if said == BIASED:
+        return 1 / sqrt(width), f"the products and the bias are divided by sqrt({width}), as the model has it"
+    if said == PART:
+        return effect.factor_of(width), f"{divided}: these columns alone, to which the model adds products of others"
+    if said:
+        number, _, power = said.partition("^")
+        scale = float(number) ** float(power or 1)
+        return scale, f"the products are multiplied by {said}, as the model has it" if scale != 1 else UNDIVIDED
+    return effect.factor_of(width), divided if effect.scale is None else UNDIVIDED
+
+
+UNDIVIDED = "the products are not divided by sqrt(d), as the model has it"
+
+
+def _fit(queries: Tensor, keys: Tensor, options: ApplyOptions) -> None:
+    if options.way != "forward":
+        raise BadParameter(options.way, "true", "is for tensors, not for scores")
+    if options.scale is not None:
+        raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
+    if queries.axes not in SCORED:
+        raise BadParameter("axes", queries.axes, f"are not those of queries and keys: {', '.join(SCORED)} are")
+    if queries.axes != keys.axes:
+        raise BadParameter("axes", f"{queries.axes}, {keys.axes}", "must be the same for queries and keys")
+    if queries.width != keys.width:
+        raise BadParameter("input", keys.name, f"has vectors of {keys.width}, and {queries.name} of {queries.width}")
+    if queries.side("b") != keys.side("b"):
+        raise BadParameter("input", keys.name, f"has {keys.side('b')} batches, and {queries.name} {queries.side('b')}")
+    if queries.side("h") % keys.side("h"):
+        rule = f"has {keys.side('h')} heads, which do not divide the {queries.side('h')} of {queries.name}"
+        raise BadParameter("input", keys.name, rule)
+    if options.causal and queries.side("s") > keys.side("s"):
+        raise BadParameter("mask", "causal", f"needs a key for each query: {queries.name} is longer than {keys.name}")
+
+
+def _moved(
+    source: NamedSource,
+    queries: Tensor,
+    keys: Tensor,
+    options: ApplyOptions,
+    effect: Effect,
+    how: Callable[..., ApplyResult],
+) -> tuple[Tensor, Tensor, list[str]]:
+    """Return queries and keys as a source leaves them, float64; fewer queries are the last of the positions."""
+    late = keys.side("s") - queries.side("s")
+    found, notes = [], []
+    for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):
+        own = replace(options, dtype="float64", scores=False, causal=False, softmax=False)
+        if skip:
+            own = _later(own, skip, keys.side("s"))
+        done = how(_at_full_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
+        found.append(tensor_of(done.outputs, name, tensor.axes))
+        notes += [note for note in done.notes if note not in notes and " holds " not in note]
+    return found[0], found[1], notes
+
+
+def _at_full_length(source: NamedSource, length: int) -> NamedSource:
+    """Return a source whose recipe is resolved for the whole sequence: a query alone belongs to it too."""
+    if source.recipe is None or not source.recipe.open_parameters:
+        return source
+    return replace(source, recipe=source.recipe.resolve(length=length, last=length - 1, whole=True))
+
+
+def _later(options: ApplyOptions, skip: int, length: int) -> ApplyOptions:
+    """Return what is asked of the last of the positions."""
+    if isinstance(options.positions, Positions):
+        return replace(options, positions=options.positions.part(skip, length))
+    if options.positions is not None:
+        return replace(options, positions=options.positions[:, skip:])
+    return replace(options, start=str(options.first + skip))
+
+
+class Decay:
+    """What weighs the scores of a rotary table's heads.
+
+    Parameters
+    ----------
+    table : Tabular
+        With the array of weights, for as many positions as there are keys.
+    effect : Effect
+        Which array, and whether it is added.
+    lengths : tuple of int
+        Queries and keys.
+    heads : int
+        Of the queries.
+    """
+
+    def __init__(self, table: Tabular, effect: Effect, lengths: tuple[int, int], heads: int) -> None:
+        assert effect.decay is not None
+        if table.array(effect.decay).shape[0] not in (1, heads):
+            raise BadParameter("heads", table.array(effect.decay).shape[0], f"do not fit queries of {heads} heads")
+        self.values, self.added, self.lengths = table.read(effect.decay), effect.decay_added, lengths
+
+    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
+        """Change values; see :class:`pecli.apply.scores.Adjustment`."""
+        late = self.lengths[1] - self.lengths[0]
+        at = np.arange(rows.start, rows.stop) + late
+        own = self.values[rows.head % len(self.values)]
+        if own.ndim == 2:
+            weight = own[at]
+        else:
+            back = at[:, None] - np.arange(self.lengths[1])
+            weight = np.where(back >= 0, own[np.maximum(back, 0)], -np.inf if self.added else 0.0)
+        if self.added:
+            values += weight
+            return error + UNIT * (finite_size(weight) + finite_size(values))
+        values *= weight
+        return error * finite_size(weight) + 2 * UNIT * finite_size(values)

@@ -1,0 +1,450 @@
+"""Checkpoints in safetensors: rows of query and key weights permuted for the other pairing, or one array replaced.
+
+A head's row i of W_q makes number i of the query.  For the other pairing rows move: from neighbours to halves row i
+comes from row 2i and row i + d/2 from 2i + 1; from halves to neighbours the other way, which is another permutation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.cosines import OF_MODEL, PAIRINGS, members
+from pecli.declare.tabular import Array, Tabular
+from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
+from pecli.formats import open_table
+from pecli.formats.io.atomic import Need, open_output
+from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
+from pecli.formats.stored import plain
+from pecli.numbers.decimals import shorten
+from pecli.numbers.dtypes import DTYPES
+from pecli.tables.selection import View
+
+Integers = NDArray[np.int64]
+
+_PART = (
+    r"(?:^|.*[./])(?:attn_|self_|to_)?(?:{0}_proj|w{0}|{0}|{1}|{0}_lin|{0}_norm|{0}_layernorm|{1}_norm|{1}_layernorm)"
+)
+_END = r"(?:\.(?P<end>.+))?$"
+QUERY, KEY = (re.compile(_PART.format(letter, word) + _END) for letter, word in (("q", "query"), ("k", "key")))
+OTHERS = re.compile(r"(?:^|.*[./])(?:attn_|to_)?(?:v_proj|o_proj|wv|wo|v|o|value|out_proj|output|dense)(?:\..+)?$")
+FUSED = re.compile(r"(?:^|.*[./])(?:attn_)?(?:qkv(?:_proj)?|Wqkv|query_key_value|c_attn|in_proj)(?:[._].+)?$")
+ENDS = re.compile(r"weight|bias|lora_B\.(?:\w+\.)?weight")
+UNTOUCHED = re.compile(r"lora_A\.(?:\w+\.)?weight")
+"""The half of a low-rank update that meets the input."""
+
+
+@dataclass(frozen=True)
+class HeadRows:
+    """How the rows of queries and keys move.
+
+    Attributes
+    ----------
+    taken, given : {"half", "interleaved"}
+        The pairing that the weights were made for, and the one that they are wanted for.
+    heads, kv_heads : int
+        Of queries and keys.
+    rotary_dim : int, optional
+        Rows of a head that turn; the others stay (default: all).
+    tensors : str, optional
+        Regular expression of the names (default: those that queries and keys usually have).
+    head_dim : int, optional
+        Rows of a head, where something says so; norms of one head have as many.
+    """
+
+    taken: str
+    given: str
+    heads: int
+    kv_heads: int
+    rotary_dim: int | None = None
+    tensors: str | None = None
+    head_dim: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, word in (("from-pairs", self.taken), ("to-pairs", self.given)):
+            if word not in PAIRINGS:
+                raise BadParameter(name, word, "must be half or interleaved")
+        if self.taken == self.given:
+            raise BadParameter("to-pairs", self.given, "is what the weights are made for already")
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """The names that are asked for."""
+        try:
+            return None if self.tensors is None else re.compile(self.tensors)
+        except re.error as error:
+            raise BadParameter("tensors", self.tensors, f"is no regular expression: {error}") from None
+
+    def chosen(self, arrays: Mapping[str, Array], left_out: tuple[str, ...] = ()) -> dict[str, int]:
+        """Return the number of heads of each array whose rows move.
+
+        Raises
+        ------
+        BadParameter, BadRecipe
+            For values and outputs, packed or fused tensors, and shapes that do not fit the heads.
+        """
+        found: dict[str, int] = {}
+        head_dim = self.head_dim
+        for name in sorted((*arrays, *left_out), key=lambda name: "norm" in name):  # weights tell the width of a head
+            role = self._role(name, alone=len(arrays) + len(left_out) == 1)
+            if role is None:
+                continue
+            array = arrays.get(name)
+            if array is None or array.dtype not in DTYPES or len(array.shape) > 2:
+                kind = "a type of its own" if array is None else f"type {array.dtype}"
+                rule = f"is of {kind}, packed or quantised: its rows cannot be moved; convert the unpacked weights"
+                raise BadParameter("tensors", name, rule)
+            found[name] = self._heads_of(array, self.heads if role == "query" else self.kv_heads, head_dim)
+            head_dim = head_dim or array.shape[0] // found[name]
+        return found
+
+    def _role(self, name: str, *, alone: bool) -> str | None:
+        if self.pattern is not None and not self.pattern.search(name):
+            return None
+        if FUSED.fullmatch(name):
+            rule = "holds queries, keys and values in one: split it first, its order differs from model to model"
+            raise BadParameter("tensors", name, rule)
+        for role, names in (("query", QUERY), ("key", KEY)):
+            if match := names.fullmatch(name):
+                end = match["end"] or "weight"
+                if UNTOUCHED.fullmatch(end):
+                    return None
+                if not ENDS.fullmatch(end):
+                    rule = "belongs to a packed weight: its rows cannot be moved; convert the unpacked weights"
+                    raise BadParameter("tensors", name, rule)
+                return role
+        if self.pattern is not None or alone:
+            if OTHERS.fullmatch(name):
+                raise BadParameter("tensors", name, "are values or outputs: their rows do not turn, and stay")
+            return "query"
+        return None
+
+    def _heads_of(self, array: Array, heads: int, head_dim: int | None) -> int:
+        rows = array.shape[0]
+        if "norm" in array.name and rows == head_dim:
+            return 1
+        if rows % (2 * heads) or (head_dim is not None and rows != heads * head_dim):
+            expected = "" if head_dim is None else f" of {head_dim} rows each"
+            raise BadParameter("heads", heads, f"do not fit {array.name} of {rows} rows: give those it has{expected}")
+        self.order(rows // heads)
+        return heads
+
+    def order(self, head_dim: int) -> Integers:
+        """Return which row of a head each of its new rows is, (head_dim,)."""
+        width = self.rotary_dim or head_dim
+        if width > head_dim or width % 2:
+            raise BadParameter("rotary-dim", width, f"must be even and at most {head_dim}, the rows of a head")
+        rows = np.arange(head_dim)
+        new = rows.copy()
+        for old, target in zip(members(rows, width, self.taken), members(new, width, self.given), strict=True):
+            target[...] = old
+        return new
+
+
+class PermutedRows(View):
+    """A table whose chosen arrays have their rows in the order of another pairing.
+
+    Parameters
+    ----------
+    source : Tabular
+        Weights (rows, in) or (rows,).
+    rows : HeadRows
+        How they move.
+    """
+
+    def __init__(self, source: Tabular, rows: HeadRows) -> None:
+        super().__init__(source, source.arrays)
+        self.rows, self.heads = rows, rows.chosen({array.name: array for array in source.arrays})
+        if not self.heads:
+            raise none_found("the file", rows)
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        self.source.fill(start, stop, {name: target for name, target in out.items() if name not in self.heads})
+        for name, target in out.items():
+            if name in self.heads:
+                array = self.array(name)
+                target[...] = self._moved(name).reshape(array.rows, *array.row_shape)[start:stop]
+
+    def _moved(self, name: str) -> NDArray[Any]:
+        whole = self.source.read(name)
+        by_head = whole.reshape(self.heads[name], -1, prod(whole.shape[1:]))
+        return by_head[:, self.rows.order(by_head.shape[1])].reshape(whole.shape)
+
+
+def none_found(what: str, rows: HeadRows) -> BadRecipe:
+    """Return the error for weights without queries and keys."""
+    sought = "no name of queries or keys, such as q_proj.weight" if rows.tensors is None else rows.tensors
+    return BadRecipe(f"{shorten(what)} has {sought}: name its tensors with --tensors REGEX")
+
+
+PIECE = 4 << 20
+Moved = dict[str, int]
+
+
+def is_checkpoint(path: str) -> bool:
+    """Tell whether a path is a safetensors file, or a folder with some."""
+    return path.endswith(".safetensors") or (os.path.isdir(path) and any(Path(path).glob("*.safetensors")))
+
+
+def facts_beside(path: str) -> dict[str, int | str]:
+    """Return heads, kv_heads, head_dim, rotary_dim and pairs, as far as the config.json beside a checkpoint says."""
+    folder = Path(path) if os.path.isdir(path) else Path(path).parent
+    config = folder / "config.json"
+    if not config.is_file():
+        return {}
+    from pecli.sources.sources import read_source
+
+    keys = json.loads(config.read_text())
+    keys = keys.get("text_config", keys)
+    found: dict[str, int | str] = {}
+    for name, words in (
+        ("heads", ("num_attention_heads", "n_head", "n_heads", "num_heads")),
+        ("kv_heads", ("num_key_value_heads", "num_kv_heads", "n_head_kv")),
+        ("head_dim", ("head_dim",)),
+    ):
+        for word in words:
+            if isinstance(keys.get(word), int):
+                found[name] = keys[word]
+    width = keys.get("hidden_size", keys.get("n_embd"))
+    if "head_dim" not in found and "heads" in found and isinstance(width, int):
+        found["head_dim"] = width // int(found["heads"])
+    try:
+        source = read_source(str(config))
+    except PecliError:  # of a model without a rotary table the numbers of heads still hold
+        return found
+    if source.model_pairing is not None:
+        found["pairs"] = OF_MODEL[source.model_pairing].partition(":")[0]
+    rotary = source.recipe.values.get("rotary_dim") if source.recipe is not None else None
+    return found | ({"rotary_dim": rotary} if isinstance(rotary, int) else {})
+
+
+def permute_checkpoint(
+    path: str, target: str, rows: HeadRows, *, clobber: bool = True, progress: Callable[[int], None] = lambda _: None
+) -> Moved:
+    """Write a checkpoint with the rows of its queries and keys moved.
+
+    Parameters
+    ----------
+    path : str
+        A safetensors file, or a folder with some and whatever else, which is copied.
+    target : str
+        A file, or a folder that does not exist yet.
+    rows : HeadRows
+        How they move.
+    clobber : bool
+        Whether a file is replaced.
+    progress : callable
+        Called with the bytes written since the last call.
+
+    Returns
+    -------
+    dict of str to int
+        The tensors whose rows moved, and their heads.
+
+    Raises
+    ------
+    PecliError
+        If nothing fits, or it cannot be written; nothing is left then.
+    """
+    opened = {file: _moves(file, rows) for file in files_of(path)}
+    found = {name: heads for _, moved in opened.values() for name, heads in moved.items()}
+    if not found:
+        raise none_found(path, rows)
+    edits = {f: Edit(os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
+    _rewrite(path, target, edits, clobber, progress)
+    return found
+
+
+def replace_array(
+    path: str, target: str, name: str, new: Tabular, *, clobber: bool = True,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Write a checkpoint with one array replaced by the only one of a table, of the same type.
+
+    Headers and the index of shards say the new size; every other tensor and file is copied byte for byte.
+
+    Parameters
+    ----------
+    path, target, clobber, progress
+        See `permute_checkpoint`.
+    name : str
+        Of the array.
+    new : Tabular
+        What stands in its place.
+
+    Raises
+    ------
+    PecliError
+        If it cannot be written; nothing is left then.
+    """
+    file = file_with(path, name)
+    table = _opened(file)
+    old, (array,) = table.array(name), new.arrays
+    head = table.bytes_at(0, LENGTH_BYTES)
+    header = json.loads(table.bytes_at(LENGTH_BYTES, int.from_bytes(head, "little")))
+    name = next(key for key in header if plain(key) == name)
+    begin, size = header[name]["data_offsets"][0], os.path.getsize(file) + array.bytes - old.bytes
+    for key, entry in header.items():
+        if key != "__metadata__" and entry["data_offsets"][0] > begin:
+            entry["data_offsets"] = [offset + array.bytes - old.bytes for offset in entry["data_offsets"]]
+    header[name] |= {"shape": list(array.shape), "data_offsets": [begin, begin + array.bytes]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % LENGTH_BYTES)
+    first = table.place(name) - begin
+
+    def pieces() -> Iterator[bytes]:
+        yield len(text).to_bytes(LENGTH_BYTES, "little") + text
+        yield from _between(table, first, first + begin)
+        for block in new.blocks():
+            yield block.values[array.name].tobytes()
+        yield from _between(table, first + begin + old.bytes, os.path.getsize(file))
+
+    edits = {file: Edit(size - first + LENGTH_BYTES + len(text), pieces())}
+    for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
+        held = json.loads(index.read_text())
+        if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
+            held["metadata"]["total_size"] = total + array.bytes - old.bytes
+            edits[str(index)] = Edit.of(json.dumps(held, indent=2).encode() + b"\n")
+    _rewrite(path, target, edits, clobber, progress)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a file becomes: how many bytes, and these piece by piece."""
+
+    size: int
+    pieces: Iterable[bytes]
+
+    @classmethod
+    def of(cls, whole: bytes) -> Edit:
+        """Return what is written in one piece."""
+        return cls(len(whole), (whole,))
+
+
+def files_of(path: str) -> list[str]:
+    """Return a safetensors file, or those of a folder."""
+    return (
+        [entry.path for entry in _sorted(path) if entry.name.endswith(".safetensors")]
+        if os.path.isdir(path)
+        else [path]
+    )
+
+
+def file_with(path: str, name: str) -> str:
+    """Return the file of a checkpoint that holds an array.
+
+    Raises
+    ------
+    UnknownName
+        If none does.
+    """
+    names: list[str] = []
+    for file in files_of(path):
+        held = _opened(file).keys()
+        if name in held:
+            return file
+        names += held
+    raise UnknownName("array", name, names)
+
+
+def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, progress: Callable[[int], None]) -> None:
+    """Write a checkpoint, file or folder, some files of which are edited and the others copied."""
+    if not os.path.isdir(path):
+        return _write(target, edits[path], clobber, progress)
+    if os.path.lexists(target):
+        raise WriteFailed(target, "exists: name a folder that does not")
+    if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
+        raise WriteFailed(target, "its folder does not exist: make it first, or name another")
+    hidden = f"{os.path.abspath(target)}.{os.urandom(4).hex()}.tmp"
+    os.mkdir(hidden)
+    try:
+        for entry in _sorted(path):
+            where = os.path.join(hidden, entry.name)
+            if entry.path in edits:
+                _write(where, edits[entry.path], clobber, progress)
+            else:
+                shutil.copyfile(entry.path, where)
+        os.rename(hidden, target)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
+
+
+def _write(target: str, edit: Edit, clobber: bool, progress: Callable[[int], None]) -> None:
+    with open_output(target, clobber=clobber, need=Need(edit.size)) as output:
+        for piece in edit.pieces:
+            progress(output.write(piece))
+
+
+def _sorted(path: str) -> list[os.DirEntry[str]]:
+    return sorted((entry for entry in os.scandir(path) if entry.is_file()), key=lambda entry: entry.name)
+
+
+def _opened(path: str) -> SafetensorsTable:
+    table = open_table(path)
+    if not isinstance(table, SafetensorsTable):
+        raise BadFile(path, "is no safetensors file: convert it first")
+    return table
+
+
+def _moves(path: str, rows: HeadRows) -> tuple[SafetensorsTable, Moved]:
+    table = _opened(path)
+    return table, rows.chosen({array.name: array for array in table.arrays}, tuple(table.left_out))
+
+
+def _between(table: SafetensorsTable, start: int, stop: int) -> Iterator[bytes]:
+    """Yield bytes of a file."""
+    for at in range(start, stop, PIECE):
+        yield table.bytes_at(at, min(PIECE, stop - at))
+
+
+def _permuted(table: SafetensorsTable, moved: Moved, rows: HeadRows) -> Iterator[bytes]:
+    """Yield a file, the rows of some tensors in another order."""
+    at = 0
+    for name in sorted(moved, key=table.place):
+        array, begin = table.array(name), table.place(name)
+        yield from _between(table, at, begin)
+        head = array.bytes // moved[name]
+        order = rows.order(array.shape[0] // moved[name])
+        for number in range(moved[name]):
+            held = np.frombuffer(table.bytes_at(begin + number * head, head), np.uint8).reshape(len(order), -1)
+            yield held[order].tobytes()
+        at = begin + array.bytes
+    yield from _between(table, at, os.path.getsize(table.path))
+
+
+def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
+    """Return how rows move, of what is given and, for the rest, the config.json beside a checkpoint.
+
+    Raises
+    ------
+    BadParameter
+        If nothing says how many heads there are, or which pairing.
+    """
+    beside = facts_beside(path) if is_checkpoint(path) else {}
+    known = {**beside, **{name: value for name, value in given.items() if value is not None}}
+    taken = known.get("from_pairs", known.get("pairs"))
+    wanted = known.get("to_pairs")
+    if taken is None or wanted is None:
+        missing = "from-pairs" if taken is None else "to-pairs"
+        raise BadParameter(missing, None, "is needed: half (Llama in transformers) or interleaved (Meta's own)")
+    if "heads" not in known:
+        raise BadParameter("heads", None, "is needed: how many heads the queries have")
+    heads, kv = int(known["heads"]), int(known.get("kv_heads", known["heads"]))
+    rotary, tensors, dim = known.get("rotary_dim"), known.get("tensors"), known.get("head_dim")
+    return HeadRows(
+        str(taken), str(wanted), heads, kv, None if rotary is None else int(rotary),
+        None if tensors is None else str(tensors), None if dim is None else int(dim),
+    )  # fmt: skip

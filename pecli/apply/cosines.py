@@ -1,0 +1,394 @@
+"""Pairs of a head, and the cosines and sines that rotate them: exact, stored, scaled or inverted.
+
+A pair (x, y) at position p with frequency w becomes (x c - y s, x s + y c), c = m cos(p w), s = m sin(p w),
+m the magnitude.  The inverse of a rotation is its transposed matrix over m^2, its gradient the transposed matrix.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.exact import ColumnBands, ExactRows, Floats, Interval, Places, WavePoints, exactly
+from pecli.declare.plan import Waves
+from pecli.declare.tabular import Tabular
+from pecli.engine.runs import fill_points, plane_error
+from pecli.errors import BadParameter
+from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
+from pecli.numbers.rounding import widen
+from pecli.tables.table import Table
+
+Integers = NDArray[np.int64]
+
+PAIRINGS = ("half", "interleaved")
+OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
+"""The pairing that a stored layout was made for; the others say none."""
+
+OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interleaved:half"}
+"""A model's pairing, as its config is read."""
+
+
+@dataclass(frozen=True)
+class HeadPairs:
+    """How pairs stand in a vector.
+
+    Attributes
+    ----------
+    taken, given : {"half", "interleaved"}
+        In the input, and in the output: x_i with x_(i + d/2), or x_2i with x_(2i+1).
+    """
+
+    taken: str
+    given: str
+
+    @classmethod
+    def parse(cls, text: str) -> HeadPairs:
+        """Return what "half", "interleaved" or "interleaved:half" says.
+
+        Raises
+        ------
+        BadParameter
+            For another word.
+        """
+        taken, colon, given = text.partition(":")
+        given = given if colon else taken
+        if taken not in PAIRINGS or given not in PAIRINGS:
+            raise BadParameter("pairs", text, "must be half or interleaved, or two of them: taken:given")
+        return cls(taken, given)
+
+    def __str__(self) -> str:
+        return self.taken if self.taken == self.given else f"{self.taken}:{self.given}"
+
+    def back(self) -> HeadPairs:
+        """Return the pairing of what undoes it."""
+        return HeadPairs(self.given, self.taken)
+
+
+Columns = slice | Integers
+
+
+def columns(width: int, pairing: str, parts: tuple[int, ...] = ()) -> tuple[Columns, Columns]:
+    """Return the columns of the first and of the second members of the pairs among the first `width`.
+
+    half:        [a0 a1 b0 b1 | rest] -> a, b; of parts (1, 2), blocks with halves of their own:
+                 [a0 b0 | a1 a2 b1 b2 | rest]
+    interleaved: [a0 b0 a1 b1 | rest] -> a, b
+    """
+    if pairing == "interleaved":
+        return slice(0, width, 2), slice(1, width, 2)
+    if len(parts) < 2:
+        return slice(0, width // 2), slice(width // 2, width)
+    counts = np.array(parts)
+    first = np.arange(width // 2) + np.repeat(np.cumsum(counts) - counts, counts)  # past the second members before
+    return first, first + np.repeat(counts, counts)
+
+
+def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return views of the first and second members of the pairs in the first `width` columns, (.., width/2) each."""
+    first, second = columns(width, pairing)
+    return vectors[..., first], vectors[..., second]
+
+
+def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, Columns]) -> None:
+    """Store pairs that lie side by side: first members in some columns, second ones in others.
+
+    Parameters
+    ----------
+    pairs : (k + 1,) ndarray
+        The pairs of each row of `target` in turn, and one number that is not used.
+    target : (.., m) ndarray
+        The output, of the same type.
+    given : (columns, columns)
+        Columns of the first and of the second members.
+
+    Notes
+    -----
+    Numbers at every other place are gathered one by one.  Many at once are cut out of pairs that are seen as integers
+    of twice the width, whose lower half is the first member; seen from one number further on, it is the second.
+    """
+    size = pairs.itemsize
+    shape = *target.shape[:-1], (len(pairs) - 1) // (2 * prod(target.shape[:-1]))
+    if size == 8 or sys.byteorder != "little":
+        target[..., given[0]], target[..., given[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
+        return
+    bits = target.view(f"u{size}")
+    for k in (0, 1):
+        bits[..., given[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)
+
+
+Points = NDArray[np.complex128]
+
+
+class Rotations(ABC):
+    """Cosines and sines of rows, as exactly as they are asked for; exact as stored unless a subclass says otherwise.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of columns.
+    coarse : float
+        Factor of `CANDIDATE`: 1 if the parts of `rows` are correctly rounded or exact.
+    loose : float
+        Further error of the points of `near`, in the complex plane.
+    """
+
+    pairs: int
+    coarse: float = 1.0
+    loose: float = 0.0
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
+
+    def near(self, start: int, stop: int) -> Points:
+        """Return the same within `loose`, where that is less work."""
+        return self.rows(start, stop)
+
+    @abstractmethod
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places (k,), as doubled numbers, and a bound on the absolute error of each."""
+
+    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals about 2^-bits wide that hold c and s of one place."""
+        c, s, _ = self.doubled(np.array([row]), np.array([pair]))
+        return exactly(c), exactly(s)
+
+
+@dataclass(frozen=True)
+class RotationFactors:
+    """Factors of sums of rotated vectors: x c - y s of first members of pairs, y c + x s of second ones.
+
+    Attributes
+    ----------
+    rotations : Rotations
+        The cosines and sines.
+    rows, pairs : (k,) int64 ndarray
+        Which row and which pair of theirs each sum has.
+    second : (k,) bool ndarray
+        Whether it is a second member.
+    back : bool
+        Whether the rotation is transposed: s has the other sign.
+    """
+
+    rotations: Rotations
+    rows: Integers
+    pairs: Integers
+    second: NDArray[np.bool_]
+    back: bool
+
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return what multiplies the sums' own numbers, and the others of their pairs; see `Factors`."""
+        c, s, error = self.rotations.doubled(self.rows[places], self.pairs[places])
+        sign = np.where(self.second[places] != self.back, 1.0, -1.0)
+        return c, DoubleDouble(s.hi * sign, s.lo * sign), error
+
+    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold them; see `Factors`."""
+        c, (low, high) = self.rotations.interval(int(self.rows[place]), int(self.pairs[place]), bits)
+        return c, (low, high) if self.second[place] != self.back else (-high, -low)
+
+
+class ExactRotations(Rotations):
+    """The real cosines and sines of a recipe's rotary plan.
+
+    Parameters
+    ----------
+    table : Table
+        Float64: of a rotary encoding in the layout split, or of complex numbers.
+    """
+
+    def __init__(self, table: Table) -> None:
+        plan = table.plan
+        assert isinstance(plan, Waves)
+        self.table, self.plan, self.pairs = table, plan, plan.width
+        self.points = WavePoints(plan, table.part)
+        self.loose = plane_error(self.points.run[0]) if self.points.run is not None else 0.0
+        self.where = ColumnBands.still(plan.width)
+        for number, band in enumerate(plan.bands):
+            self.where.put(number, band.sin)
+
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Rotations`."""
+        found = np.empty((stop - start, self.pairs), np.complex128)
+        parts = {"cos": found.real, "sin": found.imag} if "cos" in self.table else {"pe": found}
+        self.table.fill(start, stop, parts)
+        return found
+
+    def near(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows as products of a ladder, not rounded to float64; see `Rotations`."""
+        if self.points.run is None:
+            return self.rows(start, stop)
+        wheel, multiples = self.points.run
+        found = np.empty((stop - start, self.pairs), np.complex128)
+        fill_points(wheel, multiples[start:stop], found)
+        return found
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        return self.points.doubled(rows, self.where.at(pairs))
+
+    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold c and s of one place; see `Rotations`."""
+        return self.points.interval(row, self.where.at(np.array([pair])), bits)
+
+
+class StoredRotations(Rotations):
+    """The cosines and sines that a file holds, which are exact as they stand.
+
+    Parameters
+    ----------
+    table : Tabular
+        With arrays cos and sin (n, pairs), or one of complex numbers.
+    """
+
+    def __init__(self, table: Tabular) -> None:
+        self.table, array = table, table.array("cos") if "cos" in table else table.arrays[0]
+        self.count, self.pairs = array.shape
+        self.dtype = array.dtype
+
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Rotations`."""
+        if stop > self.count:
+            rule = f"lies past the table, which has rows 0 to {self.count - 1}: give a longer one, or other positions"
+            raise BadParameter("position", stop - 1, rule)
+        if "cos" not in self.table:
+            (points,) = self.table.read_rows(self.table.keys(), start, stop).values()
+            return points.astype(np.complex128)
+        found = self.table.read_rows(["cos", "sin"], start, stop)
+        return complex_points(widen(found["cos"], self.dtype), widen(found["sin"], self.dtype))
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        distinct, place = np.unique(rows, return_inverse=True)
+        found = np.concatenate([self.rows(row, row + 1) for row in distinct.tolist()])[place, pairs]
+        nothing = np.zeros(len(rows))
+        return DoubleDouble(found.real, nothing), DoubleDouble(found.imag, nothing), nothing
+
+
+def complex_points(c: Floats, s: Floats) -> Points:
+    """Return c + i s."""
+    found = np.empty(c.shape, np.complex128)
+    found.real, found.imag = c, s
+    return found
+
+
+MAX_RATIO = 2.0**400
+"""Factors and squares between this and its reciprocal neither overflow nor lose digits."""
+
+
+class ChangedRotations(Rotations):
+    """Rotations whose cosines and sines are multiplied or divided, by float64 where nothing overflows."""
+
+    def __init__(self, rotations: Rotations) -> None:
+        self.rotations, self.pairs = rotations, rotations.pairs
+        # two more roundings of scaled ones; of inverse ones the square errs by 8u, the quotient by 12u, the sums by 15u
+        self.coarse = rotations.coarse + 1
+
+    @abstractmethod
+    def divisor(self, points: Points, start: int, stop: int) -> Floats:
+        """Return what c and s of rows are divided by, or multiplied with, (n, pairs) or (n, 1)."""
+
+    divides = True
+
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Rotations`."""
+        points = self.rotations.rows(start, stop)
+        with np.errstate(all="ignore"):
+            size = self.divisor(points, start, stop)
+            if ((size > 1 / MAX_RATIO) & (size < MAX_RATIO)).all():
+                for part in (points.real, points.imag):
+                    (np.divide if self.divides else np.multiply)(part, size, out=part)
+                return points
+        rows, pairs = (index.reshape(-1) for index in np.indices(points.shape))
+        c, s, _ = self.doubled(rows + start, pairs)
+        return complex_points(c.hi, s.hi).reshape(points.shape)
+
+
+class ScaledRotations(ChangedRotations):
+    """Rotations with a factor above zero for each row and pair.
+
+    Parameters
+    ----------
+    rotations : Rotations
+        What is scaled.
+    scale : ExactRows
+        The factors.
+    divides : bool
+        Whether they divide.
+    """
+
+    def __init__(self, rotations: Rotations, scale: ExactRows, divides: bool) -> None:
+        super().__init__(rotations)
+        self.scale, self.divides = scale, divides
+
+    def divisor(self, points: Points, start: int, stop: int) -> Floats:
+        """Return the factors of rows."""
+        return self.scale.rows(start, stop)
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        c, s, error = self.rotations.doubled(rows, pairs)
+        scale, known = self.scale.doubled(rows, pairs)
+        change = divide if self.divides else multiply
+        size = 1 / scale.hi if self.divides else scale.hi
+        # the operation errs by at most 15u^2 of the result, and c and s are at most about 1
+        return change(c, scale), change(s, scale), size * (error * 2 + 2.0**-98) + known * size * size * 2
+
+    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold c and s of one place; see `Rotations`."""
+        low, high = self.scale.interval(row, pair, bits + 8)
+        factor = (1 / high, 1 / low) if self.divides else (low, high)
+        c, s = self.rotations.interval(row, pair, bits + 8)
+        return _product(c, factor), _product(s, factor)
+
+
+class InverseRotations(ChangedRotations):
+    """Inverse of each pair's matrix, without its transposition: c and s over c^2 + s^2.
+
+    Of a recipe c^2 + s^2 is the square of the magnitude.
+    """
+
+    def divisor(self, points: Points, start: int, stop: int) -> Floats:
+        """Return c^2 + s^2."""
+        return np.asarray(points.real * points.real + points.imag * points.imag)
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        c, s, error = self.rotations.doubled(rows, pairs)
+        square = add(multiply(c, c), multiply(s, s))
+        found = divide(c, square), divide(s, square)
+        # the quotient's own error, and what that of c and s does to it: at most 3 times theirs over the square
+        return *found, 2.0**-98 / np.sqrt(square.hi) + 4 * error / square.hi
+
+    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold c and s of one place; see `Rotations`."""
+        c, s = self.rotations.interval(row, pair, bits + 8)
+        low, high = (a + b for a, b in zip(_squared(c), _squared(s), strict=True))
+        reciprocal = [1 / end for end in (high, low) if end]
+        factor = reciprocal[0], reciprocal[-1]
+        return _product(c, factor), _product(s, factor)
+
+
+def inverse_of(rotations: Rotations) -> Rotations:
+    """Return the inverse of each pair's matrix, without its transposition: that of a rotation alone is itself."""
+    if isinstance(rotations, ExactRotations) and all(size == 1 for size in rotations.plan.magnitudes):
+        return rotations
+    return InverseRotations(rotations)
+
+
+def _squared(interval: Interval) -> Interval:
+    low, high = interval
+    ends = sorted((low * low, high * high))
+    return (Fraction(0), ends[1]) if low < 0 < high else (ends[0], ends[1])
+
+
+def _product(interval: Interval, factor: Interval) -> Interval:
+    ends = [a * b for a in interval for b in factor]
+    return min(ends), max(ends)

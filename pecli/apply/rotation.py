@@ -1,0 +1,482 @@
+"""Rotation of queries and keys, in blocks, each value rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from itertools import islice
+from math import isfinite
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.cosines import (
+    OF_LAYOUT,
+    OF_MODEL,
+    ExactRotations,
+    HeadPairs,
+    Integers,
+    Points,
+    RotationFactors,
+    Rotations,
+    ScaledRotations,
+    StoredRotations,
+    columns,
+    complex_points,
+    inverse_of,
+    put_apart,
+)
+from pecli.apply.exact import (
+    CANDIDATE,
+    Floats,
+    Places,
+    StoredRows,
+    ValueRows,
+    double_double_sums,
+    exact_sums,
+    largest_size,
+    round_candidates,
+    sums_one_by_one,
+)
+from pecli.apply.framework import FrameworkRows, rotation_steps
+from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes, keys_of, roles_note, stored_rows, table_rows
+from pecli.apply.tensors import ConcatTable, Tensor, Tile, tiles
+from pecli.declare.effect import Effect
+from pecli.declare.plan import Waves
+from pecli.declare.tabular import Array, Tabular
+from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.engine.threads import Scratch, Task, default_threads
+from pecli.engine.threads import run_tasks as share
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import shorten
+from pecli.numbers.double_double import DoubleDouble
+from pecli.numbers.dtypes import storage
+from pecli.numbers.rounding import narrow, widen
+from pecli.sources.sources import NamedSource
+from pecli.tables.conversion import convert
+from pecli.tables.selection import InMemory
+from pecli.tables.table import Table
+
+KEPT = 1 << 25
+"""Bytes that are kept."""
+
+Known = TypeVar("Known")
+
+
+class _Block(Generic[Known]):
+    """One run; whoever asks while it is computed waits for it."""
+
+    def __init__(self, compute: Callable[[int], Known], number: int) -> None:
+        self._compute, self._number, self._lock = compute, number, Lock()
+        self._found: Known | None = None
+
+    def get(self) -> Known:
+        with self._lock:
+            if self._found is None:
+                self._found = self._compute(self._number)
+            return self._found
+
+
+class BlockCache(Generic[Known]):
+    """The runs of a table.
+
+    Parameters
+    ----------
+    compute : callable
+        Gives what is known of the run of a number.
+    size : int
+        Bytes of that.
+    """
+
+    def __init__(self, compute: Callable[[int], Known], size: int) -> None:
+        self._kept = lru_cache(maxsize=max(2, KEPT // size))(partial(_Block[Known], compute))
+        self._lock = Lock()
+
+    def get(self, number: int) -> Known:
+        """Return what is known of a run."""
+        with self._lock:
+            run = self._kept(number)
+        return run.get()
+
+    def task(self, number: int) -> Task:
+        """Return what computes a run."""
+
+        def compute(own: Scratch) -> None:
+            self.get(number)
+
+        return compute
+
+
+AT_ONCE = 1 << 17
+"""Values that are turned at once, and whose cosines are computed together: few calls of NumPy, see `tiles`."""
+
+HEADS = 2
+"""By what that is multiplied where heads share cosines; twice as much of one would cost 6 MiB a thread."""
+
+COPIED = 4
+"""By what that is divided for other types than float32, whose rounding makes copies."""
+
+WIDE_AT_ONCE = 1 << 13
+"""The same of values that are turned by doubled numbers."""
+
+FEW = 1 << 12
+"""Sums in doubt that wait until all others are done: settling them takes long to begin."""
+
+
+Doubt = tuple[Integers, Integers, Integers, Floats, Floats, Points]
+"""Of some sums: vector, pair, whether it is a second member; and what goes into them: own number, other, c + i s."""
+
+
+@dataclass(frozen=True)
+class RotationTask:
+    """What is done to one tensor.
+
+    Attributes
+    ----------
+    tensor : Tensor
+        The input, whose name the output has.
+    dtype : str
+        Of the output.
+    """
+
+    tensor: Tensor
+    dtype: str
+
+
+class RotatedTensors(Tabular):
+    """Tensors turned by a rotary table; a row is a vector.
+
+    Parameters
+    ----------
+    rotations : Rotations
+        The cosines and sines, row by row.
+    tasks : sequence of RotationTask
+        What is rotated.
+    pairing : HeadPairs
+        Which columns turn together.
+    back : bool
+        Whether it is turned back: the transposed matrix.
+    rows : (batches, n) int64 ndarray, optional
+        Which row of the table each position of each batch has; by default row s for position s.
+    parts : tuple of int
+        Pairs of blocks of columns that have halves of their own; empty for one block.
+    metadata : mapping, optional
+        What a file of them says.
+    """
+
+    def __init__(
+        self,
+        rotations: Rotations,
+        tasks: Sequence[RotationTask],
+        pairing: HeadPairs,
+        *,
+        back: bool = False,
+        rows: NDArray[np.int64] | None = None,
+        parts: tuple[int, ...] = (),
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        self.rotations, self.pairing, self.back, self.rows = rotations, pairing, back, rows
+        self.tasks = {one.tensor.name: one for one in tasks}
+        self.width = 2 * rotations.pairs
+        for one in tasks:
+            if one.tensor.width < self.width:
+                rule = f"has vectors of {one.tensor.width}, and the table rotations {self.width} columns"
+                raise BadParameter("input", one.tensor.name, rule)
+        self.arrays: tuple[Array, ...] = tuple(one.tensor.like(one.tensor.name, one.dtype) for one in tasks)
+        self.recipe, self.metadata = None, metadata or {}
+        self.taken, self.given = (columns(self.width, way, parts) for way in (pairing.taken, pairing.given))
+        every = np.arange(self.width)
+        self.places = np.array([[every[c] for c in both] for both in (self.taken, self.given)])
+        self.run = 1 << (max(1, AT_ONCE // max(one.tensor.width for one in tasks)).bit_length() - 1)
+        self._runs = BlockCache(self._computed, self.run * self.width * 8)
+        self._doubled = BlockCache(self._computed_doubled, self.run * self.width * 20)
+
+    def _computed(self, number: int) -> tuple[Points, float]:
+        """Return the points of a run, and what abs(c) + abs(s) is at most, so many times as they are coarse.
+
+        Points that are off by d in the plane move a sum by abs(x, y) d, at most sqrt(2) d times the larger of both.
+        """
+        points = self.rotations.near(number * self.run, min((number + 1) * self.run, self._last))
+        with np.errstate(all="ignore"):
+            most = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
+        size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE
+        return (np.conjugate(points, out=points) if self.back else points), size
+
+    def _computed_doubled(self, number: int) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return the cosines and sines of a run as doubled numbers, and their error, (n, pairs) each."""
+        first = number * self.run
+        shape = min(self.run, self._last - first), self.rotations.pairs
+        rows, pairs = (index.reshape(-1) for index in np.indices(shape))
+        c, s, error = self.rotations.doubled(rows + first, pairs)
+        c, s = (DoubleDouble(part.hi.reshape(shape), part.lo.reshape(shape)) for part in (c, s))
+        return c, -s if self.back else s, error.reshape(shape)
+
+    @cached_property
+    def _last(self) -> int:
+        if self.rows is not None:
+            return int(self.rows.max()) + 1
+        return max(one.tensor.side("s") for one in self.tasks.values())
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        self._fill(start, stop, out, 1)
+
+    def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return vectors, computed on all cores."""
+        out = self.empty(names, start, stop)
+        self._fill(start, stop, out, default_threads())
+        return out
+
+    def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
+        for name, target in out.items():
+            one, doubts = self.tasks[name], list[Doubt]()
+            share(list(self._tasks(one, start, stop, target, doubts, threads)), threads)
+            self._decide(one, start, target, doubts)
+
+    def _tasks(
+        self, one: RotationTask, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
+    ) -> Iterator[Task]:
+        """Yield what is to be done: runs of the table before their vectors, so many that no thread waits for them."""
+        most = self.run if one.dtype == "float32" else max(1, self.run // COPIED)
+        grids = list(tiles(one.tensor, start, stop, most, HEADS * most, self.rows is None))
+        firsts = np.array([grid.first for grid in grids], np.int64)
+        runs = (one.tensor.rows(firsts, self.rows) // self.run).tolist()
+        ahead = iter(dict.fromkeys(runs) if threads > 1 else ())
+        yield from (self._runs.task(number) for number in islice(ahead, threads))
+        for grid, number, before in zip(grids, runs, [None, *runs], strict=False):
+            if number != before and before is not None:
+                yield from (self._runs.task(number) for number in islice(ahead, 1))
+            yield partial(self._turn, one, grid, target, start, doubts)
+
+    def _turn(
+        self, one: RotationTask, grid: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
+    ) -> None:
+        """Turn vectors; `out` begins with vector `first`."""
+        tensor, count = one.tensor, grid.shape[0] * grid.shape[1]
+        points, size = self._points(tensor, grid)
+        held = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
+        given = grid.read(tensor, held.reshape(*grid.shape, tensor.width))
+        vectors = widen(given, tensor.dtype) if tensor.dtype == "bfloat16" else given
+        z = own.get("pairs", count * self.rotations.pairs, np.complex128).reshape(*grid.shape, self.rotations.pairs)
+        flat = z.view(np.float64)  # x0 y0 x1 y1 ..
+        target = grid.of(out, first)
+        in_place = one.dtype != "float64" and self.pairing.given == "interleaved"
+        apart = own.get(f"turned {one.dtype}", flat.size + 1, out.dtype.type)
+        turned = target[..., : self.width] if in_place else apart[:-1].reshape(flat.shape)
+        with np.errstate(all="ignore"):
+            most = largest_size(vectors[..., : self.width]) * size
+            if self.pairing.taken == "half":
+                z.real, z.imag = vectors[..., self.taken[0]], vectors[..., self.taken[1]]
+            else:
+                np.copyto(flat, vectors[..., : self.width])
+            if one.dtype == "float64" and isfinite(most):
+                unsure = self._turn_doubled(grid, tensor, z, turned)
+            else:
+                np.multiply(z, points, out=z)
+                places = round_candidates(flat, most, one.dtype, turned, own)
+                unsure = self._doubtful(places, grid, vectors, points)
+        if not in_place:
+            put_apart(apart, target, self.given)
+        if tensor.width > self.width:
+            narrow(vectors[..., self.width :].astype(np.float64), None, one.dtype, target[..., self.width :])
+        if sum(len(doubt[0]) for doubt in unsure) > FEW:
+            self._decide(one, first, out, unsure)
+        else:
+            doubts += unsure
+
+    def _turn_doubled(self, grid: Tile, tensor: Tensor, z: Points, turned: NDArray[Any]) -> list[Doubt]:
+        """Turn pairs z (*grid, pairs) by doubled numbers into `turned`; return what is still in doubt, if any."""
+        vectors = grid.vectors(*np.indices(grid.shape).reshape(2, -1))
+        rows = tensor.rows(vectors, self.rows)
+        z, turned = z.reshape(len(rows), -1), turned.reshape(len(rows), -1)
+        doubts = list[Doubt]()
+        for number in np.unique(rows // self.run).tolist():
+            mine = np.flatnonzero(rows // self.run == number)
+            for part in np.array_split(mine, max(1, len(mine) * self.width // WIDE_AT_ONCE)):
+                at, (cosine, sine, error) = rows[part] - number * self.run, self._doubled.get(number)
+                x, y, c, s, known = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
+                for second, (given, others, turn) in enumerate(((x, y, -s), (y, x, s))):
+                    values, unsure = double_double_sums(given, others, c, turn, known, "float64")
+                    turned[part, second::2] = values
+                    row, pair = unsure.nonzero()
+                    if len(row):
+                        own, other = given[row, pair], others[row, pair]
+                        point = complex_points(c.hi[row, pair], s.hi[row, pair])
+                        doubts.append((vectors[part[row]], pair, np.full(len(row), second), own, other, point))
+        return doubts
+
+    def _doubtful(self, places: Places, grid: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
+        """Return what goes into the sums at some places of a grid."""
+        if not len(places):
+            return []
+        line, place, column = np.unravel_index(places, (*grid.shape, self.width))
+        pair, second = np.divmod(column, 2)
+        x, y = (vectors[line, place, self.places[0, member, pair]] for member in (second, 1 - second))
+        point = points[place, pair] if points.ndim == 2 else points[line, 0, pair]
+        return [(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
+
+    def _decide(self, one: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
+        """Round what is in doubt, each sum by itself, and write it."""
+        if not doubts:
+            return
+        vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))
+        turn = np.where(second, points.imag, -points.imag)
+        values, unsure = sums_one_by_one(
+            x, points.real, y, turn, one.dtype, self.rotations.coarse, self.rotations.loose
+        )
+        if unsure.any():
+            left = [part[unsure] for part in (vectors, pairs, second)]
+            rotation = RotationFactors(
+                self.rotations, one.tensor.rows(left[0], self.rows), left[1], left[2] == 1, self.back
+            )
+            values[unsure] = exact_sums(x[unsure], y[unsure], np.arange(len(left[0])), rotation, one.dtype)
+        out[vectors - start, self.places[1, second, pairs]] = narrow(values, None, one.dtype)
+
+    def _points(self, tensor: Tensor, grid: Tile) -> tuple[Points, float]:
+        """Return the points of a grid's rows of the table, which broadcast to (*grid, pairs), and see `_computed`."""
+        if grid.positions is not None and self.rows is None:
+            at = grid.positions.start // self.run * self.run
+            points, size = self._runs.get(at // self.run)
+            points = points[grid.positions.start - at : grid.positions.stop - at]
+            return (points[:, None] if grid.heads else points), size
+        rows = tensor.rows(np.arange(grid.first, grid.first + grid.shape[1], dtype=np.int64), self.rows)
+        numbers, most = rows // self.run, 0.0
+        found = np.empty((len(rows), self.rotations.pairs), np.complex128)
+        for number in np.unique(numbers).tolist():
+            mine = np.flatnonzero(numbers == number)
+            points, size = self._runs.get(number)
+            most = max(most, size)
+            found[mine] = points[rows[mine] - number * self.run]
+        return found, most
+
+
+def head_width(recipe: Recipe) -> int | None:
+    """Return the width of the heads that a rotary recipe is for; None where it does not say one."""
+    width = recipe.values.get("dim")
+    return width if isinstance(width, int) else None
+
+
+def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[Tensor], pairs: int) -> None:
+    """Raise BadParameter for vectors of another width than the recipe's, of which columns would stay as they are."""
+    width = None if recipe is None else head_width(recipe)
+    for tensor in tensors if width is not None else ():
+        if tensor.width != width:
+            part = f": of a part of a head say dim={tensor.width},rotary-dim={2 * pairs}" * (tensor.width > 2 * pairs)
+            rule = f"has vectors of {tensor.width}, and {shorten(source.text)} is for heads of {width} columns{part}"
+            raise BadParameter("input", tensor.name, rule)
+
+
+def rotate(
+    source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect, recipe: Recipe | None = None
+) -> ApplyResult:
+    """Return queries and keys turned by a rotary source; see :func:`pecli.apply.apply.apply`."""
+    if options.scale is not None:
+        raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
+    pairing, said = pairing_of(source, options.pairs)
+    table, rows = _table(source, tensors, options)
+    rotations: Rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
+    _check_widths(source, recipe, tensors, rotations.pairs)
+    back = options.way != "forward"
+    parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
+    pairing = pairing.back() if back else pairing
+    names = " ".join(tensor.name for tensor in tensors)
+    facts = {"applied": table.recipe or source.text, "pairs": str(pairing), "way": options.way}
+    facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
+    table_options = {"back": back, "rows": rows, "parts": parts_of, "metadata": facts}
+    keys = keys_of(tensors) if effect.factor else []
+    said_of = (effect.note, roles_note(tensors)) if effect.factor else ()
+    notes = (said, *said_of, *axes_notes(tensors))
+    companion = _cosines_and_positions(table, rows, options.dtype or tensors[0].dtype)
+
+    def exact(dtype: str | None) -> Tabular:
+        """Return the real values rounded to a type, by default each tensor's own."""
+        found: dict[bool, RotatedTensors] = {}
+        for key in (False, True):
+            mine = [RotationTask(t, dtype or t.dtype) for t in tensors if (t in keys) == key]
+            if mine:
+                scaled = _with_factor(rotations, table, effect, key)
+                scaled = inverse_of(scaled) if options.way == "inverse" else scaled
+                found[key] = RotatedTensors(scaled, mine, pairing, **table_options)
+        if len(found) == 1:
+            return next(iter(found.values()))
+        return ConcatTable([(t.name, found[t in keys], t.name) for t in tensors], facts)
+
+    if options.arithmetic == "exact":
+        return ApplyResult(exact(options.dtype), notes, companion=companion)
+    if options.way != "forward" or len(parts_of) > 1:
+        raise BadParameter("arithmetic", options.arithmetic, "is for plain rotations of queries and keys")
+    emulated = _framework_table(source, table, options, effect, table_rows(source, tensors, options)[0])
+    steps = {}
+    for tensor in tensors:
+        key = tensor in keys
+        factor = effect.factor if effect.opposed or not key else None
+        steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic, factor, divides=key)
+    made = FrameworkRows(exact("float64"), steps, options.arithmetic, options.dtype or tensors[0].dtype)
+    return ApplyResult(made, notes, worst=lambda: made.worst, companion=companion)
+
+
+def _cosines_and_positions(table: Tabular, rows: NDArray[np.int64] | None, dtype: str) -> Tabular:
+    """Return positions, cosines and sines: of every row, or of every row of every batch."""
+    if rows is None:
+        return table.as_type(dtype) if isinstance(table, Table) else table
+    count = table.array("cos").rows
+    held = {name: table.read_rows([name], 0, count)[name][rows] for name in ("cos", "sin")}
+    where = table.position(0, count)
+    return InMemory({"positions": rows if where is None else where[rows], **held})
+
+
+def _framework_table(
+    source: NamedSource, table: Tabular, options: ApplyOptions, effect: Effect, table_options: dict[str, Any]
+) -> Tabular:
+    """Return cos and sin as a framework has them: computed in float32, rounded to the type of its arithmetic.
+
+    A factor is held by the model, whose type it takes; cos and sin are then computed in that.
+    """
+    if source.recipe is None:
+        return table
+    arithmetic = options.arithmetic if effect.factor else "float32"
+    return source.open(**table_options, dtype=options.arithmetic, layout="split", arithmetic=arithmetic)
+
+
+def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool) -> Rotations:
+    """Return the rotations of queries or keys, which a factor multiplies or divides."""
+    if effect.factor is None or (key and not effect.opposed):
+        return rotations
+    if not isinstance(table, Table):
+        return ScaledRotations(rotations, StoredRows(table, effect.factor), divides=key)
+    assert isinstance(table.plan, Waves)
+    (factor,) = (one for one in table.plan.beside if one.name == effect.factor)
+    return ScaledRotations(rotations, ValueRows(table, effect.factor, factor.at), divides=key)
+
+
+def _table(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[Tabular, Any]:
+    """Return the table with cos and sin (n, pairs), and which row of it each position has."""
+    table_options, rows = table_rows(source, tensors, options)
+    if source.recipe is not None:
+        return source.open(**table_options, dtype="float64", layout="split"), rows
+    table = convert(source.open(), layout="split")
+    if not {"cos", "sin"} <= {array.name for array in table.arrays}:
+        raise BadRecipe(f"{shorten(source.text)} holds {', '.join(table.keys())}: cos and sin are needed to turn pairs")
+    return table, stored_rows(table, tensors, options)
+
+
+def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:
+    """Return the pairing, and where it comes from: guessing it is the very fault that is to be found."""
+    if pairs is not None:
+        return HeadPairs.parse(pairs), f"pairs {pairs}, as given"
+    if source.model_pairing:
+        found = HeadPairs.parse(OF_MODEL[source.model_pairing])
+        return found, f"pairs {found}, as the model has them"
+    layout = source.given.get("layout")
+    if layout is None and source.recipe is None:
+        recipe = source.open().recipe
+        layout = split_recipe(recipe)[1].get("layout") if recipe else None
+    if layout in OF_LAYOUT:
+        return HeadPairs.parse(OF_LAYOUT[layout]), f"pairs {OF_LAYOUT[layout]}, as the layout {layout} has them"
+    raise BadRecipe(
+        f"{shorten(source.text)} does not say which columns turn together: give --pairs half (x_i with x_(i+d/2), "
+        "as Llama) or --pairs interleaved (x_2i with x_(2i+1), as GPT-J)"
+    )

@@ -1,0 +1,342 @@
+"""Scores and weights from logits: biases, masks and the softmax.
+
+Scores are float64, within a stated bound of the real numbers.  A score is a sum of inner products times a scale, mostly
+1/sqrt(d), with a bias added or a weight multiplied; masked, and through the softmax where asked.  With u = 2^-53 an
+inner product of d numbers, each rounded once, errs by at most (d + 2) u times the product of the lengths, in any order
+of sums; the scale by 3 u, its product, each sum and each factor by a further u of the result.  Logits that err by e
+give weights that err by at most 2e + (n + 8) u, n the keys: the exponential is taken to be within 4u, the sum within
+n u.  Matrix products and exponentials are NumPy's, so the last bits may differ between machines.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.addition import AddedRows
+from pecli.apply.exact import ExactRows, Floats
+from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes
+from pecli.apply.tensors import Tensor, as_logits
+from pecli.declare.effect import Effect
+from pecli.declare.plan import Bias
+from pecli.declare.tabular import Array, Tabular
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import shorten
+from pecli.numbers.double_double import DoubleDouble, Points
+from pecli.numbers.positions import Positions
+from pecli.numbers.rounding import narrow, widen
+from pecli.sources.sources import NamedSource
+from pecli.tables.fill.bias import BiasFiller
+from pecli.tables.table import Table
+from pecli.tables.views import regrouped, view_of
+
+Integers = NDArray[np.int64]
+
+
+def pair_table(source: NamedSource, queries: int, keys: int, options: ApplyOptions) -> Tabular:
+    """Return the float64 table of a source for so many queries and keys; the queries are the last of the keys.
+
+    Parameters
+    ----------
+    source : NamedSource
+        Of biases, or of relative vectors.
+    queries, keys : int
+        How many.
+    options : ApplyOptions
+        Start or positions, of the keys.
+    """
+    if source.recipe is None:
+        for name, value in (("start", options.start), ("positions", options.positions)):
+            if value is not None:
+                rule = "is for recipes: the file's queries and keys stand where it says"
+                raise BadParameter(name, value if name == "start" else None, rule)
+        return source.open()
+    if isinstance(options.positions, np.ndarray):
+        raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")
+    if source.recipe.rows is not None:
+        return source.open(dtype="float64")
+    if queries > keys and source.given.get("align") != "first":
+        rule = "must not be more queries than keys: the last query stands where the last key stands"
+        rule += "" if options.scores else "; for queries and keys themselves give --scores"
+        raise BadParameter("input", f"({queries} queries x {keys} keys)", rule)
+    table_options: dict[str, object] = {} if queries == keys else {"queries": queries}
+    if isinstance(options.positions, Positions):
+        if options.positions.count != keys:
+            rule = f"must be {keys}, one for each key"
+            raise BadParameter("positions", f"({options.positions.count} positions)", rule)
+        table_options["positions"] = options.positions
+    else:
+        table_options |= {"length": keys, **({} if options.start is None else {"start": options.start})}
+    return source.open(**table_options, dtype="float64")
+
+
+class BiasRows(ExactRows):
+    """Rows of a bias, a head and a query each: what it is beyond float64 where its encoding computes it so.
+
+    Parameters
+    ----------
+    table : Tabular
+        With an array bias, (heads, q, k) or (q, k).
+    text : str
+        What to call it.
+    """
+
+    def __init__(self, table: Tabular, text: str) -> None:
+        if "bias" not in table:
+            raise BadRecipe(f"{shorten(text)} has {', '.join(table.keys())} and no bias: give its heads or weights")
+        array = table.array("bias")
+        if len(array.shape) not in (2, 3):
+            raise BadParameter("SOURCE", text, f"has a bias of the shape {array.shape}: (heads, q, k) is needed")
+        self.heads, self.queries, self.width = (1, *array.shape) if len(array.shape) == 2 else array.shape
+        self.count = self.heads * self.queries
+        self.table, self.dtype = table, array.dtype
+        self.view = regrouped(view_of(table, array), self.width)
+
+    def check(self, heads: int, queries: int, keys: int) -> None:
+        """Raise BadParameter where logits of these sides have no bias here."""
+        if self.heads not in (1, heads):
+            raise BadParameter("heads", self.heads, f"do not fit logits of {heads} heads")
+        if (self.queries, self.width) != (queries, keys):
+            rule = f"do not fit a bias of {self.queries} x {self.width}: it has one number for each query and key"
+            raise BadParameter("input", f"({queries} x {keys} logits)", rule)
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return rows; see :class:`pecli.apply.exact.ExactRows`."""
+        return widen(self.view.read(start, stop).reshape(stop - start, self.width), self.dtype)
+
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+        """Return some values; see :class:`pecli.apply.exact.ExactRows`."""
+        hi, lo = np.empty(len(rows)), np.zeros(len(rows))
+        for row in np.unique(rows).tolist():
+            mine = np.flatnonzero(rows == row)
+            found = self._finer(row, columns[mine])
+            if isinstance(found, DoubleDouble):
+                hi[mine], lo[mine] = found.hi[0], found.lo[0]
+            else:
+                hi[mine] = self.rows(row, row + 1)[0, columns[mine]]
+        return DoubleDouble(hi, lo), np.zeros(len(rows))
+
+    def _finer(self, row: int, columns: Integers) -> object:
+        """Return what the encoding computes, doubled, where it does so by distance or by key."""
+        table = self.table
+        if not isinstance(table, Table) or not isinstance(table.plan, Bias) or not isinstance(table.filler, BiasFiller):
+            return None
+        plan, (head, query) = table.plan, divmod(row, self.queries)
+        if plan.value is None or plan.by not in ("distance", "key", "last"):
+            return None
+        keys = table.filler.key_points
+        first = {"distance": table.filler.query_points(query, query + 1).multiples[0], "last": keys.multiples[-1]}
+        return plan.value(Points(keys.multiples[columns] - first.get(plan.by, 0), keys.unit), range(head, head + 1))
+
+
+UNIT = 2.0**-53
+AT_ONCE = 1 << 19
+"""Values worked on at once."""
+
+
+@dataclass(frozen=True)
+class QueryRows:
+    """Some queries of one batch and head: `start` to `stop`."""
+
+    batch: int
+    head: int
+    start: int
+    stop: int
+
+
+class Logits(Protocol):
+    """What scores begin with."""
+
+    sides: tuple[int, int, int, int]
+    name: str
+
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
+        """Return (stop - start, keys) float64 of the caller's own, and a bound on their error."""
+        ...
+
+
+class Adjustment(Protocol):
+    """What is done to them."""
+
+    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
+        """Change values in place; return the new bound."""
+        ...
+
+
+class GivenLogits:
+    """Logits as they stand in a tensor (b, h, q, k)."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.name = tensor, tensor.name
+        self.sides = (tensor.side("b"), tensor.side("h"), tensor.side("q"), tensor.side("k"))
+
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
+        """Return logits; see `Logits`."""
+        at = (rows.batch * self.sides[1] + rows.head) * self.sides[2]
+        return np.array(self.tensor.read(at + rows.start, at + rows.stop)), 0.0
+
+
+@dataclass(frozen=True)
+class WithBias:
+    """A bias that is added, or a weight that multiplies.
+
+    Attributes
+    ----------
+    rows : BiasRows
+        The numbers.
+    how : {"add", "multiply"}
+        What is done with them.
+    scale : float
+        What multiplies the numbers first.
+    """
+
+    rows: BiasRows
+    how: str
+    scale: float = 1.0
+
+    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
+        """Change values; see `Adjustment`."""
+        bias = self.rows
+        at = rows.head % bias.heads * bias.queries
+        found = bias.rows(at + rows.start, at + rows.stop)
+        with np.errstate(invalid="ignore"):
+            if self.how == "add":
+                values += found * self.scale
+                return error + UNIT * (5 * abs(self.scale) * finite_size(found) + finite_size(values))
+            values *= found
+        return error * finite_size(found) + 2 * UNIT * finite_size(values)
+
+
+class ScoreRows(Tabular):
+    """Scores or weights; a row is a query of a batch and a head.
+
+    Parameters
+    ----------
+    logits : Logits
+        What they begin with.
+    changes : sequence of Adjustment
+        Biases and decays, in order.
+    options : ApplyOptions
+        Mask, softmax and type.
+    name : str, optional
+        Of the array (default: that of the logits).
+
+    Attributes
+    ----------
+    error : float
+        How far from the real numbers what was read so far may be.
+    """
+
+    def __init__(
+        self, logits: Logits, changes: Sequence[Adjustment], options: ApplyOptions, axes: str = "bhqk"
+    ) -> None:
+        self.logits, self.changes, self.options = logits, changes, options
+        self.dtype = options.dtype or "float64"
+        self.queries, self.width = logits.sides[2:]
+        letters = {"b": "batch", "h": "head", "q": "query", "k": "key"}
+        shape = tuple(side for side, letter in zip(logits.sides, "bhqk", strict=True) if letter in axes)
+        self.arrays = (
+            Array(logits.name, shape, self.dtype, tuple(letters[letter] for letter in axes), len(shape) - 1),
+        )
+        self.recipe, self.metadata = None, {}
+        self.error, self._lock = 0.0, threading.Lock()
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        for target in out.values():
+            at = start
+            for rows in self.split(start, stop):
+                values, error = self.values(rows)
+                narrow(values, None, self.dtype, target[at - start : at - start + len(values)])
+                at += len(values)
+                with self._lock:
+                    self.error = max(self.error, error)
+
+    def split(self, start: int, stop: int) -> Iterator[QueryRows]:
+        """Yield the queries of each batch and head, so many that their scores fit."""
+        most = max(1, AT_ONCE // self.width)
+        while start < stop:
+            head, first = divmod(start, self.queries)
+            last = min(self.queries, first + min(most, stop - start))
+            yield QueryRows(*divmod(head, self.logits.sides[1]), first, last)
+            start += last - first
+
+    def values(self, rows: QueryRows) -> tuple[Floats, float]:
+        """Return scores or weights (queries, keys), and a bound on their error."""
+        values, error = self.logits.values(rows)
+        for change in self.changes:
+            error = change.change(values, error, rows)
+        if self.options.causal:
+            last = np.arange(rows.start, rows.stop) + self.width - self.queries
+            values[np.arange(self.width) > last[:, None]] = -np.inf
+        if self.options.softmax:
+            with np.errstate(invalid="ignore", under="ignore"):
+                values -= values.max(axis=-1, keepdims=True)
+                np.exp(values, out=values)
+                values /= values.sum(axis=-1, keepdims=True)
+            error = 2 * error + (self.width + 8) * UNIT
+        return values, error
+
+
+@dataclass(frozen=True)
+class HeadVectors:
+    """The vectors of one tensor, head by head."""
+
+    tensor: Tensor
+
+    @property
+    def heads(self) -> int:
+        """How many."""
+        return self.tensor.side("h")
+
+    def read(self, batch: int, head: int, start: int, stop: int) -> Floats:
+        """Return vectors (stop - start, width) float64."""
+        tensor, heads, length = self.tensor, self.heads, self.tensor.side("s")
+        if "h" in tensor.axes and tensor.axes.index("h") == len(tensor.axes) - 2:  # (.., s, h, d)
+            at = (batch * length + start) * heads
+            return tensor.read(at, at + (stop - start) * heads)[head::heads]
+        at = (batch * heads + head) * length
+        return tensor.read(at + start, at + stop)
+
+    def keeping(self, number: int) -> Any:
+        """Return a function of batch and head that reads all vectors and keeps the last few."""
+        return lru_cache(maxsize=number)(lambda batch, head: self.read(batch, head, 0, self.tensor.side("s")))
+
+
+def finite_size(values: Floats) -> float:
+    """Return the largest size of those that are finite."""
+    sizes = np.abs(values)
+    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+
+
+def longest_vector(vectors: Floats) -> float:
+    """Return the largest length of some vectors (n, d)."""
+    return float(np.sqrt(np.max(np.einsum("ij,ij->i", vectors, vectors), initial=0.0))) * (1 + 2**-40)
+
+
+def add_bias(source: NamedSource, tensor: Tensor, options: ApplyOptions, effect: Effect) -> ApplyResult:
+    """Return logits with a bias; see :func:`pecli.apply.apply.apply`."""
+    if options.scale is not None:
+        raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
+    logits = as_logits(tensor)
+    queries, keys = logits.side("q"), logits.side("k")
+    table = pair_table(source, queries, keys, options)
+    rows = BiasRows(table, source.text)
+    rows.check(logits.side("h"), queries, keys)
+    notes = tuple(axes_notes([logits]))
+    if options.softmax:
+        made = ScoreRows(GivenLogits(logits), [WithBias(rows, effect.logits)], options)
+        return ApplyResult(made, notes, lambda: made.error)
+
+    def where(vectors: Integers) -> Integers:
+        return logits.places(vectors, "h") % rows.heads * queries + logits.places(vectors, "q")
+
+    dtype = options.dtype or logits.dtype
+    multiplied = effect.logits == "multiply"
+    return ApplyResult(AddedRows(rows, logits, dtype, where=where, multiplied=multiplied, causal=options.causal), notes)

@@ -1,1 +1,0 @@
-"""Charts as data, and the terminal, SVG and PNG that show them."""

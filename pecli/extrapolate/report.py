@@ -1,0 +1,425 @@
+"""Report on an encoding beyond the length it was trained on: measured, and judged by rules that are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from decimal import Decimal
+
+from pecli.declare.encoding import Family
+from pecli.declare.html import html_table
+from pecli.declare.plan import Bias, Plan, Relative, Values, Waves
+from pecli.declare.reach import Reach
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
+from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
+from pecli.extrapolate.resize import trained_rows
+from pecli.extrapolate.scalings import RULES as TREATMENTS
+from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scalings_of, unscaled
+from pecli.numbers.decimals import parse_integer
+from pecli.numbers.printing import at_least, between, figure, percent
+from pecli.records import dataclass
+from pecli.sources.kinds import Kind, kind_of
+from pecli.sources.sources import NamedSource, read_source
+from pecli.tables.request import take_table_keys
+
+RULES = {
+    "inside": "all phases, values and biases of the new positions lie where training showed some, and all rows that "
+    "they use are rows that it used",
+    "falls": "no new distance gets a larger bias than training showed, and some get a smaller one",
+    "unseen": "new positions bring phases, values, biases or rows that training never showed",
+    "untrained": "new positions have rows, but rows that training never touched",
+    "ends": "new positions have no value",
+    "fixed": "the encoding's own parameters fix the length, as a grid does: a longer table is another encoding",
+    "unmeasured": "the phases are no products of one frequency and a position: they are not measured",
+    "nothing": "no positions enter: the causal mask alone carries order",
+}
+ARC = (
+    "training on positions 0 .. T-1 shows a frequency w the phases from 0 up to T w, all of the circle where T w is a "
+    "turn or more; a test position is outside where its phase lies beyond"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Extrapolation:
+    """What happens between the training length and the test length.
+
+    Attributes
+    ----------
+    source : str
+        As the user named it.
+    recipe, encoding, family : str
+        Resolved; empty for a table of trained rows from a file.
+    train, test : int
+        Lengths.
+    longer : str
+        What a longer table is made of.
+    verdict : str
+        A key of `RULES`.
+    finding : str
+        The verdict's figures, as a sentence.
+    remedy : str
+        What reaches the test length; empty where nothing is needed.
+    waves, bias, index, values
+        Figures, by the kind of plan; None where they do not apply.
+    scalings : tuple of Scaled
+        The context extensions asked for.
+    """
+
+    source: str
+    recipe: str
+    encoding: str
+    family: str
+    train: int
+    test: int
+    longer: str = ""
+    verdict: str = ""
+    finding: str = ""
+    remedy: str = ""
+    waves: WaveReach | None = None
+    bias: BiasReach | None = None
+    index: IndexReach | None = None
+    values: ValueReach | None = None
+    scalings: tuple[Scaled, ...] = ()
+
+    @property
+    def _said(self) -> str:
+        said = [f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}", self.finding, self.remedy]
+        return "\n  ".join(filter(None, said))
+
+    def __repr__(self) -> str:
+        return "\n  ".join([self._said, *(scaled.line for scaled in self.scalings)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (s.scaling, s.factor, "" if s.reach is None else percent(s.reach.inside, 1), s.missing or s.recipe)
+            for s in self.scalings
+        ]
+        return html_table(self._said, ("scaling", "factor", "phases seen", "recipe"), rows)
+
+
+def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:
+    """Return the rules of the words that occur in these reports."""
+    found = {report.verdict: RULES[report.verdict] for report in reports}
+    if any(report.waves for report in reports):
+        found["phases"] = ARC
+    if any(report.scalings for report in reports):
+        found |= {name: f"a pair that {rule}" for name, rule in TREATMENTS.items()}
+    return found
+
+
+def check_lengths(train: int, test: int) -> None:
+    """Raise BadParameter unless there is a training length, and the test length lies above it."""
+    if train < 1:
+        raise BadParameter("train-len", train, "must be at least 1")
+    if test <= train:
+        rule = f"must be above the training length {train}: nothing lies beyond it otherwise"
+        raise BadParameter("test-len", test, rule)
+
+
+def extrapolate(
+    source: str, recipe: Recipe, train: int, test: int, *, scalings: Sequence[str] = (), factor: Decimal | None = None,
+    strict: bool = False, threshold: float = 0.01, tuned: bool = False,
+) -> Extrapolation:  # fmt: skip
+    """Return what happens to a recipe between two lengths.
+
+    Parameters
+    ----------
+    source : str
+        What to call it.
+    recipe : Recipe
+        A scaling in it is taken to be added after training, unless `tuned`.
+    train, test : int
+        Lengths.
+    scalings : sequence of str
+        Context extensions to put beside each other.
+    factor : Decimal, optional
+        Of those; test/train by default.
+    strict : bool
+        Whether a scaling that cannot be made is an error.
+    threshold : float
+        Weight down to which a key counts as reached by a bias.
+    tuned : bool
+        Whether training used the recipe's own scaling.
+    """
+    check_lengths(train, test)
+    resolved = _resolved(recipe, train, test)
+    encoding, plan = recipe.encoding, resolved.plan
+    reach: Reach = encoding.hook("extend")(resolved)
+    made = Extrapolation(source, str(resolved), encoding.name, encoding.family.word, train, test, reach.longer)
+    if scalings:
+        made = replace(made, scalings=compare_scalings(resolved, scalings, train, test, factor, strict=strict))
+    if reach.measured:
+        under = extrapolate(source, Recipe.parse(reach.measured), train, test, threshold=threshold)
+        return replace(under, recipe=made.recipe, encoding=made.encoding, family=made.family, longer=made.longer)
+    if reach.new == "grid":
+        finding = f"its own parameters fix its {plan.rows} rows"
+        return replace(made, verdict="fixed", finding=finding, remedy=reach.remedy)
+    high = resolved.domain.high
+    last = test - 1 if high is None else min(test - 1, int(high))
+    if last < test - 1:
+        finding = f"the last position with a value is {last}; positions {last + 1} to {test - 1} have none"
+        return replace(made, verdict="ends", finding=finding, remedy=reach.remedy)
+    if isinstance(plan, Relative) and plan.waves is not None:
+        made = replace(made, index=index_reach(plan, train, test))
+        return _of_phases(made, wave_reach(plan.waves, train, test), scales=False)
+    if isinstance(plan, Waves):
+        return _of_waves(made, resolved, plan, tuned)
+    if isinstance(plan, Bias | Relative):
+        return _of_distances(made, plan, threshold, multiplies=reach.multiplies)
+    return _of_positions(made, reach, plan)
+
+
+def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
+    """Fill in what depends on the table: the trained length where the rows were trained or normalised by it."""
+    absolute = recipe.encoding.family is Family.ABSOLUTE
+    filled = {
+        name: recipe.encoding.parameters[name].parse(str(train if of == "length" and absolute else test))
+        for name, of in recipe.open_parameters.items()
+    }
+    return Recipe(recipe.encoding, {**recipe.values, **filled}) if filled else recipe
+
+
+def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> Extrapolation:
+    plain = recipe if tuned else unscaled(recipe)
+    before = plain.plan
+    assert isinstance(before, Waves)
+    if not plan.bands:
+        return replace(made, verdict="unmeasured", finding="its phases are no products of one frequency and a position")
+    reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain == recipe else None)
+    return _of_phases(made, reach, scales=bool(scalings_of(recipe)))
+
+
+def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrapolation:
+    made = replace(made, waves=reach)
+    outside = [pair for pair in reach.pairs if pair.outside]
+    count = len(reach.pairs)
+    if not outside:
+        finding = f"all {count} frequencies stay on phases that training showed"
+        return replace(made, verdict="inside", finding=finding)
+    first = min(pair.first for pair in outside if pair.first is not None)
+    finding = (
+        f"{len(outside)} of {count} frequencies bring unseen phases, the first at position {first}; "
+        f"{percent(reach.inside, 1)} of the new phases were seen"
+    )
+    remedies = []
+    if reach.smallest_factor is not None:
+        base = "" if reach.smallest_base is None else f", or a base of {at_least(reach.smallest_base)},"
+        remedies.append(f"dividing all frequencies by {at_least(reach.smallest_factor)}{base} keeps every phase inside")
+    remedy = "; ".join([*remedies, *(["--scaling all compares the ways"] if scales else [])])
+    return replace(made, verdict="unseen", finding=finding, remedy=remedy)
+
+
+def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, *, multiplies: bool) -> Extrapolation:
+    index = index_reach(plan, made.train, made.test)
+    bias = None
+    if isinstance(plan, Bias) and (plan.heads or plan.shared is not None):
+        plan.prepare()
+        bias = bias_reach(plan, made.train, made.test, threshold, multiplies=multiplies)
+    made = replace(made, bias=bias, index=index)
+    if index is not None:
+        if index.new:
+            finding = f"{index.new} rows are used by new distances behind the query only"
+            return replace(made, verdict="unseen", finding=finding, remedy="train on longer sequences")
+        finding = f"all distances from {index.shared_from} share one row; it needs no longer table"
+        return replace(made, verdict="inside", finding=finding)
+    assert isinstance(plan, Bias)
+    assert bias is not None
+    if any(head.above for head in bias.heads):
+        heads = sum(head.above > 0 for head in bias.heads)
+        most = max(head.new[1] - head.trained[1] for head in bias.heads)
+        who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "what every head makes its bias of gives"
+        finding = f"{who} new distances a larger bias than training, by up to {figure(most, 3)}{bias.scope}"
+        return replace(made, verdict="unseen", finding=finding)
+    if any(head.below for head in bias.heads):
+        within = sum(head.window < made.train - 1 for head in bias.heads)
+        finding = (
+            f"{within} of {len(bias.heads)} heads already gave less than {100 * threshold:g} % of the largest weight "
+            f"to keys within the training length; it needs no longer table{bias.scope}"
+        )
+        return replace(made, verdict="falls", finding=finding)
+    finding = f"every new distance has a bias in the range that training showed; it needs no longer table{bias.scope}"
+    return replace(made, verdict="inside", finding=finding)
+
+
+def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapolation:
+    if declared.new == "rows":
+        finding = f"rows {made.train} to {made.test - 1} exist and keep their initial values"
+        return replace(made, verdict="untrained", finding=finding, remedy=f"train them; {declared.remedy}")
+    if declared.new == "nothing":
+        return replace(made, verdict="nothing", finding="it has no values to run out of")
+    if declared.new == "content":
+        return replace(made, verdict="inside", finding="values come from the content, at any length")
+    assert isinstance(plan, Values)
+    try:
+        reach = value_reach(plan, made.train, made.test)
+    except PecliError as error:
+        return replace(made, verdict="ends", finding=str(error))
+    scope = f"; {reach.looked_at:,} positions were looked at" if reach.sampled else ""
+    if not reach.outside:
+        finding = f"every column stays in the range it had in training{scope}"
+        return replace(made, values=reach, verdict="inside", finding=finding)
+    (low, high), (least, most) = reach.trained, reach.test
+    finding = (
+        f"{reach.outside} of {reach.columns} columns leave the range they had in training, column {reach.column} "
+        f"at position {reach.first}: it had {between(low, high, 4)}, and has {between(least, most, 4)} at the new "
+        f"positions{scope}"
+    )
+    return replace(made, values=reach, verdict="unseen", finding=finding)
+
+
+def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
+    """Return what happens to trained rows in a file."""
+    check_lengths(rows, test)
+    finding = f"its rows end at position {rows - 1}; positions {rows} to {test - 1} have none"
+    remedy = "--extend linear, cubic, nearest, tile or hierarchical makes a longer table"
+    longer = "trained rows, resized or repeated"
+    return Extrapolation(source, "", "", "absolute", rows, test, longer, "ends", finding, remedy)
+
+
+THRESHOLD = 0.01
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A source, read but without lengths.
+
+    Attributes
+    ----------
+    source : NamedSource
+    table : Tabular or None
+        What a file holds.
+    stored : Recipe or None
+        What a file says that it is.
+    keys : dict of str
+        The table's own keys, of the text or of what the file says.
+    """
+
+    source: NamedSource
+    table: Tabular | None = None
+    stored: Recipe | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """The encoding; None for a table that does not say what it is."""
+        return self.source.recipe or self.stored
+
+    @property
+    def text(self) -> str:
+        """What the user called it."""
+        return self.source.text
+
+
+def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
+    """Read a source; a config whose layers differ counts as one source for each kind of layer."""
+    if kind_of(text) is not Kind.CONFIG:
+        if layer_type is not None:
+            raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
+        return [subject_of(read_source(text))]
+    from pecli.models.reader import read_config  # for configs alone: it is much to load
+    from pecli.sources.configs import of_layer
+
+    reading = read_config(text)
+    try:
+        layers = {"": reading.select(layer_type)}
+    except BadFile:
+        if layer_type is not None:
+            raise
+        layers = dict(reading.layers)
+    found = []
+    for name, layer in layers.items():
+        keys = {} if layer.length is None else {"len": str(layer.length)}
+        label = f"{text} ({name})" if name else text
+        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), keys=keys))
+    return found
+
+
+def subject_of(source: NamedSource) -> Subject:
+    """Return what a source is; a file that holds its recipe counts as that recipe."""
+    if source.recipe is not None:
+        return Subject(source, keys=source.given)
+    table = source.open()
+    if table.recipe is None:
+        return Subject(source, table)
+    name, keys = split_recipe(table.recipe)
+    own = take_table_keys(name, keys)
+    return Subject(source, table, Recipe.bind(name, **keys), own)
+
+
+def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[int, int]:
+    """Return the training length, given or stated by the source, and the test length."""
+    if subject.recipe is None:
+        assert subject.table is not None
+        rows = len(trained_rows(subject.table)[0])
+        check_rows(train, rows)
+        train = rows
+    elif train is None:
+        train = _trained_length(subject, subject.recipe)
+    if train is None:
+        raise BadParameter("train-len", None, f"must be given: {subject.text} does not say how long it was trained")
+    if test is None:
+        raise BadParameter("test-len", None, "must be given: how many positions are wanted")
+    check_lengths(train, test)
+    return train, test
+
+
+def _trained_length(subject: Subject, recipe: Recipe) -> int | None:
+    """Return the training length that a source itself states; rows of other positions than 0, 1, .. state none."""
+    for name in ("max_len", "original_max", "max_position"):
+        value = recipe.values.get(name)
+        if isinstance(value, int):
+            return value
+    if subject.keys.keys() & {"start", "step", "positions"}:
+        return None
+    if "len" in subject.keys:
+        return parse_integer("len", subject.keys["len"])
+    if subject.table is None:
+        return None
+    array = subject.table.arrays[0]
+    return array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
+
+
+def check_rows(train: int | None, rows: int) -> None:
+    """Raise BadParameter if a training length is given that is not the table's rows."""
+    if train not in (None, rows):
+        raise BadParameter("train-len", train, f"must be {rows}, the rows of the table, or be left out")
+
+
+def report(
+    subject: Subject, train: int | None, test: int | None, *, scaling: str | None = None,
+    factor: Decimal | None = None, threshold: float | None = None, tuned: bool = False,
+) -> Extrapolation:  # fmt: skip
+    """Return what happens to a source between two lengths; see :func:`pecli.extrapolate.report.extrapolate`.
+
+    Parameters
+    ----------
+    subject : Subject
+    train, test : int, optional
+        Lengths; the source may state the first.
+    scaling : str, optional
+        A context extension to measure, or "all".
+    factor, threshold, tuned
+        As there.
+
+    Raises
+    ------
+    BadParameter
+        For a length that nothing states, and for a scaling of trained rows.
+    """
+    train, test = lengths_of(subject, train, test)
+    if threshold is not None and not 0 < threshold < 1:
+        raise BadParameter("threshold", threshold, "must be above 0 and below 1")
+    if factor is not None and scaling is None:
+        raise BadParameter("factor", factor, "needs a scaling: all, or a list of scalings")
+    if subject.recipe is None:
+        if scaling is not None:
+            raise BadParameter("scaling", scaling, "is for recipes: trained rows have no frequencies to scale")
+        return stored_rows(subject.text, train, test)
+    names = chosen(scaling, subject.recipe) if scaling else ()
+    return extrapolate(
+        subject.text, subject.recipe, train, test, scalings=names, factor=factor,
+        strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""Small models, trained with each encoding and tried beyond the length they saw."""

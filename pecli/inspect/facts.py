@@ -1,0 +1,305 @@
+"""Facts of encodings: declared, measured, and what they cost in a model."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.encoding import Encoding, Family
+from pecli.declare.facts import Work
+from pecli.declare.plan import Bias, Waves
+from pecli.encodings.recipe import Recipe
+from pecli.errors import PecliError
+from pecli.inspect.pairs import reading_of, take
+from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
+from pecli.numbers.dtypes import ITEM_BYTES
+from pecli.numbers.printing import between, figure
+from pecli.records import dataclass
+from pecli.tables.table import Table, rows_of
+
+TITLES: Mapping[str, str] = {
+    "type": "type",
+    "acts": "acts on",
+    "learned": "learned",
+    "parameters": "trained values",
+    "longest": "longest",
+    "beyond": "past its length",
+    "bounded": "bounded",
+    "unique": "unique rows",
+    "relative": "shift acts as",
+    "multi_scale": "multi-scale",
+    "cost": "values held",
+    "token": "work per token",
+}
+ACTS = {
+    Family.ABSOLUTE: ("embedding", "dim additions"),
+    Family.ROTARY: ("queries and keys", "3 dim multiplications and additions"),
+    Family.BIAS: ("logits", "heads n additions"),
+    Family.RELATIVE: ("keys", "n dim products"),
+    Family.CONDITIONAL: ("embedding", "dim additions after the gate"),
+    Family.NONE: ("nothing", "none"),
+}
+
+
+def sheet(encoding: Encoding) -> dict[str, str]:
+    """Return the declared facts as words, by the keys of `TITLES`."""
+    facts = encoding.facts
+    acts, token = ACTS[encoding.family]
+    words = {"type": encoding.family.word, "acts": acts, "token": token}
+    for key in TITLES:
+        if key not in words:
+            value = getattr(facts, key)
+            words[key] = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    return {key: words[key] for key in TITLES}
+
+
+def formula_value(formula: str, values: Mapping[str, Any]) -> int:
+    """Return the value of a formula such as ``"(max_len + rows_offset) * dim"`` for these parameters."""
+    operators: dict[type[ast.operator], Callable[[int, int], int]] = {
+        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
+        ast.FloorDiv: operator.floordiv,
+    }  # fmt: skip
+
+    def value(node: ast.expr) -> int:
+        match node:
+            case ast.Constant(value=int() as number):
+                return number
+            case ast.Name(id=name):
+                return int(values[name] or 0)  # a parameter that is not given counts nothing
+            case ast.BoolOp(op=ast.Or(), values=[first, other]):  # what is given, or else the other
+                given, then = (first.values[0], first.values[1]) if isinstance(first, ast.BoolOp) else (first, first)
+                return value(other if values[ast.unparse(given)] is None else then)
+            case ast.BinOp(left=left, op=op, right=right):
+                result: int = operators[type(op)](value(left), value(right))
+                return result
+            case ast.Call(func=ast.Name(id="prod" | "sum" as word), args=[ast.Name(id=name)]):  # of a list
+                return math.prod(values[name]) if word == "prod" else sum(values[name])
+        raise ValueError(f"the formula {formula} has something other than + - * ** // prod sum in it")
+
+    return value(ast.parse(formula, mode="eval").body)
+
+
+USUAL = {
+    Family.ABSOLUTE: Work(additions="n * width", products="0"),
+    Family.ROTARY: Work(additions="4 * n * h * pairs", products="8 * n * h * pairs", every_layer=True),
+    Family.BIAS: Work(additions="heads * n * n", products="0", every_layer=True),
+    Family.NONE: Work(kernel="0", additions="0", products="0"),
+}
+"""What a table of a family does, where its declaration says no other: rows are added to embeddings once; queries and
+keys of h heads are rotated in every layer, a pair by four products and two sums; a bias is added to the logits of every
+head.  Relative and conditional encodings all declare theirs."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The model that pays: positions, width, heads and layers, and the type of stored values."""
+
+    length: int = 4096
+    width: int = 4096
+    heads: int = 32
+    layers: int = 32
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one encoding costs.
+
+    Attributes
+    ----------
+    recipe : str
+        What was counted: a bare name takes its width and its heads from the model, the rest from its example.
+    positions : int
+        n.
+    trained : int
+        Trained values of one table, which layers may share.
+    table_bytes : int
+        Of the table as files hold it.
+    kernel_bytes : int
+        Of what a kernel has to hold: for ALiBi one slope a head.
+    additions, products : int
+        Of a sequence of n positions, in all layers; projections by trained weights, which every model has, not counted.
+    """
+
+    recipe: str
+    positions: int
+    trained: int
+    table_bytes: int
+    kernel_bytes: int
+    additions: int
+    products: int
+
+    @property
+    def per_token(self) -> tuple[int, int]:
+        """Additions and products of a sequence, shared by its tokens; rounded down."""
+        return self.additions // self.positions, self.products // self.positions
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what --json prints."""
+        token = dict(zip(("additions_token", "products_token"), self.per_token, strict=True))
+        return {name: getattr(self, name) for name in self.__annotations__} | token
+
+
+def cost_of(encoding: Encoding, recipe: Recipe | None, setting: Setting) -> Cost:
+    """Return what an encoding, or a recipe of it, costs this model.
+
+    Raises
+    ------
+    PecliError
+        If there is no such table.
+    """
+    made = recipe or fitted(encoding, setting)
+    table = Table.make(made, length=_length(made, setting.length), dtype=setting.dtype)
+    first = next((array for array in table.arrays if array.name == "cos"), table.arrays[0])
+    declared, usual = encoding.work or Work(), USUAL.get(encoding.family, Work())
+    names = {
+        **table.source.values, "n": table.rows, "h": setting.heads, "width": setting.width, "pairs": first.shape[-1],
+    }  # fmt: skip
+    if encoding.family is Family.RELATIVE:
+        names["terms"] = len(encoding.hook("apply")(table.source).terms) - 1  # of positions, in a score
+    if encoding.family is Family.ABSOLUTE:
+        names["width"] = first.shape[-1] * (2 if first.dtype.startswith("complex") else 1)
+    every = usual.every_layer if declared.every_layer is None else declared.every_layer
+    layers = setting.layers if every else 1
+    size = sum(array.bytes for array in table.arrays)
+    kernel = declared.kernel or usual.kernel
+    return Cost(
+        recipe=made.short,
+        positions=table.rows,
+        trained=formula_value(encoding.facts.parameters, names),
+        table_bytes=size,
+        kernel_bytes=formula_value(kernel, names) * ITEM_BYTES[setting.dtype] if kernel else size,
+        additions=layers * formula_value(declared.additions or usual.additions, names),
+        products=layers * formula_value(declared.products or usual.products, names),
+    )
+
+
+def _length(recipe: Recipe, length: int) -> int | None:
+    """Return how many positions: as many as the model has, but no more than have a value."""
+    if recipe.rows is not None:
+        return None
+    high = recipe.domain.high
+    return length if high is None else min(length, int(high) + 1)
+
+
+def fitted(encoding: Encoding, setting: Setting) -> Recipe:
+    """Return an encoding with the model's width (of a head where its declaration says so) and heads.
+
+    What must be given besides comes from its example; where that does not go with the width, it is the example.
+    """
+    example = Recipe.parse(encoding.example)
+    keys = example.keys()
+    of_head = setting.width // setting.heads
+    own: dict[str, object] = {}
+    for parameter in encoding.options:
+        if parameter.option == "dim":
+            own["dim"] = of_head if "head-dim" in parameter.param.names else setting.width
+        elif parameter.option == "heads":
+            own["heads"] = setting.heads
+        elif parameter.option == "head-dim":
+            own["head-dim"] = of_head
+        elif parameter.option == "content" and "channels" in keys:
+            own |= {"content": f"none:dim={keys['channels']}", "channels": keys["channels"]}  # content of any length
+    needed = {p.option: keys[p.option] for p in encoding.options if p.required and p.option in keys}
+    for beneath in (needed, keys):
+        try:
+            return Recipe.over(encoding.name, own, beneath)
+        except PecliError:  # a width that its grid, its axes or its sections do not divide
+            continue
+    return example
+
+
+ROWS = 192  # of the measured table: enough for the distances and the fits, small enough to be instant
+MOST_VALUES = 1 << 21  # of the measured table: 192 rows of a width of 10,922
+SHIFT = 3  # of the fitted matrix
+
+
+def example_table(encoding: Encoding, rows: int = ROWS, **keys: Any) -> Table:
+    """Return a float64 table of the encoding's example; as many rows as it has, at most `rows`."""
+    recipe = Recipe.parse(encoding.example)
+    if "max_len" in encoding.parameters:  # an example ends early; what is measured needs more rows
+        recipe = Recipe.bind(encoding.name, **{**recipe.keys(), "max-len": max(rows, ROWS)})
+    return _table(recipe, rows, **keys)
+
+
+def _table(recipe: Recipe, rows: int = ROWS, **keys: Any) -> Table:
+    """Return a float64 table of a recipe; as many rows as it has, at most `rows` where that is open."""
+    longest = recipe.encoding.facts.longest
+    if rows_of(recipe) is not None:
+        return Table.make(recipe, dtype="float64", **keys)
+    if longest != "unlimited" and not recipe.open_parameters:
+        rows = min(rows, formula_value(longest, recipe.values))
+    return Table.make(recipe, length=rows, dtype="float64", **keys)
+
+
+def matrix(table: Table) -> NDArray[np.float64]:
+    """Return the table's values as (n, columns), cos and sin side by side, or (heads, n, n)."""
+    arrays = [_real(table.read(a.name)) for a in table.arrays if a.axes[:1] != ("",)]
+    if isinstance(table.plan, Bias):
+        return arrays[0]
+    n = arrays[0].shape[0]
+    return np.concatenate([a.reshape(n, -1) for a in arrays if a.shape[0] == n], axis=1)
+
+
+def _real(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return values as float64, the two parts of complex ones side by side."""
+    return values.view(np.float64) if values.dtype.kind == "c" else np.asarray(values, np.float64)
+
+
+def figures(recipe: Recipe) -> dict[str, str]:
+    """Return measured figures of a recipe: of a table of 192 rows, in float64, and of its frequencies.
+
+    Of what is very wide fewer rows are measured; where there can be no fewer (a grid), none.
+    """
+    table = _small(recipe)
+    if _size(table) > MOST_VALUES:
+        return {"rows measured": f"none: {_size(table):,} values, and {MOST_VALUES:,} are the most"}
+    values = matrix(table)
+    finite = values[np.isfinite(values)]
+    found = {
+        "rows measured": str(values.shape[-2]),
+        "smallest value": figure(finite.min()),
+        "largest value": figure(finite.max()),
+        "trained values now": str(formula_value(recipe.encoding.facts.parameters, table.source.values)),
+    }
+    if values.ndim == 2 and len(values) > 1:
+        gaps = np.linalg.norm(values[1:] - values[:-1], axis=1)
+        found["distance of neighbours"] = between(gaps.min(), gaps.max(), 4)
+        found["nearest two rows"] = figure(nearest_rows(values)[0], 4)
+        off = _shifted(table, values)
+        rule = "not measured: fitting it takes more rows than columns"
+        found[f"shift by {SHIFT} as one matrix"] = rule if off is None else f"off by {off:.1e}"
+    plan = table.plan
+    if isinstance(plan, Waves):
+        waves = [2 * np.pi / abs(float(w)) for w in plan.frequencies if w]
+        if waves and not any(band.turns for band in plan.bands):
+            found["wavelengths"] = between(min(waves), max(waves), 4)
+    return found
+
+
+def _small(recipe: Recipe) -> Table:
+    """Return the table that is measured, of fewer rows where it is very wide."""
+    table, rows = _table(recipe), ROWS
+    while _size(table) > MOST_VALUES and rows > 2:
+        rows = max(2, rows // 2)
+        table = _table(recipe, rows)
+    return table
+
+
+def _size(table: Table) -> int:
+    """Return how many values a table has."""
+    return sum(math.prod(array.shape) for array in table.arrays)
+
+
+def _shifted(table: Table, values: NDArray[np.float64]) -> float | None:
+    """Return how far the best matrix is off; a table of turning pairs is measured pair by pair, whatever its width."""
+    reading = reading_of(take(table))
+    if reading is not None and len(reading.first) == len(values) and len(values) > 2 * SHIFT:
+        return pair_shift(reading, SHIFT)
+    return matrix_shift(values, SHIFT)

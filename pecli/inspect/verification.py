@@ -1,0 +1,221 @@
+"""Verification of files against their recipes: every value is recomputed.
+
+A folder of parts, as ``--shard`` writes them, is verified part by part, and
+for what is missing, what is there twice and what does not belong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from pecli.comparison.compare import Progress
+from pecli.comparison.results import Comparison
+from pecli.declare.tabular import Tabular
+from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
+from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.judge.compare import compare
+from pecli.numbers.positions import Positions
+from pecli.sources.listing import files_of
+from pecli.sources.parts import shard_of
+from pecli.tables.request import take_table_keys
+from pecli.tables.table import Table
+
+
+@dataclass
+class Verified:
+    """One file against its recipe.
+
+    Attributes
+    ----------
+    path : str
+    recipe : str or None
+        What it was recomputed from.
+    comparison : Comparison or None
+        None where it could not be recomputed.
+    problem : str
+        Why not; empty otherwise.
+    """
+
+    path: str
+    recipe: str | None = None
+    comparison: Comparison | None = None
+    problem: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether every value is confirmed."""
+        return not self.problem and self.comparison is not None and self.comparison.equal
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what --json prints."""
+        found = self.comparison
+        return {
+            "path": self.path,
+            "recipe": self.recipe,
+            "verified": self.good,
+            "problem": self.problem or None,
+            "values": None if found is None else found.total.compared,
+            "wrong": None if found is None else found.total.beyond,
+            "max_abs": None if found is None or not found.arrays else found.total.max_abs,
+            "first": None if found is None or found.total.first is None else found.total.first.as_dict(),
+            "findings": [] if found is None else [finding.text for finding in found.findings],
+        }
+
+
+@dataclass
+class Folder:
+    """The parts of one table.
+
+    Attributes
+    ----------
+    path : str
+    parts : list of Verified
+    recipe : str or None
+        That of the whole table.
+    count : int
+        Of parts that the whole has.
+    alike : int
+        Of files that are parts of it.
+    findings : list of str
+        Gaps, overlaps and strangers.
+    """
+
+    path: str
+    parts: list[Verified] = field(default_factory=list)
+    recipe: str | None = None
+    count: int = 0
+    alike: int = 0
+    findings: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether all parts are there once, and confirmed."""
+        return bool(self.parts) and not self.findings and all(part.good for part in self.parts)
+
+
+def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progress = None) -> Verified:
+    """Recompute a stored table from the recipe in its file, or from the one given beside it.
+
+    Raises
+    ------
+    BadFile
+        If neither is known.
+    """
+    text = recipe or table.recipe
+    if text is None:
+        raise BadFile(path, "holds no recipe to verify: give it with --recipe, or --identify to look for one")
+    try:
+        expected = table_of(text, table, given=recipe is not None)
+    except PecliError as error:
+        return Verified(path, text, None, f"its recipe cannot be computed: {error}")
+    return Verified(path, expected.recipe, compare(table, expected, progress=progress))
+
+
+def table_of(text: str, table: Tabular, *, given: bool) -> Table:
+    """Return the computed table of a recipe; what a given one does not say is taken from the file."""
+    from pecli.sources.alignment import table_like
+    from pecli.sources.sources import read_source
+
+    if given:
+        source = read_source(text)
+        if not source.is_recipe:
+            raise BadParameter("recipe", text, "is no recipe: write NAME:key=value, as pecli list shows them")
+        return table_like(source, table)
+    name, keys = split_recipe(text)
+    if keys.get("positions", "").startswith("@"):  # a long list stands in the file, not in the recipe
+        del keys["positions"]
+        rows = table.arrays[0].shape[table.arrays[0].lead - 1]
+        positions = table.position(0, rows)
+        if positions is None:
+            raise BadParameter("positions", "@position", "names positions in the file, and it has none")
+        own: dict[str, Any] = dict(take_table_keys(name, keys))
+        return Table.make(Recipe.bind(name, **keys), positions=Positions.listed(positions), **own)
+    return Table.parse(text)
+
+
+def verify_folder(path: str, recipe: str | None = None, progress: Progress = None) -> Folder:
+    """Verify every part in a folder, and that together they are one whole table.
+
+    Parts are known by the shard in their recipes, whatever their names; where
+    a format holds none, the names' order is that of the parts.  A `recipe` that
+    is given stands for those in the files.
+
+    Raises
+    ------
+    BadFile
+        If the folder cannot be read, or holds no table.
+    """
+    found = Folder(path)
+    files = files_of(path)
+    if not files:
+        raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
+    found.parts = [_part(file, recipe, number, len(files), progress) for number, file in enumerate(files)]
+    wholes = [shard_of(part.recipe) for part in found.parts if part.recipe is not None]
+    most = Counter((whole, count) for whole, _, count in wholes if count).most_common(1)
+    for (whole, count), alike in most:  # what most are parts of: the others do not belong
+        found.recipe, found.count, found.alike = whole, count, alike
+    seen: dict[int, str] = {}
+    for part in found.parts:
+        _place(found, part, seen)
+    missing = [k for k in range(found.count) if k not in seen]
+    if missing:
+        found.findings.append(f"missing: part {_listed(missing)} of {found.count}")
+    return found
+
+
+def _part(path: str, recipe: str | None, number: int, count: int, progress: Progress) -> Verified:
+    from pecli.formats import open_table
+
+    try:
+        with open_table(path) as table:
+            if recipe is None:
+                found = verify(table, path, None, progress)
+            else:
+                found = _given(path, table, recipe, number, count, progress)
+            if found.comparison is not None:
+                _ = found.comparison.findings  # while the file is open
+            return found
+    except PecliError as error:
+        return Verified(path, None, None, str(error).removeprefix(f"{path}: "))
+
+
+def _given(path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress) -> Verified:
+    """Verify a part against a given recipe: as the part that its file says it is, or as part `number` of `count`."""
+    name, keys = split_recipe(recipe)
+    own = {} if table.recipe is None else split_recipe(table.recipe)[1]
+    keys = {key: own[key] for key in ("len", "start", "step", "shard") if key in own} | keys
+    shard = keys.setdefault("shard", f"{number}/{count}")
+    try:
+        expected = table_of(join_recipe(name, keys), table, given=True)
+    except PecliError as error:
+        return Verified(path, None, None, f"as part {shard}: {error}")
+    return Verified(path, expected.recipe, compare(table, expected, progress=progress))
+
+
+def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:
+    """Say where a part belongs: once, twice, or not at all."""
+    if part.recipe is None:
+        found.findings.append(f"{part.path} does not belong: {part.problem or 'it holds no recipe'}")
+        return
+    whole, index, count = shard_of(part.recipe)
+    if not count:
+        found.findings.append(f"{part.path} does not belong: it is a whole table and no part")
+        return
+    shard = f"{index}/{count}"
+    if whole != found.recipe:
+        found.findings.append(f"{part.path} does not belong: it is a part of {whole}")
+    elif count != found.count:
+        found.findings.append(
+            f"{part.path} does not belong: it is part {shard} where {found.alike} are of {found.count}"
+        )
+    elif index in seen:
+        found.findings.append(f"overlap: {part.path} and {seen[index]} are both part {shard}")
+    else:
+        seen[index] = part.path
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return shown + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")

@@ -1,1 +1,0 @@
-"""What does it hold? Statistics, properties, facts and verification of a table."""

@@ -1,1 +1,0 @@
-"""How is it computed? The steps of a table, worked out as on a board."""

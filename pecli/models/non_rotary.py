@@ -1,0 +1,368 @@
+"""Positions other than rotary ones: others.txt and its formulas for patches, and further layers of a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from math import prod
+from typing import Any
+
+from pecli.models.config import LARGEST, Keys, Notes, number, shown
+from pecli.models.families import ModelFamily, lines, options_of
+from pecli.models.reading import LayerReading
+from pecli.numbers.decimals import number_text
+
+
+def measured(word: str, keys: Keys, notes: Notes) -> str:
+    """Return what a word between braces stands for: NAME, or NAME:SIZE with the class's default.
+
+    Raises
+    ------
+    BadFile
+        For a size that is no whole number, or no list of them.
+    """
+    name, _, size = word.partition(":")
+    return MEASURES[name](keys, notes, int(size) if size else 0)
+
+
+def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) -> list[int]:
+    """Return a size as `count` numbers: one number stands for all."""
+    value = keys.get(name, default)
+    items = value if isinstance(value, list) and len(value) == count else [value] * count
+    found = [number(item) for item in items]
+    whole = [int(one) for one in found if one is not None and one >= 1]
+    if len(whole) != count:
+        raise keys.bad(f"has {name} {shown(value)}: it must be a whole number of at least 1")
+    notes.use(name, "size of what the positions count")
+    return whole
+
+
+def _along(keys: Keys, notes: Notes, image: str, size: int) -> list[int]:
+    """Return how many patches stand along an image, rows and columns."""
+    sizes = zip(_sizes(keys, notes, image, size or 224), _sizes(keys, notes, "patch_size", 16), strict=True)
+    return [max(1, side // patch) for side, patch in sizes]
+
+
+def _tubelets(keys: Keys, notes: Notes) -> int:
+    """Return how many blocks of frames, rows and columns a video has."""
+    frames, height, width = _sizes(keys, notes, "tubelet_size", 16, 3)
+    rows, columns = _sizes(keys, notes, "image_size", 224)
+    return keys.needed("num_frames", 32) // frames * (rows // height) * (columns // width)
+
+
+def _spectrogram(keys: Keys, notes: Notes) -> int:
+    """Return how many overlapping patches a spectrogram has."""
+    patch = keys.needed("patch_size", 16)
+    sides = (("num_mel_bins", 128, "frequency_stride"), ("max_length", 1024, "time_stride"))
+    counts = [(keys.needed(name, size) - patch) // keys.needed(stride, 10) + 1 for name, size, stride in sides]
+    notes.use("patch_size", "number of patches")
+    return prod(counts)
+
+
+def _cross(sides: list[int]) -> str:
+    return "x".join(map(str, sides))
+
+
+MEASURES: dict[str, Callable[[Keys, Notes, int], str]] = {
+    "grid": lambda keys, notes, size: _cross(_along(keys, notes, "image_size", size)),
+    "patches": lambda keys, notes, size: str(prod(_along(keys, notes, "image_size", size))),
+    "pretrained": lambda keys, notes, size: str(prod(_along(keys, notes, "pretrain_image_size", size))),
+    "largest": lambda keys, notes, size: str(prod(_along(keys, notes, "max_img_size", size))),
+    "greatest": lambda keys, notes, size: str(prod(_along(keys, notes, "max_image_size", size))),
+    "window": lambda keys, notes, size: _cross(_sizes(keys, notes, "window_size", size or 7)),
+    "tubelets": lambda keys, notes, size: str(_tubelets(keys, notes)),
+    "spectrogram": lambda keys, notes, size: str(_spectrogram(keys, notes)),
+}
+
+
+ENDLESS = 10**40
+LINES = 4  # of one model type, at most
+OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each", "scores")
+POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
+UNKNOWN = "?"
+
+
+def other_layers(model_type: str, keys: Keys, notes: Notes) -> dict[str, LayerReading] | None:
+    """Return the readings of a model type that is in others.txt; None if it is not.
+
+    Raises
+    ------
+    BadFile
+        For positions that no encoding of pecli has.
+    """
+    found: dict[str, LayerReading] = {}
+    beside: dict[str, LayerReading] = {}
+    for options in _specs(model_type, keys):
+        if options["encoding"] == UNKNOWN:
+            raise keys.bad(f"is of {model_type}, whose positions no encoding of pecli has: {_words(options['note'])}")
+        layer = _reading(options, keys, notes)
+        name = options.get("layer", "all")
+        if "when" in options:
+            (found if holds(options["when"], keys, notes) else beside)[name] = layer
+        else:
+            found.setdefault(name, layer)
+    for name in found.keys() & beside.keys():
+        found[name] = replace(found[name], also={beside[name].encoding: beside[name].params})
+    return found or None
+
+
+def _specs(model_type: str, keys: Keys) -> Iterator[dict[str, str]]:
+    """Yield the lines of a model type: first those with a condition, which win where it holds."""
+    table = lines("others.txt")
+    plain = []
+    for name in (model_type + "+" * i for i in range(LINES)):
+        text = table.get(name)
+        while text is not None and text.startswith("like="):
+            text = table[text.removeprefix("like=").split()[0]]
+        if text is None:
+            continue
+        encoding, *words = text.split()
+        options = {"encoding": encoding, **options_of(words)}
+        if "when" in options:
+            yield options
+        else:
+            plain += list(_stages(options, keys))
+    yield from plain
+
+
+def _stages(options: dict[str, str], keys: Keys) -> Iterator[dict[str, str]]:
+    """Yield one line for each number of the list that `each` names."""
+    if "each" not in options:
+        yield options
+        return
+    name, _, default = options["each"].partition(":")
+    value = keys.get(name)
+    if value is not None and not (isinstance(value, list) and value and all(number(item) for item in value)):
+        raise keys.bad(f"has {name} {shown(value)}: it must be a list of numbers, one for each stage")
+    for i, item in enumerate(value or default.split("+")):
+        stage = {option: str(item) if text == f"@{name}" else text for option, text in options.items()}
+        yield {**stage, "layer": f"stage_{i + 1}"}
+
+
+def _reading(options: dict[str, str], keys: Keys, notes: Notes) -> LayerReading:
+    params = {
+        name: value
+        for name, text in options.items()
+        if name not in OPTIONS and (value := evaluate(text, keys, notes)) is not None
+    }
+    length = options.get("length") or next((f"@{name}" for name in POSITIONS if name in keys), "")
+    lengths = [_whole(evaluate(length, keys, notes) if length else None), _whole(params.get("max-len"))]
+    return LayerReading(
+        options["encoding"], params, options.get("layout", ""), options.get("pairs", ""),
+        length=min((one for one in lengths if one is not None), default=None),
+        first=_whole(evaluate(options.get("first", "0"), keys, notes)) or 0,
+        notes=(_words(options["note"]),) if "note" in options else (),
+        scores=evaluate(options.get("scores", ""), keys, notes) or "",
+    )  # fmt: skip
+
+
+def _words(note: str) -> str:
+    """Return a note as it is read: its underscores, but those of keys' names, are spaces."""
+    return note.replace("_", " ")
+
+
+def _whole(text: str | None) -> int | None:
+    """Return a length; one that says "without end" (10^30, of a tokenizer) is none."""
+    value = None if text is None else int(Decimal(text))
+    return value if value is not None and 0 <= value < LARGEST else None
+
+
+def holds(condition: str, keys: Keys, notes: Notes) -> bool:
+    """Whether a setting has a value: KEY (anything that is true), or KEY:VALUE."""
+    key, _, wanted = condition.partition(":")
+    value = keys.lookup(key)
+    if value is not None:
+        notes.use(key, "which encoding the model has")
+    return shown(value).strip('"') == wanted if wanted else bool(value)
+
+
+def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
+    """Return the text of an expression of config keys; None for one that says "absent"."""
+    text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
+    if text == "@deberta":
+        return _deberta_distance(keys, notes)
+    if text.startswith("@deberta-terms"):
+        return _deberta_terms(keys, notes, text.partition(":")[2])
+    if text == "@deberta-scale":
+        return _deberta_scale(keys)
+    if text == "@buckets":  # -1 stands for none
+        notes.use("position_buckets", "logarithmic buckets of the distance")
+        return str(max(0, keys.integer("position_buckets", -1, least=-1) or 0))
+    if text == "@theta":
+        return _theta(keys, notes)
+    if text == "@head":
+        return str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16))
+    if "@" not in text and not re.fullmatch(r"\d+(?:[+-]\d+)+", text):
+        return text
+    total: Any = 0
+    for sign, term in re.findall(r"(^|[-+/])(@[^-+/:]+(?::-?[\d.]+)?|\d+)", text):
+        value = _term(term, keys, notes)
+        if value is None:
+            return None
+        if sign == "/" and value < 1:
+            name = term[1:].partition(":")[0]
+            raise keys.bad(f"has {number_text(value)} for {name}, which divides the width of the model")
+        total = total // value if sign == "/" else total - value if sign == "-" else total + value
+    return None if total == -1 else number_text(total)
+
+
+def _theta(keys: Keys, notes: Notes) -> str | None:
+    """Return the base of a vision tower: beside its other keys, or in its rope parameters."""
+    for name in ("rope_parameters.rope_theta", "rope_theta"):
+        value = number(keys.lookup(name))
+        if value is not None:
+            notes.use(name, "base of the frequencies")
+            return number_text(value)
+    return None
+
+
+def _term(term: str, keys: Keys, notes: Notes) -> Any:
+    """Return a number, or the value of the first key that is there."""
+    if not term.startswith("@"):
+        return number(int(term))
+    names, _, default = term[1:].partition(":")
+    for name in names.split("|"):
+        value = keys.lookup(name)
+        if value is None:
+            continue
+        found = number(value)
+        if found is None:
+            raise keys.bad(f"has {name} {shown(value)}: it must be a number")
+        if not -ENDLESS <= found <= ENDLESS:
+            raise keys.bad(f"has {name} {shown(value)}: it must lie below 1e40 in size")
+        notes.use(name, "read for the table")
+        return found
+    return Decimal(default) if "." in default else int(default) if default else None
+
+
+def _deberta_kinds(keys: Keys) -> list[str] | None:
+    """Return the terms of positions that pos_att_type names; None where it is not given."""
+    said = keys.get("pos_att_type")
+    kinds = said.lower().split("|") if isinstance(said, str) else said
+    if kinds is None:
+        return None
+    if not isinstance(kinds, list | tuple) or not all(isinstance(kind, str) for kind in kinds):
+        raise keys.bad(f"has pos_att_type {shown(said)}: it must be a list of c2p and p2c")
+    return [kind for kind in ("c2p", "p2c") if kind in [one.strip() for one in kinds]]
+
+
+def _deberta_terms(keys: Keys, notes: Notes, usual: str) -> str | None:
+    """Return which terms of positions a DeBERTa's scores have; None where the config says nothing of them."""
+    kinds, on = _deberta_kinds(keys), keys.get("relative_attention")
+    for name, value in (("pos_att_type", kinds), ("relative_attention", on)):
+        if value is not None:
+            notes.use(name, "terms of positions in a score")
+    if kinds is None and on is not False:
+        return usual or (None if on is None else "none")
+    return "+".join(kinds) if kinds and on is not False else "none"
+
+
+def _deberta_scale(keys: Keys) -> str | None:
+    """Return the scale of scores that count terms which they do not have, being switched off; else None."""
+    kinds = _deberta_kinds(keys)
+    if keys.get("relative_attention") is not False or not kinds:
+        return None
+    width = keys.needed("hidden_size", 1536) // keys.needed("num_attention_heads", 24)
+    return f"{width * (1 + len(kinds))}^-0.5"
+
+
+def _deberta_distance(keys: Keys, notes: Notes) -> str:
+    """Return the longest distance: max_relative_positions, or where that is not set the longest position."""
+    distance = keys.integer("max_relative_positions", -1, least=-1)
+    notes.use("max_relative_positions", "longest distance")
+    if distance is None or distance < 1:
+        distance = keys.needed("max_position_embeddings", 512)
+        notes.use("max_position_embeddings", "longest distance")
+    return str(distance)
+
+
+DEEPEST = 1 << 16
+
+
+def with_extras(
+    layers: dict[str, LayerReading], keys: Keys, family: ModelFamily, notes: Notes
+) -> dict[str, LayerReading]:
+    """Return the layers with what else the keys describe."""
+    if family.option("mrope"):
+        layers = {name: _multimodal(one, name, keys, family) for name, one in layers.items()}
+    without = _without_positions(keys, family)
+    if without:
+        listed = ", ".join(map(str, without[:12])) + (", ..." if len(without) > 12 else "")
+        text = f"layers {listed} have no positions"
+        layers = {name: replace(one, notes=(*one.notes, text)) for name, one in layers.items()}
+    beyond = family.option("beyond")
+    if beyond and keys.get(beyond):
+        notes.use(beyond, "base that grows with every doubling of the model's own length")
+        for name, one in layers.items():  # the base follows the length that is asked for
+            own = number(keys.get(family.option("doubles"))) or one.length  # what Qwen's own code doubles from
+            params = {**one.params, "scaling": "ntk-doubling", "max-position": str(own)}
+            layers[name] = replace(one, params=params)
+    _faults(keys, family, notes)
+    return layers
+
+
+def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -> LayerReading:
+    """Add the table of several position streams, whose sections share these frequencies."""
+    if one.encoding != "rope":
+        return one
+    order, _, default = family.option("mrope").partition(":")
+    holder = keys.data.get("rope_scaling") or keys.data.get("rope_parameters") or {}
+    holder = holder.get(name, holder) if isinstance(holder, dict) else {}
+    given = holder.get("mrope_section", holder.get("xdrope_section"))
+    if given is not None and not (isinstance(given, list) and all(isinstance(s, int) and s >= 0 for s in given)):
+        raise keys.bad(f"has mrope_section {shown(given)}: it must be a list of whole numbers")
+    sections = [int(s) for s in (given or (default.split("+") if default else []))]
+    if not sections:
+        return one
+    pairs = (int(one.params.get("rotary-dim", one.params["dim"])) + 1) // 2
+    chunked = order in ("chunked", "hw-alternating", "streams")
+    if given and chunked and sum(sections) != pairs:
+        rule = f"they must add up to {pairs}, the pairs that rotate"
+        raise keys.bad(f"has mrope_section {shown(given)}, which adds up to {sum(sections)}: {rule}")
+    text = "+".join(map(str, sections))
+    note = f"multimodal: position streams share these frequencies in sections {text} ({order})"
+    note += "; text alone is this table"
+    if sum(sections) != pairs:
+        return replace(one, notes=(*one.notes, f"{note}; these sections do not fit {pairs} pairs"))
+    mrope = {**one.params, "sections": text, "section-order": order}
+    return replace(one, also={**one.also, "mrope": mrope}, notes=(*one.notes, note))
+
+
+def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
+    """Return the layers that rotate nothing."""
+    rule = family.option("nope")
+    if not rule:
+        return []
+    name, _, unless = rule.partition("?")
+    if unless and keys.get(unless) is None:
+        return []
+    depth = keys.integer("num_hidden_layers", family.depth) or 0
+    if depth > DEEPEST:
+        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {DEEPEST}")
+    if name in ("no_rope_layers", "layer_rope_theta"):
+        flags = keys.get(name)
+        if isinstance(flags, list) and flags:
+            return [i for i, flag in enumerate(flags) if not number(flag)]
+        if name == "layer_rope_theta":
+            return [i for i in range(depth) if "muse" in family.name and (depth - 1 - i) % 4 == 0]
+        interval = keys.integer("no_rope_layer_interval", 4) or 4
+        return [i for i in range(depth) if (i + 1) % interval == 0]
+    kinds = keys.get("layer_types")
+    if isinstance(kinds, list):
+        return [i for i, kind in enumerate(kinds) if kind == name]
+    pattern = keys.get("sliding_window_pattern", keys.get("global_attn_every_n_layers", 4))
+    every = pattern if isinstance(pattern, int) and pattern > 0 else len(pattern) if isinstance(pattern, str) else 4
+    return [i for i in range(depth) if (i + 1) % every == 0]
+
+
+def _faults(keys: Keys, family: ModelFamily, notes: Notes) -> None:
+    """Report where a class does not read what its config says."""
+    inner = keys.data.get("attn_config")
+    if family.name == "dbrx" and isinstance(inner, dict):
+        theta = number(inner.get("rope_theta"))
+        if theta is not None and theta != family.theta:
+            notes.ignore("attn_config.rope_theta", "transformers 5.23 does not read it for dbrx")
+            notes.warn(f"attn_config.rope_theta={theta} has no effect: transformers 5.23 does not read it for dbrx")
+            notes.fault(f"transformers ignores attn_config.rope_theta={theta} of dbrx and uses {family.theta}")

@@ -1,0 +1,104 @@
+"""Reports of extrapolation as charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from pecli.declare.words import REACHES
+from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
+from pecli.extrapolate.reach import BiasReach
+from pecli.extrapolate.report import Extrapolation
+from pecli.plots.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
+
+DISTANCE = "distance (positions)"
+Made = Sequence[tuple[str, WaveReach]]  # each by its name
+HEADS = 8
+
+
+def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> list[Chart]:
+    """Return what of these reports can be drawn, or what these words name of it, each kind of every report in turn.
+
+    Raises
+    ------
+    UnknownName, BadParameter
+        For a word that is no picture, and for one that these reports have not.
+    """
+    check_words(words, REACHES)
+    every = list(reports)
+    waves = [(report, report.waves) for report in every if report.waves is not None]
+    biases = [(report, report.bias) for report in every if report.bias is not None]
+    scaled = [
+        (report, [(s.scaling, s.reach) for s in report.scalings if s.reach is not None])
+        for report in every
+        if any(s.reach for s in report.scalings)
+    ]
+    makers: dict[str, Callable[[], list[Chart]]] = {
+        "phases": lambda: [_phases(report, reach) for report, reach in waves],
+        "score": lambda: [
+            _score(f"Score against distance of {report.source}", report, [(report.source, reach)])
+            for report, reach in waves
+        ],
+        "reach": lambda: [_of_bias(report, reach) for report, reach in biases],
+        "inside": lambda: [_inside(report, made) for report, made in scaled],
+        "ramps": lambda: [_ramps(made) for _, made in scaled],
+        "scores": lambda: [_score("Score against distance by scaling", report, made) for report, made in scaled],
+    }
+    return chosen(makers, words, " and ".join(report.source for report in every))
+
+
+def _phases(report: Extrapolation, reach: WaveReach) -> BarChart:
+    return BarChart(
+        f"Phases of {report.source}: seen in training and new",
+        Axis("pair (0 turns fastest)"),
+        Axis("share of the circle", low=0.0, high=1.0),
+        (
+            BarLayer(f"seen up to {report.train}", [p.seen for p in reach.pairs]),
+            BarLayer(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
+        ),
+    )
+
+
+def _score(title: str, report: Extrapolation, made: Made) -> LineChart:
+    series = [Trace(name, reach.score.distances[1:], reach.score.values[1:]) for name, reach in made]
+    where = Axis(DISTANCE, log=True, low=1.0)
+    squared = " x magnitude^2" if any(reach.magnitude != 1 for _, reach in made) else ""
+    return LineChart(title, where, Axis(f"mean cosine of the pairs{squared}"), series, (_trained(report),))
+
+
+def _trained(report: Extrapolation) -> Mark:
+    return Mark(report.train, f"trained to {report.train}")
+
+
+def _of_bias(report: Extrapolation, reach: BiasReach) -> LineChart:
+    """Return the weights that biases leave, of many heads the first, the last and some between."""
+    count = len(reach.curves)
+    shown = some_of(count, HEADS)
+    series = [Trace(f"head {h}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
+    title = f"Weight of a key against its distance, {report.source}"
+    up = Axis("weight over the largest", low=0.0, high=1.0)
+    return LineChart(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
+
+
+def _weights(curve: Curve, reach: BiasReach) -> list[float]:
+    top = max(curve.values)
+    if reach.multiplies:
+        return [value / top if top else 0.0 for value in curve.values[1:]]
+    return [math.exp(value - top) for value in curve.values[1:]]
+
+
+def _inside(report: Extrapolation, made: Made) -> LineChart:
+    new, title = report.test - report.train, f"New phases that training saw, {report.source} to {report.test}"
+    return _by_pair(title, Axis("share", low=0, high=1), made, lambda p: 1 - p.outside / new)
+
+
+def _ramps(made: Made) -> LineChart:
+    up = Axis("frequency over that in training", log=True, halves=True)
+    title = "How much slower a scaling makes a pair"
+    return _by_pair(title, up, made, lambda p: p.frequency / p.trained if p.trained else 1)
+
+
+def _by_pair(title: str, up: Axis, made: Made, figure: Callable[[Coverage], float]) -> LineChart:
+    pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
+    lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
+    return LineChart(title, pair, up, lines)

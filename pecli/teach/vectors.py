@@ -1,0 +1,129 @@
+"""One vector on the board: rotated by a rotary table, or with a row of an absolute one added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.apply.apply import apply
+from pecli.apply.cosines import OF_LAYOUT, HeadPairs, members
+from pecli.apply.options import ApplyOptions
+from pecli.apply.rotation import pairing_of
+from pecli.apply.tensors import tensor_of
+from pecli.declare.board import Item, SmallTable, Step, joined, short, three
+from pecli.declare.encoding import Family
+from pecli.declare.plan import Waves
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.lessons import by_position
+from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.positions import Positions
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.numbers.rounding import widen
+from pecli.sources.sources import NamedSource
+from pecli.tables.selection import InMemory
+from pecli.teach.examples import MOST, Example, table_at
+
+Floats = NDArray[np.float64]
+
+PAIRS = 8  # that fit a board
+
+
+def work_through_vector(source: NamedSource, vector: Sequence[float], options: ApplyOptions) -> Example:
+    """Return what a source does to one vector at a few positions, number by number.
+
+    Parameters
+    ----------
+    source : NamedSource
+        A recipe of a rotary or an absolute encoding.
+    vector : sequence of float
+        As wide as the table.
+    options : ApplyOptions
+        Positions (at most 8, by default 1), scale of the input, and pairs (by default neighbours, as in the paper).
+
+    Raises
+    ------
+    BadParameter, BadRecipe
+        If they do not fit.
+    """
+    recipe = source.recipe
+    if recipe is None or recipe.encoding.family not in (Family.ROTARY, Family.ABSOLUTE):
+        raise BadRecipe("--steps works out rotations and rows that are added: give the recipe of one")
+    where = options.positions
+    if not isinstance(where, Positions):
+        where = Positions.listed([options.first if options.start else 1])
+    if where.count > MOST:
+        raise BadParameter("positions", f"({where.count} positions)", f"are too many for a board: give at most {MOST}")
+    rotary = recipe.encoding.family is Family.ROTARY
+    if rotary and options.pairs is None:
+        usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")
+        options = replace(options, pairs=usual if source.model_pairing is None else str(pairing_of(source, None)[0]))
+    rows = np.tile(np.array(vector, np.float64), (where.count, 1))
+    made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(options, positions=where, start=None))
+    found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
+    steps = (_turned if rotary else _added)(recipe, list(where), vector, found, options)
+    return Example.of(recipe, "applied", steps)
+
+
+def _turned(
+    recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, options: ApplyOptions
+) -> Iterator[Step]:
+    table = table_at(recipe, at)
+    cos, sin = (table.read(name) for name in ("cos", "sin"))
+    which = "cosine and sine of position times frequency"
+    pairing = HeadPairs.parse(options.pairs or "half")
+    if options.way != "forward":
+        sin, pairing, which = -sin, pairing.back(), f"{which}, the sine with the other sign"
+    squares = cos**2 + sin**2
+    if options.way == "inverse" and np.abs(squares - 1).max() > 1e-6:
+        cos, sin, which = cos / squares, sin / squares, f"{which}, both over the square of the magnitude"
+    width = 2 * cos.shape[1]
+    x, y = (part[0].tolist() for part in members(np.array([vector]), width, pairing.taken))
+    names = members(np.arange(width)[None], width, pairing.taken)
+    shown = range(min(cos.shape[1], PAIRS))
+    chosen = ", ".join(f"({names[0][0, i]}, {names[1][0, i]})" for i in shown)
+    yield Step("the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"])
+    yield Step(which, _points(table.plan, at, cos, sin))
+    for row, position in enumerate(at):
+        lines = []
+        for i in shown:
+            a, b, c, s = x[i], y[i], float(cos[row, i]), float(sin[row, i])
+            first, second = a * c - b * s, a * s + b * c
+            lines.append(f"pair {i}: {short(a)} x {three(c)} - {_sign(b)} x {three(s)} = {three(first)}")
+            lines.append(f"        {short(a)} x {three(s)} + {_sign(b)} x {three(c)} = {three(second)}")
+        lines.append(f"together {joined(found[row].tolist())}")
+        yield Step(f"at position {text_of(position)}, x c - y s and x s + y c", lines)
+    lengths = sqrt(sum(v * v for v in vector)), float(np.linalg.norm(found[0]))
+    yield Step("the length of the vector", [f"before {three(lengths[0])}, after {three(lengths[1])}"])
+
+
+def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> list[Item]:
+    rows: list[list[str | float]] = []
+    frequencies = [float(w) for w in plan.frequencies] if isinstance(plan, Waves) and not plan.axes else None
+    for row, position in enumerate(at):
+        for i in range(min(cos.shape[1], PAIRS)):
+            w: str | float = frequencies[i] if frequencies is not None and i < len(frequencies) else "-"
+            rows.append([str(position), i, w, float(cos[row, i]), float(sin[row, i])])
+    return [SmallTable(["position", "pair", "w", "cos", "sin"], rows)]
+
+
+def _added(
+    recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, options: ApplyOptions
+) -> Iterator[Step]:
+    pe = table_at(recipe, at).read("pe")
+    size = sqrt(len(vector)) if options.scale == "sqrt" else float(options.scale or 1)
+    yield Step("the rows of these positions", [by_position(at, pe)])
+    scaled = [size * v for v in vector]
+    if size != 1:
+        yield Step(f"the embedding times {short(size)}", [f"{joined(vector)} -> {joined(scaled)}"])
+    lines = [f"position {text_of(p)}: {joined(scaled)} + {joined(pe[k].tolist())} = {joined(found[k].tolist())}"
+             for k, p in enumerate(at)]  # fmt: skip
+    yield Step("the sum", lines)
+
+
+def _sign(value: float) -> str:
+    return short(value) if value >= 0 else f"({short(value)})"
