@@ -23,3 +23,7 @@ from pecli.declare.plan import Waves as Waves
 from pecli.declare.plan import rotation as rotation
 from pecli.declare.reach import Reach as Reach
 from pecli.errors import BadParameter as BadParameter
+from pecli.numbers.decimals import CONTEXT as CONTEXT
+from pecli.numbers.decimals import TAU as TAU
+from pecli.numbers.decimals import geometric as geometric
+from pecli.numbers.decimals import power as power

@@ -16,5 +16,6 @@ from pecli.errors import PecliError as PecliError
 from pecli.formats import open_table as open_table
 from pecli.formats import write_table as write_table
 from pecli.numbers.positions import Positions as Positions
+from pecli.numbers.rounding import widen as widen
 from pecli.tables.table import Table as Table
 from pecli.tables.table import table as table

@@ -14,6 +14,7 @@ from pecli.apply.apply import apply
 from pecli.apply.options import ApplyOptions
 from pecli.apply.tensors import tensor_of
 from pecli.engine.angles import round_ratio
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
