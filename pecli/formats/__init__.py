@@ -36,13 +36,14 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
             ),
             Format(
                 "parquet", "Parquet", (".parquet",), "ParquetTable", magic=(b"PAR1",), package="pyarrow",
-                room=192 << 20, compresses=True, widens=True,
+                room=192 << 20, compresses=True, widens=True, rereads=True,
             ),
             Format("csv", "csv", (".csv",), "CsvTable"),
             Format("json", "JSON", (".json",), "JsonTable"),
             Format(
                 "arrow", "Arrow IPC", (".arrow", ".feather", ".arrows"), "ArrowTable",
                 magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"), package="pyarrow", room=192 << 20, compresses=True,
+                rereads=True,
             ),
             Format(
                 "safetensors", "safetensors", (".safetensors",), "SafetensorsTable",

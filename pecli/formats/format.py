@@ -130,6 +130,8 @@ class Format:
         Whether it has a use for the options of these names.
     many : bool
         Whether it is not a file, but a folder of objects, or those below a URL.
+    rereads : bool
+        Whether its reader goes through a file more than once: what is behind a URL is kept on the disk then.
     """
 
     name: str
@@ -146,6 +148,7 @@ class Format:
     compresses: bool = False
     widens: bool = False
     many: bool = False
+    rereads: bool = False
 
     def need(self) -> None:
         """Raise where its package is not there, or has no room to be loaded."""
@@ -182,6 +185,8 @@ class Format:
     def open(self, source: InputFile) -> StoredTable:
         """Open a file of this format; :class:`BadFile` if it is damaged."""
         assert self.reader is not None, "exports are refused before"
+        if self.rereads and source.remote is not None:
+            source.remote.keep()
         table: StoredTable = getattr(self._module(), self.reader)(source)
         return table
 

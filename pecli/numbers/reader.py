@@ -9,7 +9,6 @@ values that are taken from it; a path that is one is opened only where the user 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -351,6 +350,8 @@ def _lines(text: str) -> Sequence[Sequence[object]]:
 
 
 def _json_rows(path: str, text: str, nested: bool) -> Sequence[Sequence[object]]:
+    import json
+
     try:
         loaded = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:

@@ -19,7 +19,7 @@ from pecli import process, table
 from pecli.comparison.compare import COMPUTED_BYTES
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
-from pecli.formats.io.remote import HELD, LONGEST, Fetched, ReadAhead, put
+from pecli.formats.io.remote import HELD, LONGEST, ReadAhead, RemoteFile, put
 from pecli.inspect.verification import verify, verify_folder
 from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
@@ -245,23 +245,26 @@ def test_what_is_read_in_order_is_fetched_in_long_ranges(files, tmp_path, suffix
 
 
 def test_what_is_kept_is_fetched_once_and_without_room_nothing_is(monkeypatch):
-    data = np.random.default_rng(0).bytes(100_000)
-    asked = []
+    data, fetched = bytes(range(256)) * 20_000, []
 
-    def read(offset, count):
-        asked.append((offset, count))
-        return data[offset : offset + count]
+    def of(size):
+        file = RemoteFile.__new__(RemoteFile)
+        file.name, file.size = "x", size
+        file._fetch = lambda offset, count: fetched.append(offset) or data[offset : offset + count]
+        file.release()
+        file.keep()
+        return file
 
-    kept = Fetched(read, len(data))
-    places = [(0, 10), (50, 100), (10, 40), (0, 150), (99_990, 10), (120, 40), (0, 160), (99_995, 5)]
-    for offset, count in places:
-        assert kept.read(offset, count) == data[offset : offset + count]
-    assert asked == [(0, 10), (50, 100), (10, 40), (99_990, 10), (120, 40)]
-    monkeypatch.setattr("pecli.formats.io.remote.free_space", lambda _folder: 4 * len(data) - 1)
-    asked.clear()
-    kept = Fetched(read, len(data))
-    assert [kept.read(0, 10), kept.read(0, 10)] == [data[:10]] * 2
-    assert asked == [(0, 10)] * 2
+    kept = of(len(data))
+    for _ in range(3):
+        assert b"".join(kept.read(at, 10_000) for at in range(0, len(data), 10_000)) == data
+    assert sorted(fetched) == sorted(set(fetched))
+    fetched.clear()
+    monkeypatch.setattr("pecli.formats.io.remote.free_space", lambda folder: 100)
+    lean = of(len(data))
+    for _ in range(2):
+        assert lean.read(5, 5_000_000) == data[5:5_000_005]
+    assert fetched == [5, 5]
 
 
 def test_ranges_come_from_any_thread_and_are_held_within_bounds():

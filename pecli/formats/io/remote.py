@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import functools
 import importlib.util
-import io
 import logging
 import re
 import tempfile
@@ -224,54 +223,9 @@ class ReadAhead:
                 self._longest = max(SHORTEST, self._longest // 2)
 
 
-LARGEST = 4 << 30  # bytes of a file that is kept
-SHARE = 4  # of the free space, a file takes one part of so many at the most
-
-
-class Fetched:
-    """Ranges of a file, each fetched once, by any thread.
-
-    Parameters
-    ----------
-    read : callable
-        Fetches exactly so many bytes at an offset.
-    size : int
-        Bytes of the file; nothing is kept of a very large one, or where the disk is full.
-    """
-
-    def __init__(self, read: Callable[[int, int], bytes], size: int) -> None:
-        self._read, self._lock = read, threading.Lock()
-        self._spans: list[tuple[int, int]] = []  # from where to where, in order, and none touches the next
-        self._file = _room(size)
-
-    def read(self, offset: int, count: int) -> bytes:
-        """Return exactly `count` bytes at `offset`."""
-        stop = offset + count
-        with self._lock:
-            if self._file and any(first <= offset and stop <= last for first, last in self._spans):
-                self._file.seek(offset)
-                return self._file.read(count)
-        data = self._read(offset, count)
-        with self._lock, contextlib.suppress(OSError):  # a disk that is full keeps what it has
-            if self._file:
-                self._file.seek(offset)
-                self._have(offset, offset + self._file.write(data))
-        return data
-
-    def _have(self, start: int, stop: int) -> None:
-        apart = [span for span in self._spans if span[1] < start or stop < span[0]]
-        near = [span for span in self._spans if span not in apart]
-        whole = min([start, *(first for first, _ in near)]), max([stop, *(last for _, last in near)])
-        self._spans = sorted([*apart, whole])
-
-
-def _room(size: int) -> io.FileIO | None:
-    """Return a file that is gone when nobody reads it any more; None where there is no room for so many bytes."""
-    with contextlib.suppress(OSError):
-        free = free_space(tempfile.gettempdir())
-        if size <= LARGEST and (free is None or size <= free // SHARE):
-            return tempfile.TemporaryFile(buffering=0)
-    return None
+MAX_KEPT = 4 << 30  # bytes of a file that is kept on the disk while it is read
+MIN_FREE = 4  # times as much space must be free where it is kept
+KEPT_BLOCK = 1 << 20  # bytes of a file that are fetched and kept together
 
 
 STORES = ("s3", "s3a", "gs", "gcs")
@@ -384,7 +338,20 @@ class RemoteFile:
 
     def keep(self) -> None:
         """Fetch nothing twice from now on: who reads goes through the file more than once."""
-        self._ahead = ReadAhead(Fetched(self._fetch, self.size).read, self.size)
+        free = free_space(tempfile.gettempdir())
+        if self.size > MAX_KEPT or (free is not None and self.size > free // MIN_FREE):
+            return
+        from fsspec.caching import MMapCache
+
+        kept = MMapCache(KEPT_BLOCK, lambda start, stop: self._fetch(start, stop - start), self.size)
+        one_at_a_time = threading.Lock()
+
+        def read(offset: int, count: int) -> bytes:
+            with one_at_a_time:
+                data: bytes = kept._fetch(offset, offset + count)
+                return data
+
+        self._ahead = ReadAhead(read, self.size)
 
     def release(self) -> None:
         """Let go of the bytes that were read ahead, or kept."""

@@ -13,8 +13,6 @@ import os
 import stat
 import struct
 import sys
-import tempfile
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 LIBRARY_ERRORS = (
     OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
-    SystemError, zlib.error, zipfile.BadZipFile, struct.error,
+    SystemError, zlib.error, struct.error,
 )  # fmt: skip
 """What the libraries were seen to raise, or might, where a file is damaged."""
 
@@ -131,7 +129,9 @@ def reading(source: InputFile, what: str) -> Iterator[None]:
         raise
     except UnicodeDecodeError as error:
         raise source.bad(f"{what}: a name in it is no text in UTF-8; rename it where the file was made") from error
-    except LIBRARY_ERRORS as error:
+    except Exception as error:
+        if not isinstance(error, LIBRARY_ERRORS) and type(error).__name__ != "BadZipFile":
+            raise
         why = "it is truncated or damaged; make it again"
         if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM or "llocat" in str(error):
             why = "there is too little memory here, or it is damaged; allow more (ulimit -v), or make it again"
@@ -249,6 +249,8 @@ def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) 
 
 def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: contextlib.ExitStack) -> str:
     """Copy a stream into a temporary file that is deleted once it has been opened."""
+    import tempfile
+
     piece = stream.read(HEAD_BYTES)
     left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
     limit = left >> 20
@@ -264,6 +266,8 @@ def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: co
 
 
 def _reason(error: OSError | ValueError) -> str:
+    import tempfile
+
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.ENOENT:
         return "does not exist: check the name"
