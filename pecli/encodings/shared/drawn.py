@@ -52,7 +52,7 @@ def draw(
     """
     import numpy as np
 
-    from pecli.numbers import draws as seeded
+    from pecli.numbers import random as seeded
 
     if rule == "zeros":
         return np.zeros((stop - start, width))
@@ -62,7 +62,7 @@ def draw(
 
 def of_rule(u: Floats, rule: Rule, spread: float) -> Floats:
     """Return the values that uniform ones in (0, 1) stand for by a rule other than zeros."""
-    from pecli.numbers.draws import normal
+    from pecli.numbers.random import normal
 
     if rule == "uniform":
         return (2.0 * u - 1.0) * spread

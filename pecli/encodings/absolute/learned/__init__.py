@@ -105,7 +105,7 @@ def learned(
     def at(points: Points) -> Floats:
         import numpy as np
 
-        from pecli.numbers.draws import row_words, uniform
+        from pecli.numbers.random import row_words, uniform
 
         if init == "zeros":
             return np.zeros((len(points), dim))
@@ -130,11 +130,11 @@ def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal
 def _sinusoid(points: Points, dim: int) -> Floats:
     import numpy as np
 
-    from pecli.engine import Wheel, fill
+    from pecli.engine import FrequencySet, fill
 
     plan = sinusoidal(dim=dim)
     (band,) = plan.bands
     out = np.empty((len(points), dim))
     views: list[Any] = [("sin", out[:, band.sin]), ("cos", out[:, band.cos])]
-    fill(Wheel(band.frequencies, unit=points.unit), points.multiples, views, "float64")
+    fill(FrequencySet(band.frequencies, unit=points.unit), points.multiples, views, "float64")
     return out

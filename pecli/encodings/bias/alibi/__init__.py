@@ -181,7 +181,7 @@ def as_stored(values: Sequence[Fraction], dtype: SlopeType) -> list[Fraction]:
     if dtype == "exact" or not values:
         return list(values)
 
-    from pecli.numbers.doubled import from_decimal
+    from pecli.numbers.double_double import from_decimal
     from pecli.numbers.rounding import narrow, widen
 
     pair = from_decimal(values)

@@ -80,7 +80,7 @@ def conditional(
         return _layer(weights, outputs, inputs)
 
     def value(rows: Floats, offset: int, start: int, stop: int, _: int, base: Floats | None) -> Floats:
-        from pecli.numbers import elementary
+        from pecli.numbers import double_double as elementary
 
         assert base is not None
         weight, bias = layer(rows.shape[1], base.shape[1])

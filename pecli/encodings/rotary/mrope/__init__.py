@@ -19,7 +19,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import Coordinates, of_points
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
-from pecli.numbers.text import parse_integer
+from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
