@@ -282,7 +282,7 @@ class ColumnBands:
 
     @classmethod
     def still(cls, width: int) -> ColumnBands:
-        """Return columns that nothing rotations yet."""
+        """Return columns that nothing rotates yet."""
         return cls(np.full(width, -1, np.int64), np.zeros(width, np.int64))
 
     def put(self, band: int, columns: slice | None) -> None:
@@ -314,7 +314,7 @@ class WavePoints:
 
     @cached_property
     def run(self) -> tuple[FrequencySet, range] | None:
-        """The wheel and the multiples of all rows, where one band rotations every column and they are evenly spaced."""
+        """The wheel and the multiples of all rows, where one band rotates every column and they are evenly spaced."""
         if self.plan.axes or self.plan.blank or len(self.plan.bands) != 1 or not self.part.is_range:
             return None
         (band,), (segment,) = self.plan.bands, self.part.segments(0, self.part.count)
@@ -327,7 +327,7 @@ class WavePoints:
     def doubled(self, rows: Integers, where: ColumnBands) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return cosine and sine of some places (k,), magnitude included, and a bound on the error of each."""
         parts = [np.zeros(len(rows)) for _ in range(4)]
-        parts[0][...] = 1.0  # what no band rotations stands still
+        parts[0][...] = 1.0  # what no band rotates stays as it is
         error = np.zeros(len(rows))
         for chosen, wheel, multiples, columns in self._groups(rows, where):
             found = wheel.doubled_rows(multiples, columns)

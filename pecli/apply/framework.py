@@ -86,7 +86,7 @@ def rotation_steps(
     factor: str | None = None,
     divides: bool = False,
 ) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
-    """Return how a framework rotations a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
+    """Return how a framework rotates a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
 
     If a factor multiplies queries or divides keys, cos and sin are multiplied by it, or by its reciprocal.
 
